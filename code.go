@@ -1,0 +1,128 @@
+package paddock
+
+// A Code names a kind of refusal. Codes are part of the wire format: new ones
+// are added, none is renamed or reused.
+type Code string
+
+// The codes of this version. docs/refusals.md is generated from the same table.
+const (
+	InvalidRequest         Code = "invalid_request"
+	NoPolicy               Code = "no_policy"
+	PolicyInvalid          Code = "policy_invalid"
+	ArgvEmpty              Code = "argv_empty"
+	ArgvInvalid            Code = "argv_invalid"
+	ArgvNUL                Code = "argv_nul"
+	ArgvLineBreak          Code = "argv_line_break"
+	ArgvTooLong            Code = "argv_too_long"
+	ArgvTooMany            Code = "argv_too_many"
+	ShellSyntax            Code = "shell_syntax"
+	ExecutableNotAllowed   Code = "executable_not_allowed"
+	ExecutableMissing      Code = "executable_missing"
+	ExecutableChanged      Code = "executable_changed"
+	ExecutableUnsafe       Code = "executable_unsafe"
+	ArgumentsNotAllowed    Code = "arguments_not_allowed"
+	CwdMissing             Code = "cwd_missing"
+	CwdOutsideRoot         Code = "cwd_outside_root"
+	PathOutsideRoot        Code = "path_outside_root"
+	EnvironmentNotAllowed  Code = "environment_not_allowed"
+	SecretInEnvironment    Code = "secret_in_environment"
+	StdinNotAllowed        Code = "stdin_not_allowed"
+	LimitExceeded          Code = "limit_exceeded"
+	RuleDenied             Code = "rule_denied"
+	ApprovalRequired       Code = "approval_required"
+	ContainmentUnavailable Code = "containment_unavailable"
+	Busy                   Code = "busy"
+	Forbidden              Code = "forbidden"
+	NotFound               Code = "not_found"
+	Conflict               Code = "conflict"
+	Unrecordable           Code = "unrecordable"
+)
+
+// A CodeInfo is what a code means to whoever meets it.
+type CodeInfo struct {
+	Code Code
+	// Gate that refuses with this code; empty if no gate does.
+	Gate Gate
+	// Meaning is one sentence for the catalogue.
+	Meaning string
+	// Hint is what to do next when nothing more exact is known.
+	Hint string
+	// Retryable means that the same request may pass later.
+	Retryable bool
+}
+
+var codes = []CodeInfo{
+	{InvalidRequest, "", "The request isn't one that Paddock understands: a field is missing, unknown, of the wrong type or out of range.",
+		"Correct the field that the message names and ask again.", false},
+	{NoPolicy, GatePolicy, "No policy applies here, so nothing may run.",
+		"An operator makes one with `paddock policy init`, or accepts the workspace's own file with `paddock policy trust FILE`.", false},
+	{PolicyInvalid, GatePolicy, "The policy file has errors or can't be trusted, so nothing may run.",
+		"An operator runs `paddock policy check FILE`, which lists every error with its place.", false},
+	{ArgvEmpty, GateArgv, "The command has no words.",
+		"Send an array of strings, the program first: [\"go\", \"test\", \"./...\"].", false},
+	{ArgvInvalid, GateArgv, "A word of the command is empty where it must not be, or isn't valid UTF-8.",
+		"Send each word as valid UTF-8 text; argv[0] must not be empty.", false},
+	{ArgvNUL, GateArgv, "A word of the command contains a NUL byte.",
+		"Remove the NUL byte; no program can receive one in an argument.", false},
+	{ArgvLineBreak, GateArgv, "A word of the command contains a line break, which this executable doesn't accept.",
+		"Put the text in a file or on standard input, or ask the operator for `line_breaks: true` on this executable.", false},
+	{ArgvTooLong, GateArgv, "A word of the command is longer than the policy allows.",
+		"Shorten the word, or pass the text on standard input or in a file.", false},
+	{ArgvTooMany, GateArgv, "The command has more words than the policy allows.",
+		"Pass fewer arguments, for example by naming a directory instead of its files.", false},
+	{ShellSyntax, GateArgv, "argv[0] is a shell line or has shell syntax. There is no shell: one array entry is one word.",
+		"Put each argument in an entry of its own and run the parts of a pipeline as separate commands.", false},
+	{ExecutableNotAllowed, GateExecutable, "argv[0] is not one of the words that the policy permits. Names are compared exactly; PATH is never searched.",
+		"Use one of the permitted words that the message lists.", false},
+	{ExecutableMissing, GatePin, "The policy permits this executable, but there is no such file on this machine.",
+		"The operator installs it, or corrects `path` in the policy.", false},
+	{ExecutableChanged, GatePin, "The executable isn't the file that the policy pinned.",
+		"If the change is expected, the operator puts the new digest into `sha256` of this executable.", false},
+	{ExecutableUnsafe, GatePin, "The executable, a directory above it or its interpreter could be changed by someone else than its owner, or isn't executable.",
+		"The operator makes the file and the directories above it writable by their owner only (root or the user that runs Paddock).", false},
+	{ArgumentsNotAllowed, GateArguments, "No argument rule of this executable allows these arguments.",
+		"Use one of the forms that the message lists.", false},
+	{CwdMissing, GateDirectory, "The working directory doesn't exist or isn't a directory.",
+		"Name an existing directory inside a root of the policy.", false},
+	{CwdOutsideRoot, GateDirectory, "The working directory isn't inside a root of the policy.",
+		"Name a directory inside one of the roots; symbolic links are followed before the check.", false},
+	{PathOutsideRoot, GateArguments, "An argument that must be a path inside a root leads outside.",
+		"Name a path inside one of the roots; symbolic links are followed before the check.", false},
+	{EnvironmentNotAllowed, GateEnvironment, "The caller asked for an environment variable that the policy doesn't accept from callers.",
+		"Leave the variable out, or ask the operator to add it to `environment.accept`.", false},
+	{SecretInEnvironment, GateEnvironment, "The program's environment would contain a variable that looks like a secret.",
+		"The operator takes the variable out of `environment`; programs get secrets another way or not at all.", false},
+	{StdinNotAllowed, GateStdin, "The standard input asked for can't be given.",
+		"Give text of at most 1 MiB, a regular file inside a root, or the output of a settled run of your own.", false},
+	{LimitExceeded, GateLimits, "The caller asked for more than the policy's maximum.",
+		"Ask for at most the maximum that the message names, or leave the limit out.", false},
+	{RuleDenied, GateRules, "A rule of the policy or the host program's hook denies the request.",
+		"The message is the rule's own; do what it says.", false},
+	{ApprovalRequired, GateRules, "A rule of the policy wants a person's approval for this request, and this version can't ask for one.",
+		"Ask a person to run the command, or change it so that the rule doesn't apply.", false},
+	{ContainmentUnavailable, GateContainment, "The policy requires more containment than can be given here, and less is never given in silence.",
+		"This version contains nothing: the operator who accepts that writes `containment: {require: off}` in the policy.", false},
+	{Busy, GateQuota, "As many runs as the policy allows are already running.",
+		"Wait for one to end (`command_status` with waitMs, or `paddock wait`) or kill one, then ask again.", true},
+	{Forbidden, "", "This principal may not do that.",
+		"Ask an operator.", false},
+	{NotFound, "", "There is no such run, or it isn't yours to see.",
+		"List your runs with `command_list` or `paddock ps`.", false},
+	{Conflict, "", "The thing is in another state than the request needs, or the idempotency key was used for a different request.",
+		"Use a new idempotency key for a new request.", false},
+	{Unrecordable, "", "The run can't be written down, so it isn't started.",
+		"The operator frees disk space or repairs the state directory; the message names the cause.", true},
+}
+
+// Codes returns the table of every code, in the order of the catalogue.
+func Codes() []CodeInfo { return append([]CodeInfo(nil), codes...) }
+
+// Info returns the code's line of the table; an unknown code has only itself.
+func (c Code) Info() CodeInfo {
+	for _, info := range codes {
+		if info.Code == c {
+			return info
+		}
+	}
+	return CodeInfo{Code: c}
+}

@@ -1,0 +1,173 @@
+package paddock
+
+import (
+	"slices"
+	"strings"
+)
+
+// An Effect is the sense of a decision. The zero Effect is not a decision.
+type Effect string
+
+// The effects. Deny beats ask beats allow.
+const (
+	Allow Effect = "allow"
+	Ask   Effect = "ask"
+	Deny  Effect = "deny"
+)
+
+// A Gate is one question that every request is asked, in this order.
+type Gate string
+
+// The gates in their order. All are asked wherever the answer of an earlier
+// one doesn't make the question meaningless.
+const (
+	GatePolicy      Gate = "policy"
+	GateArgv        Gate = "argv"
+	GateExecutable  Gate = "executable"
+	GatePin         Gate = "pin"
+	GateArguments   Gate = "arguments"
+	GateDirectory   Gate = "directory"
+	GateEnvironment Gate = "environment"
+	GateStdin       Gate = "stdin"
+	GateLimits      Gate = "limits"
+	GateContainment Gate = "containment"
+	GateRules       Gate = "rules"
+	GateQuota       Gate = "quota"
+	GateHook        Gate = "hook"
+)
+
+// Gates lists every gate in order.
+func Gates() []Gate {
+	return []Gate{
+		GatePolicy, GateArgv, GateExecutable, GatePin, GateArguments, GateDirectory, GateEnvironment,
+		GateStdin, GateLimits, GateContainment, GateRules, GateQuota, GateHook,
+	}
+}
+
+// A Verdict is one gate's answer.
+type Verdict string
+
+// The verdicts of gates.
+const (
+	Pass    Verdict = "pass"
+	Refuse  Verdict = "refuse"
+	Skipped Verdict = "skipped" // an earlier refusal left nothing to ask
+)
+
+// A GateResult is a gate's answer with its ground, for explain.
+type GateResult struct {
+	Gate    Gate    `json:"gate"`
+	Verdict Verdict `json:"verdict"`
+	// Detail says what was looked at and found, in one line without secrets.
+	Detail string `json:"detail,omitempty"`
+	// Position is the place in the policy that decided, where there is one.
+	Position *Position `json:"position,omitempty"`
+}
+
+// A Position is a place in a policy file. Lines and columns count from one.
+type Position struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+}
+
+// A Decision is the judgement of one request. It is a value: deciding can't
+// fail, and deciding again gives the same.
+type Decision struct {
+	Effect        Effect `json:"effect"`
+	RequestDigest Digest `json:"request_digest"`
+	// PolicyDigest is of the policy file's bytes; empty when there is no policy.
+	PolicyDigest Digest       `json:"policy_digest,omitempty"`
+	Gates        []GateResult `json:"gates"`
+	// Refusals holds every reason against the request, in the order of the
+	// gates; the first is the one to show when only one fits.
+	Refusals []Refusal `json:"refusals,omitempty"`
+	// Grant is what an allowed command gets; nil unless Effect is Allow.
+	Grant *Grant `json:"grant,omitempty"`
+}
+
+// Refusal returns the reason to show first, with the others counted in its
+// hint's place by nobody: callers that want all read Refusals.
+func (d Decision) Refusal() *Refusal {
+	if len(d.Refusals) == 0 {
+		return nil
+	}
+	r := d.Refusals[0]
+	if len(d.Refusals) > 1 {
+		r.Others = slices.Clone(d.Refusals[1:])
+	}
+	return &r
+}
+
+// A Grant is what an allowed command may touch: everything that the executor
+// needs to start it, and nothing that it would have to judge again.
+type Grant struct {
+	Executable Executable `json:"executable"`
+	// Argv is what the program sees; Argv[0] is the word the caller used.
+	Argv []string `json:"argv"`
+	// Root is the policy's root that holds Dir; Dir is its real path.
+	Root string `json:"root"`
+	Dir  string `json:"dir"`
+	// EnvironmentNames lists the variables that the program gets, sorted.
+	EnvironmentNames []string `json:"environment_names"`
+	// Environment is the whole environment as NAME=value, sorted. It is handed
+	// to the supervisor and never written down.
+	Environment []string  `json:"-"`
+	Limits      Limits    `json:"limits"`
+	Contain     ContainAs `json:"containment"`
+	// Rule is where the policy allowed the arguments.
+	Rule *Position `json:"rule,omitempty"`
+}
+
+// An Executable is the file that is executed.
+type Executable struct {
+	// Name is the policy's word for it; empty if only the path is accepted.
+	Name string `json:"name,omitempty"`
+	// Path is absolute, as the policy says it.
+	Path string `json:"path"`
+	// Digest of the content, where the policy pins it or it was computed.
+	Digest Digest `json:"digest,omitempty"`
+	// Interpreters is the chain that a script's first line names, resolved;
+	// empty for a binary.
+	Interpreters []Interpreter `json:"interpreters,omitempty"`
+}
+
+// An Interpreter is one link of a script's chain of interpreters.
+type Interpreter struct {
+	Path string `json:"path"`
+	// Argument is the rest of the script's first line, as the kernel passes it.
+	Argument string `json:"argument,omitempty"`
+}
+
+// Limits bound one run. In a Grant each is set and positive.
+type Limits struct {
+	Timeout Duration `json:"timeout_ms"`
+	// Output is bytes per stream.
+	Output int64 `json:"output"`
+	// OpenFiles is the most descriptors per process; zero means unlimited by us.
+	OpenFiles int `json:"open_files,omitempty"`
+}
+
+// A Level of containment.
+type Level string
+
+// The levels, strongest first.
+const (
+	Full     Level = "full"
+	Standard Level = "standard"
+	Off      Level = "off"
+)
+
+// ContainAs says how a run is to be contained.
+type ContainAs struct {
+	Level Level `json:"level"`
+}
+
+func sortedKeys(m map[string]string) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, strings.Compare)
+	return names
+}

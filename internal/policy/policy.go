@@ -1,0 +1,128 @@
+// Package policy reads policy files and judges requests by them.
+//
+// [Load] turns the text of a policy into a compiled, immutable [Policy] or into
+// every error it has, each with its place. [Decide] judges one request: it is a
+// pure function of the policy, the request and the [Facts] that somebody else
+// looked up, so explaining and running can't differ.
+//
+// # Limits
+//
+// Nothing here reads a disk, a clock, an environment or a network, and nothing
+// is executed: the caller resolves paths and hands in facts. A path rule is a
+// check of intent; only containment is a boundary.
+package policy
+
+import "paddock"
+
+// A Policy is a compiled policy file. It is immutable and safe for concurrent
+// use. The zero Policy allows nothing.
+type Policy struct{}
+
+// Load parses and compiles data, the content of the file called name. When
+// anything is wrong the error is an [*Errors] that lists all of it.
+func Load(name string, data []byte) (*Policy, error) { panic("unbuilt") }
+
+// Digest returns the SHA-256 of the file's bytes.
+func (p *Policy) Digest() paddock.Digest { panic("unbuilt") }
+
+// Name returns the file name given to Load.
+func (p *Policy) Name() string { panic("unbuilt") }
+
+// Roots returns the absolute paths where commands may run, in file order.
+func (p *Policy) Roots() []string { panic("unbuilt") }
+
+// Words returns the words accepted in argv[0], in file order.
+func (p *Policy) Words() []string { panic("unbuilt") }
+
+// Concurrent returns the most runs of one principal at once.
+func (p *Policy) Concurrent() int { panic("unbuilt") }
+
+// Wanted lists what Decide must know of the machine to judge req.
+type Wanted struct {
+	// Executable is the policy's absolute path for argv[0]; empty if the word
+	// isn't permitted. Pinned asks for its digest.
+	Executable string
+	Pinned     bool
+	// Paths are arguments that a rule may have to take as paths inside a root.
+	Paths []string
+	// HostEnv names the variables that the policy passes on from the host.
+	HostEnv []string
+}
+
+// Wanted tells what to look up before deciding req. A nil Policy wants nothing.
+func (p *Policy) Wanted(req paddock.Request) Wanted { panic("unbuilt") }
+
+// Facts is what was found on the machine for one request. The zero value of
+// each field is the answer that allows least.
+type Facts struct {
+	// PolicyProblem says why there is no policy, when there is none.
+	PolicyProblem *paddock.Refusal
+	Executable    ExecutableFacts
+	Dir           DirFacts
+	// Paths maps each of Wanted.Paths to what it leads to.
+	Paths map[string]PathFacts
+	Stdin StdinFacts
+	// HostEnv holds the values of those Wanted.HostEnv names that are set.
+	HostEnv map[string]string
+	// Home is the private home directory of the workspace.
+	Home string
+	// Active counts the principal's runs that have not settled.
+	Active int
+	// Levels lists the levels of containment that can be given here.
+	Levels []paddock.Level
+}
+
+// ExecutableFacts describes the file at Wanted.Executable.
+type ExecutableFacts struct {
+	Found bool // it exists
+	// Unsafe says in words why the file can't be trusted: not a regular file,
+	// not executable, a wrong owner, writable by others, a parent that is, an
+	// interpreter of which one of these holds. Empty means that it is safe.
+	Unsafe string
+	// Digest is set when Wanted.Pinned.
+	Digest       paddock.Digest
+	Interpreters []paddock.Interpreter
+}
+
+// DirFacts describes the working directory asked for.
+type DirFacts struct {
+	Found bool // it exists and is a directory
+	// Real is its path with every symbolic link followed.
+	Real string
+	// Root is the root (as in Policy.Roots) that holds it, empty if none does.
+	Root string
+}
+
+// PathFacts says where a path argument leads.
+type PathFacts struct {
+	// Real is the path with links followed, as far as it exists.
+	Real string
+	// Inside is set when Real lies inside a root.
+	Inside bool
+}
+
+// StdinFacts describes the standard input asked for, when it is a file or a run.
+type StdinFacts struct {
+	// Problem says in words why it can't be given; empty means that it can.
+	// Checked must be set too: the zero value refuses.
+	Checked bool
+	Problem string
+}
+
+// Decide judges req. It never fails and has no side effect; a nil policy
+// refuses with the facts' PolicyProblem or no_policy.
+func Decide(p *Policy, req paddock.Request, facts Facts) paddock.Decision { panic("unbuilt") }
+
+// An Error is one fault of a policy file.
+type Error struct {
+	Position paddock.Position `json:"position"`
+	Message  string           `json:"message"`
+}
+
+// Errors is everything wrong with one policy file, in the order of the file.
+type Errors struct {
+	List []Error `json:"errors"`
+}
+
+// Error returns one line per fault, each as file:line:column: message.
+func (e *Errors) Error() string { panic("unbuilt") }

@@ -1,0 +1,74 @@
+package paddock
+
+import "time"
+
+// A Stream names what of a run's output is meant.
+type Stream string
+
+// The streams. Combined is both in order of arrival.
+const (
+	Stdout   Stream = "stdout"
+	Stderr   Stream = "stderr"
+	Combined Stream = "combined"
+)
+
+// Bounds of one page of output.
+const (
+	DefaultPage = 50_000  // characters, or bytes when Raw
+	MaxPage     = 200_000 // characters, or bytes when Raw
+	MaxWait     = 45 * time.Second
+)
+
+// A PageRequest asks for a part of a run's output. The zero value asks for the
+// first 50,000 characters of stdout. At most one of Line, Tail and a non-zero
+// Offset may be set.
+type PageRequest struct {
+	Stream Stream `json:"stream,omitempty"`
+	// Offset is in bytes from the start of the stream. In the combined stream
+	// it counts the bytes of both in order of arrival.
+	Offset int64 `json:"offset,omitempty"`
+	// Line, when positive, starts at the beginning of that line, counted from one.
+	Line int64 `json:"line,omitempty"`
+	// Tail, when positive, starts that many lines before the end.
+	Tail int64 `json:"tail,omitempty"`
+	// Limit is the most characters returned (bytes when Raw); zero means DefaultPage.
+	Limit int `json:"limit,omitempty"`
+	// Grep keeps only lines that match this RE2 expression; GrepFixed takes it literally.
+	Grep      string `json:"grep,omitempty"`
+	GrepFixed bool   `json:"grep_fixed,omitempty"`
+	// Raw asks for bytes: base64 unless they are valid UTF-8.
+	Raw bool `json:"raw,omitempty"`
+	// Since, when set, starts at the first output that arrived at or after it.
+	Since *time.Time `json:"since,omitempty"`
+	// Wait is how long to wait for more when there is nothing at Offset yet.
+	Wait Duration `json:"wait_ms,omitempty"`
+}
+
+// A Page is a part of a run's output. Pages read one after another from
+// NextOffset reassemble the stream exactly.
+type Page struct {
+	Stream Stream `json:"stream"`
+	// Content is text, or base64 when Encoding says so.
+	Content  string `json:"content"`
+	Encoding string `json:"encoding"` // "utf-8" or "base64"
+	// Offset is where this page begins and NextOffset where the next one does.
+	Offset     int64 `json:"offset"`
+	NextOffset int64 `json:"next_offset"`
+	// Total is the stream's size as of this read; it grows until the run settles.
+	Total int64 `json:"total"`
+	// EOF means that the run is settled and NextOffset is its last.
+	EOF bool `json:"eof"`
+	// Entries split a combined page by arrival; their texts concatenate to Content.
+	Entries []Entry `json:"entries,omitempty"`
+	// Matches counts the lines that a Grep kept on this page.
+	Matches int64 `json:"matches,omitempty"`
+}
+
+// An Entry is a piece of a combined page that arrived on one stream at one time.
+type Entry struct {
+	At     time.Time `json:"at"`
+	Stream Stream    `json:"stream"`
+	Offset int64     `json:"offset"` // in its own stream
+	Length int64     `json:"length"`
+	Text   string    `json:"text,omitempty"`
+}

@@ -1,0 +1,118 @@
+package paddock
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+)
+
+// A PrincipalKind says what sort of party asks.
+type PrincipalKind string
+
+// The kinds of principals.
+const (
+	Operator PrincipalKind = "operator" // a person at the local command line; sees every run of the state directory
+	Agent    PrincipalKind = "agent"    // an AI agent; sees its own runs
+	Host     PrincipalKind = "host"     // a program that embeds package runner; sees its own runs
+)
+
+// A Principal is who asks. Runs belong to the principal that started them. The
+// zero Principal is nobody and is refused.
+type Principal struct {
+	Kind PrincipalKind `json:"kind"`
+	// ID is stable over restarts of whoever asks, and unequal for parties that
+	// must not see each other's runs.
+	ID string `json:"id"`
+}
+
+// A Door is the way by which a request came in.
+type Door string
+
+// The doors of this version.
+const (
+	DoorCLI Door = "cli"
+	DoorMCP Door = "mcp"
+	DoorGo  Door = "go"
+)
+
+// A Command is what someone wants run. It is data: nothing in it is ever
+// parsed by a shell.
+type Command struct {
+	// Argv is the program's word and its arguments, each passed as it is.
+	Argv []string `json:"argv"`
+	// Dir is the working directory, absolute or relative to the first root of
+	// the policy; empty means that root.
+	Dir string `json:"dir,omitempty"`
+	// Env holds the variables that the caller asks for. Each must be named by
+	// the policy's environment.accept; nil asks for none.
+	Env map[string]string `json:"env,omitempty"`
+	// ReplaceEnv, when not nil, is the program's whole environment: nothing of
+	// the policy's is merged in. Only package runner's host program can set it.
+	ReplaceEnv map[string]string `json:"replace_env,omitempty"`
+	// Stdin is what the program reads; the zero value is an empty stream.
+	Stdin Stdin `json:"stdin,omitzero"`
+	// Timeout ends the run; zero means the policy's. It can only lower.
+	Timeout Duration `json:"timeout_ms,omitempty"`
+	// OutputLimit is the most bytes kept per stream; zero means the policy's.
+	// It can only lower.
+	OutputLimit int64 `json:"output_limit,omitempty"`
+	// Label is for people: at most 200 bytes of one line; empty means the
+	// first words of Argv.
+	Label string `json:"label,omitempty"`
+}
+
+// Stdin says what a program reads on its standard input. At most one of the
+// fields is set; none means that the first read finds the end.
+type Stdin struct {
+	// Text is given as it is; at most 1 MiB. A pointer, so that "" is a choice.
+	Text *string `json:"text,omitempty"`
+	// File is a regular file inside a root, absolute or relative to Dir.
+	File string `json:"file,omitempty"`
+	// Run is a settled run of the same principal whose kept output is fed in.
+	Run RunID `json:"run,omitempty"`
+	// Stream of Run: stdout (the default) or stderr.
+	Stream Stream `json:"stream,omitempty"`
+}
+
+// IsZero reports whether the program reads an empty stream.
+func (s Stdin) IsZero() bool { return s == Stdin{} }
+
+// A Request is a Command as it is judged: who asks, for what, and how it came.
+type Request struct {
+	Principal Principal `json:"principal"`
+	Door      Door      `json:"door"`
+	Command   Command   `json:"command"`
+	// Tied runs end, with reason "caller gone", when whoever asked is gone.
+	Tied bool `json:"tied,omitempty"`
+	// IdempotencyKey makes asking again return the run of the first time. At
+	// most 200 bytes; empty means that each request is a new run.
+	IdempotencyKey string `json:"idempotency_key,omitempty"`
+}
+
+// Digest identifies what was asked, for idempotency, approvals and signatures:
+// the principal and the command, not the door, the key or the tie. It is the
+// SHA-256 of the JSON encoding of both (maps sorted by key, as encoding/json
+// does), prefixed with a version line.
+func (r Request) Digest() Digest {
+	body, err := json.Marshal(struct {
+		Principal Principal `json:"principal"`
+		Command   Command   `json:"command"`
+	}{r.Principal, r.Command})
+	if err != nil { // strings, integers and maps of strings always encode
+		panic(fmt.Sprintf("paddock: bug: a request that can't be encoded: %v", err))
+	}
+	h := sha256.New()
+	h.Write([]byte("paddock request v1\n"))
+	h.Write(body)
+	return DigestOf([32]byte(h.Sum(nil)))
+}
+
+// EnvironmentNames returns the names that the caller asks for, for records:
+// values are never written down.
+func (c Command) EnvironmentNames() []string {
+	m := c.Env
+	if c.ReplaceEnv != nil {
+		m = c.ReplaceEnv
+	}
+	return sortedKeys(m)
+}

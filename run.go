@@ -1,0 +1,173 @@
+package paddock
+
+import "time"
+
+// A State of a run. Settled states never change.
+type State string
+
+// The states of this version. DESIGN knows more (queued, waiting, unreachable),
+// which come with the features that need them.
+const (
+	Starting      State = "starting"
+	Running       State = "running"
+	Exited        State = "exited"          // the program ended by itself; its status is in the reason
+	Killed        State = "killed"          // ended by a request, a fault of ours, or a signal from elsewhere
+	TimedOut      State = "timeout"         // only the wall clock gives this
+	OutputLimit   State = "output-limit"    // only a stream's cap gives this
+	FailedToStart State = "failed-to-start" // no instruction of the program has run
+	Lost          State = "lost"            // the supervisor vanished without writing an outcome
+)
+
+// Settled reports whether the state is final.
+func (s State) Settled() bool {
+	switch s {
+	case Exited, Killed, TimedOut, OutputLimit, FailedToStart, Lost:
+		return true
+	}
+	return false
+}
+
+// A ReasonKind says why a run ended, for programs.
+type ReasonKind string
+
+// The kinds of reasons.
+const (
+	ReasonExit        ReasonKind = "exit"         // the leader returned ExitCode
+	ReasonSignal      ReasonKind = "signal"       // a signal that we did not send ended the leader
+	ReasonKill        ReasonKind = "kill"         // somebody asked: By, Why
+	ReasonAbort       ReasonKind = "abort"        // the context of the host program was canceled
+	ReasonShutdown    ReasonKind = "shutdown"     // the owner closed and asked for its runs to end
+	ReasonCallerGone  ReasonKind = "caller_gone"  // a tied run's caller ended
+	ReasonTimeout     ReasonKind = "timeout"      // Limit is the time
+	ReasonOutputLimit ReasonKind = "output_limit" // Stream passed its cap, Limit bytes
+	ReasonSink        ReasonKind = "sink_error"   // output could not be kept; Detail says why
+	ReasonStart       ReasonKind = "start_failed" // Step could not be carried out; Detail says why
+	ReasonLost        ReasonKind = "supervisor_vanished"
+	ReasonHost        ReasonKind = "host_restarted"
+)
+
+// A Reason is why a run ended, apart from any text for people.
+type Reason struct {
+	Kind ReasonKind `json:"kind"`
+	// ExitCode of the leader, when it returned one.
+	ExitCode *int `json:"exit_code,omitempty"`
+	// Signal that ended the leader, as SIGTERM; whoever sent it.
+	Signal string `json:"signal,omitempty"`
+	// By is the principal id, and Why the words, of who asked for the end.
+	By  string `json:"by,omitempty"`
+	Why string `json:"why,omitempty"`
+	// Stream and Limit say which cap was passed; Limit is bytes, or milliseconds for a timeout.
+	Stream Stream `json:"stream,omitempty"`
+	Limit  int64  `json:"limit,omitempty"`
+	// Step that failed to start the program.
+	Step string `json:"step,omitempty"`
+	// Detail is an error's text, for people.
+	Detail   string    `json:"detail,omitempty"`
+	Evidence *Evidence `json:"evidence,omitempty"`
+}
+
+// Evidence is what was seen when a run was found without its supervisor.
+type Evidence struct {
+	SeenAt time.Time `json:"seen_at"`
+	// BootID then and now: unequal means that the machine restarted.
+	BootIDThen string `json:"boot_id_then,omitempty"`
+	BootIDNow  string `json:"boot_id_now,omitempty"`
+	// Supervisor as recorded at the start, and whether a process with that id
+	// and start time still exists.
+	Supervisor      *Process `json:"supervisor,omitempty"`
+	SupervisorAlive bool     `json:"supervisor_alive"`
+	// Note says more, in one line.
+	Note string `json:"note,omitempty"`
+}
+
+// A Process is named so that a reused id can't be taken for it.
+type Process struct {
+	PID int `json:"pid"`
+	// StartTicks is field 22 of /proc/PID/stat.
+	StartTicks uint64 `json:"start_ticks,omitempty"`
+	BootID     string `json:"boot_id,omitempty"`
+}
+
+// A Tree says how surely the whole tree of a run can be ended.
+type Tree string
+
+// The guarantees.
+const (
+	TreeKernel     Tree = "kernel"      // the kernel ends every process, also when the supervisor dies
+	TreeBestEffort Tree = "best-effort" // a guardian sweeps descendants
+)
+
+// Isolation says by which means the tree is held.
+type Isolation string
+
+// The means, strongest first.
+const (
+	PIDNamespace     Isolation = "pid-namespace"
+	UserPIDNamespace Isolation = "user-pid-namespace" // a PID namespace inside a user namespace, for ordinary users
+	CgroupKill       Isolation = "cgroup-kill"
+	Guardian         Isolation = "guardian"
+)
+
+// Tree returns the guarantee that the means gives.
+func (i Isolation) Tree() Tree {
+	if i == Guardian || i == "" {
+		return TreeBestEffort
+	}
+	return TreeKernel
+}
+
+// A StreamSummary is what is known of one kept stream.
+type StreamSummary struct {
+	Bytes int64 `json:"bytes"`
+	// Digest of exactly these bytes; empty until the run is settled.
+	Digest Digest `json:"digest,omitempty"`
+	// Dropped is how many bytes arrived after the cap and were counted, not kept.
+	Dropped int64 `json:"dropped,omitempty"`
+}
+
+// An Outcome is how a run ended. It is written once and never changed.
+type Outcome struct {
+	State  State  `json:"state"`
+	Reason Reason `json:"reason"`
+	// Leftovers is how many processes the leader left behind and we ended;
+	// Survivors is how many are still there: zero unless the kernel refused.
+	Leftovers int           `json:"leftovers"`
+	Survivors int           `json:"survivors"`
+	Stdout    StreamSummary `json:"stdout"`
+	Stderr    StreamSummary `json:"stderr"`
+	// EndedAt is when the tree was empty, SettledAt when the digests were there.
+	EndedAt   time.Time `json:"ended_at"`
+	SettledAt time.Time `json:"settled_at"`
+}
+
+// A Run is the record of one execution, as every door shows it.
+type Run struct {
+	ID        RunID     `json:"id"`
+	State     State     `json:"state"`
+	Label     string    `json:"label"`
+	Argv      []string  `json:"argv"`
+	Dir       string    `json:"dir"`
+	Principal Principal `json:"principal"`
+	Door      Door      `json:"door"`
+	Tied      bool      `json:"tied,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	// StartedAt is when the program became the program.
+	StartedAt *time.Time `json:"started_at,omitempty"`
+	// Duration from StartedAt to the end, or to now while running.
+	Duration   Duration `json:"duration_ms"`
+	Executable string   `json:"executable"`
+	Limits     Limits   `json:"limits"`
+	// Containment, Isolation and Tree say what was enforced.
+	Containment Level     `json:"containment"`
+	Isolation   Isolation `json:"isolation,omitempty"`
+	Tree        Tree      `json:"tree,omitempty"`
+	// Cgroup says whether the supervisor left its caller's cgroup.
+	Cgroup        string        `json:"cgroup,omitempty"`
+	Supervisor    *Process      `json:"supervisor,omitempty"`
+	PolicyDigest  Digest        `json:"policy_digest"`
+	RequestDigest Digest        `json:"request_digest"`
+	Stdout        StreamSummary `json:"stdout"`
+	Stderr        StreamSummary `json:"stderr"`
+	// Outcome is nil until the run is settled.
+	Outcome *Outcome `json:"outcome,omitempty"`
+}
