@@ -80,6 +80,8 @@ func (r *run) end(e end, at *clock) {
 	case first:
 		r.program.Signal(e.signal)
 		at.grace = r.opt.After(time.Duration(r.job.Grace))
+	default:
+		r.loss(e.reason)
 	}
 }
 

@@ -165,6 +165,9 @@ type run struct {
 
 	program *spawn.Program
 	reason  *paddock.Reason // the first to come
+
+	mu   sync.Mutex
+	late *paddock.Reason // output that could not be kept, seen after the leader's end
 }
 
 // An end is a request to end the run.
@@ -173,12 +176,37 @@ type end struct {
 	signal syscall.Signal
 }
 
-// ask hands e to the goroutine that owns the run; after the end it is void.
+// ask hands e to the goroutine that owns the run. When no process of the run is
+// left there is nothing to end, and only the loss of output still matters.
 func (r *run) ask(e end) {
 	select {
 	case r.ends <- e:
 	case <-r.over:
+		r.loss(e.reason)
 	}
+}
+
+// loss remembers the first output that could not be kept.
+func (r *run) loss(reason paddock.Reason) {
+	if reason.Kind != paddock.ReasonOutputLimit && reason.Kind != paddock.ReasonSink {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.late == nil {
+		r.late = &reason
+	}
+}
+
+// why is the reason of the run: the first one, except that a program which
+// ended by itself did not end well if what it printed could not be kept.
+func (r *run) why() paddock.Reason {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if own := r.reason.Kind == paddock.ReasonExit || r.reason.Kind == paddock.ReasonSignal; own && r.late != nil {
+		return *r.late
+	}
+	return *r.reason
 }
 
 func (r *run) supervise(ctx context.Context, conn net.Conn) error {
@@ -187,11 +215,9 @@ func (r *run) supervise(ctx context.Context, conn net.Conn) error {
 	doors, err := r.serve(serving, conn)
 	if err != nil {
 		r.hub.close()
-		close(r.over)
 		return errors.Join(err, publish(r.dir, failedToStart("control socket", err, r.opt.Now()), r.opt))
 	}
 	outcome := r.live(ctx)
-	close(r.over)
 	err = publish(r.dir, outcome, r.opt)
 	r.hub.settle(outcome)
 	r.hub.drain(time.Second)
@@ -237,6 +263,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	}
 	pumps, err := r.start()
 	if err != nil {
+		close(r.over)
 		step, cause := "start", err
 		var failed *spawn.StartError
 		if errors.As(err, &failed) {
@@ -248,13 +275,16 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	r.recordStart(cgroup)
 	exit := r.untilEmpty(ctx)
+	ended := r.opt.Now()
+	close(r.over) // before the pumps are waited for: they may want to ask
 	pumps.drain()
+	reason := withExit(r.why(), exit)
 	outcome := paddock.Outcome{
-		State:     stateOf(r.reason.Kind),
-		Reason:    withExit(*r.reason, exit),
+		State:     stateOf(reason.Kind),
+		Reason:    reason,
 		Leftovers: r.program.End().Leftovers,
 		Survivors: r.program.End().Survivors,
-		EndedAt:   r.opt.Now(),
+		EndedAt:   ended,
 	}
 	if pumps.held() {
 		outcome.Reason.Detail = join(outcome.Reason.Detail, "a process outside of the run still held its output open")
