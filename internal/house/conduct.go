@@ -1,7 +1,6 @@
 package house
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"regexp"
@@ -21,8 +20,8 @@ func Purity(t *source.Tree) []Finding {
 	}
 	t.EachImport(func(f *source.File, target string, at token.Pos) {
 		if pure(f) && source.WithinAny(target, impure) {
-			found = append(found, Finding{"purity", t.Where(at),
-				fmt.Sprintf("imports %s; floors 0 and 1 only compute, so take what you need as a value", target)})
+			found = append(found, source.Found("purity", t.Where(at),
+				"imports %s; floors 0 and 1 only compute, so take what you need as a value", target))
 		}
 	})
 	for _, f := range t.Files {
@@ -31,8 +30,8 @@ func Purity(t *source.Tree) []Finding {
 		}
 		f.Uses(func(pkg, member string, at token.Pos) {
 			if slices.Contains(impureMembers[pkg], member) {
-				found = append(found, Finding{"purity", t.Where(at),
-					fmt.Sprintf("uses %s.%s; floors 0 and 1 only compute, so take what you need as a value", pkg, member)})
+				found = append(found, source.Found("purity", t.Where(at),
+					"uses %s.%s; floors 0 and 1 only compute, so take what you need as a value", pkg, member))
 			}
 		})
 	}
@@ -51,7 +50,7 @@ func Members(t *source.Tree) []Finding {
 				if f.Test && (r.inTests || !alsoInTests[pkg+"."+member]) {
 					continue
 				}
-				found = append(found, Finding{"members", t.Where(at), fmt.Sprintf("%s.%s: %s", pkg, member, r.why)})
+				found = append(found, source.Found("members", t.Where(at), "%s.%s: %s", pkg, member, r.why))
 			}
 		})
 		ast.Inspect(f.AST, func(n ast.Node) bool {
@@ -60,7 +59,7 @@ func Members(t *source.Tree) []Finding {
 				return true
 			}
 			if id, ok := call.Fun.(*ast.Ident); ok && id.Obj == nil && (id.Name == "print" || id.Name == "println") {
-				found = append(found, Finding{"members", t.Where(id.Pos()), "the builtin print is for debugging; remove it"})
+				found = append(found, source.Found("members", t.Where(id.Pos()), "the builtin print is for debugging; remove it"))
 			}
 			return true
 		})
@@ -86,14 +85,14 @@ func Comments(t *source.Tree) []Finding {
 			}
 		}
 		if len(comments) != 1 {
-			found = append(found, Finding{"comments", dir, fmt.Sprintf("has %d package comments; write exactly one", len(comments))})
+			found = append(found, source.Found("comments", dir, "has %d package comments; write exactly one", len(comments)))
 			continue
 		}
 		if name != "main" && !strings.HasPrefix(comments[0], "Package "+name+" ") {
-			found = append(found, Finding{"comments", dir, fmt.Sprintf("its comment must begin with %q", "Package "+name)})
+			found = append(found, source.Found("comments", dir, "its comment must begin with %q", "Package "+name))
 		}
 		if name != "main" && !regexp.MustCompile(`(?m)^# Limits$`).MatchString(comments[0]) {
-			found = append(found, Finding{"comments", dir, "its comment has no \"# Limits\": say what the package does not do, and who does"})
+			found = append(found, source.Found("comments", dir, "its comment has no \"# Limits\": say what the package does not do, and who does"))
 		}
 	}
 	return found
@@ -110,12 +109,12 @@ func Sizes(t *source.Tree) []Finding {
 		}
 		lines[f.Dir] += f.Lines
 		if f.Lines > maxFile {
-			found = append(found, Finding{"size", f.Path, fmt.Sprintf("%d lines, more than %d; find the second idea inside", f.Lines, maxFile)})
+			found = append(found, source.Found("size", f.Path, "%d lines, more than %d; find the second idea inside", f.Lines, maxFile))
 		}
 		found = append(found, longFuncs(t, f)...)
 	}
 	for _, dir := range t.Dirs(func(f *source.File) bool { return lines[f.Dir] > maxPackage }) {
-		found = append(found, Finding{"size", dir, fmt.Sprintf("%d lines in the package, more than %d; find the second idea inside", lines[dir], maxPackage)})
+		found = append(found, source.Found("size", dir, "%d lines in the package, more than %d; find the second idea inside", lines[dir], maxPackage))
 	}
 	return found
 }
@@ -133,8 +132,8 @@ func longFuncs(t *source.Tree, f *source.File) []Finding {
 			rule = "size-hard" // no exception may name this rule
 		}
 		if n > maxFunc {
-			found = append(found, Finding{rule, f.Path + ":" + fn.Name.Name,
-				fmt.Sprintf("%d lines in one function, more than %d (and %d at the very most)", n, maxFunc, maxFuncHard)})
+			found = append(found, source.Found(rule, f.Path+":"+fn.Name.Name,
+				"%d lines in one function, more than %d (and %d at the very most)", n, maxFunc, maxFuncHard))
 		}
 	}
 	return found

@@ -2,9 +2,9 @@
 // which file may start programs, what must be pure, who the guests are, and how
 // large a thing may grow. Its test runs every check over the real tree.
 //
-// Package source parses a module into a tree, once. Each check is a function from
-// a tree to the [Finding] values it has against it, so the same functions also
-// run over small trees with a planted violation, and are seen to find it.
+// Package source parses a module into a tree, once. Each check is a function
+// from a tree to the [Finding] values it has against it, so the same functions
+// also run over small trees with a planted violation, and are seen to find it.
 // The plan itself is data: plan.go for the floors and reserved imports,
 // exceptions.go for what is excused and why, docs/guests.md for dependencies.
 //
@@ -17,14 +17,7 @@
 // fence for honest people and a tripwire, not a boundary: containment is that.
 package house
 
-import "fmt"
+import "paddock/internal/house/source"
 
 // A Finding is one violation of the plan.
-type Finding struct {
-	Rule  string // the check that found it
-	Where string // path, path:line, or a package
-	What  string // what is wrong and what to do instead
-}
-
-// String returns the finding as one line.
-func (f Finding) String() string { return fmt.Sprintf("%s: %s (%s)", f.Where, f.What, f.Rule) }
+type Finding = source.Finding

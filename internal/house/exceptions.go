@@ -1,5 +1,7 @@
 package house
 
+import "paddock/internal/house/source"
+
 // An exception excuses one finding of a check, with a reason. One that excuses
 // nothing any more is itself a finding, so the list can only shrink or be
 // argued for.
@@ -36,7 +38,7 @@ next:
 	}
 	for i, e := range excused {
 		if !used[i] {
-			left = append(left, Finding{e.rule, e.where, "an exception in internal/house/exceptions.go excuses nothing any more; delete it"})
+			left = append(left, source.Found(e.rule, e.where, "an exception in internal/house/exceptions.go excuses nothing any more; delete it"))
 		}
 	}
 	return left

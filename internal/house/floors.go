@@ -29,10 +29,10 @@ func Floors(t *source.Tree) []Finding {
 	var found []Finding
 	for _, dir := range t.Dirs(func(f *source.File) bool { return !f.Script }) {
 		if _, _, ok := room(dir); !ok {
-			found = append(found, Finding{"floors", dir, "this package has no floor; give it one in internal/house/plan.go"})
+			found = append(found, source.Found("floors", dir, "this package has no floor; give it one in internal/house/plan.go"))
 		}
 		if slices.Contains(vague, path.Base(dir)) {
-			found = append(found, Finding{"floors", dir, "this name says nothing; name the package for what it holds"})
+			found = append(found, source.Found("floors", dir, "this name says nothing; name the package for what it holds"))
 		}
 	}
 	t.EachImport(func(f *source.File, target string, at token.Pos) {
@@ -41,7 +41,7 @@ func Floors(t *source.Tree) []Finding {
 			return
 		}
 		if what := crossing(f, to); what != "" {
-			found = append(found, Finding{"floors", t.Where(at), what})
+			found = append(found, source.Found("floors", t.Where(at), "%s", what))
 		}
 	})
 	return found
@@ -81,20 +81,20 @@ func Reserved(t *source.Tree) []Finding {
 	var found []Finding
 	t.EachImport(func(f *source.File, target string, at token.Pos) {
 		if f.DotImport(at) {
-			found = append(found, Finding{"reserved", t.Where(at), "a dot import hides where names come from"})
+			found = append(found, source.Found("reserved", t.Where(at), "a dot import hides where names come from"))
 		}
 		for _, r := range reservations {
 			if matches(t, target, r.what) && !r.permits(f) {
-				found = append(found, Finding{"reserved", t.Where(at),
-					fmt.Sprintf("%s is reserved for %s: %s", r.what, orNobody(r.by), r.why)})
+				found = append(found, source.Found("reserved", t.Where(at),
+					"%s is reserved for %s: %s", r.what, orNobody(r.by), r.why))
 			}
 		}
 	})
 	for _, b := range bans {
 		for _, from := range b.from {
 			if way := t.Way(b.room, from); way != nil {
-				found = append(found, Finding{"reserved", b.room,
-					fmt.Sprintf("reaches %s by way of %s: %s", from, strings.Join(way, " → "), b.why)})
+				found = append(found, source.Found("reserved", b.room,
+					"reaches %s by way of %s: %s", from, strings.Join(way, " → "), b.why))
 			}
 		}
 	}

@@ -76,13 +76,13 @@ func Spawning(t *source.Tree) []Finding {
 			allowed := w.raw && source.Within(f.Dir, "internal/contain") ||
 				by != nil && w.imported == "os/exec"
 			if !allowed {
-				found = append(found, Finding{"spawning", t.Where(w.at), w.what + "; " + elsewhere(f)})
+				found = append(found, source.Found("spawning", t.Where(w.at), "%s; %s", w.what, elsewhere(f)))
 			}
 		}
 	}
 	for _, name := range t.Foreign {
 		if !regexp.MustCompile(`^internal/spawn/\w+_linux_(amd64|arm64)\.s$`).MatchString(name) {
-			found = append(found, Finding{"spawning", name, "not Go; only the clone path in internal/spawn may have assembly"})
+			found = append(found, source.Found("spawning", name, "not Go; only the clone path in internal/spawn may have assembly"))
 		}
 	}
 	return found

@@ -55,6 +55,21 @@ type File struct {
 	imports map[string]string // by local name
 }
 
+// A Finding is one thing that a check has against a tree.
+type Finding struct {
+	Rule  string // the check that found it
+	Where string // path, path:line, or a package
+	What  string // what is wrong and what to do instead
+}
+
+// Found returns a Finding whose text is formatted.
+func Found(rule, where, format string, args ...any) Finding {
+	return Finding{Rule: rule, Where: where, What: fmt.Sprintf(format, args...)}
+}
+
+// String returns the finding as one line.
+func (f Finding) String() string { return fmt.Sprintf("%s: %s (%s)", f.Where, f.What, f.Rule) }
+
 // Load parses the module at root. Directories named testdata, directories that
 // begin with a dot or an underscore, and modules inside the module are not part
 // of it. Files are parsed whatever their build tags say.
