@@ -101,6 +101,9 @@ func (h *hub) output(stdout, stderr int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now.Stdout, h.now.Stderr = max(h.now.Stdout, stdout), max(h.now.Stderr, stderr)
+	if h.now.State == paddock.Starting {
+		return // a fast program; the news of its start will say the sizes
+	}
 	event := control.Event{Kind: "output", Stdout: h.now.Stdout, Stderr: h.now.Stderr}
 	for c := range h.subs {
 		select {

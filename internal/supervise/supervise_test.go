@@ -435,7 +435,7 @@ func TestATiedRunEndsWithItsCaller(t *testing.T) {
 		acts := []func(){f.printed("up"), func() { f.ours.Close() }}
 		want := paddock.Reason{Kind: paddock.ReasonCallerGone, Signal: "SIGTERM"}
 		if !tied {
-			acts = append(acts, f.kill(control.Kill{Kind: paddock.ReasonKill, By: "me"}))
+			acts = append(acts, f.kill(control.Kill{Kind: paddock.ReasonKill, Signal: "TERM", By: "me"}))
 			want = paddock.Reason{Kind: paddock.ReasonKill, By: "me", Signal: "SIGTERM"}
 		}
 		checkOutcome(t, f.run(acts...), paddock.Killed, want)
@@ -491,7 +491,9 @@ func TestAFullDiskEndsTheRunAndItsOutcomeIsKept(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		state.Close()
-		if err := unix.Unmount(small, 0); err != nil {
+		// Detached, because a process that another test is just starting may
+		// for a moment have a copy of our descriptors.
+		if err := unix.Unmount(small, unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	})
