@@ -104,7 +104,9 @@ func TestMannersMissing(t *testing.T) {
 func TestGuestBook(t *testing.T) {
 	t.Parallel()
 	guests := func(present ...string) check {
-		return func(tr *source.Tree) []house.Finding { return papers.Guests(tr, papers.ModulesHeading, present, []string{"returns"}) }
+		return func(tr *source.Tree) []house.Finding {
+			return papers.Guests(tr, papers.ModulesHeading, present, []string{"returns"})
+		}
 	}
 	book := func() map[string]string {
 		return one(papers.GuestBook, "# Guests\n\n## Modules\n\n| module | reason |\n|---|---|\n| `a.b/c` | to read |\n| `d` |  |\n| `returns/x` | now and then |\n\n## Other\n\n| `e` | elsewhere |\n")
