@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,6 +21,25 @@ func crashed(t testing.TB, stdout, stderr, frames []byte) *Reader {
 		}
 	}
 	return Open(dir)
+}
+
+// A memory is a file's content as a source.
+type memory struct{ *bytes.Reader }
+
+func (memory) Close() error                 { return nil }
+func (m memory) Stat() (fs.FileInfo, error) { return m, nil }
+func (memory) Name() string                 { return "" }
+func (memory) Mode() fs.FileMode            { return 0o600 }
+func (memory) ModTime() time.Time           { return epoch }
+func (memory) IsDir() bool                  { return false }
+func (memory) Sys() any                     { return nil }
+
+// inMemory is crashed without a disk, for fuzzing.
+func inMemory(stdout, stderr, frames []byte) *Reader {
+	files := map[string][]byte{"stdout": stdout, "stderr": stderr, framesName: frames}
+	return &Reader{dir: "memory", open: func(path string) (source, error) {
+		return memory{bytes.NewReader(files[filepath.Base(path)])}, nil
+	}}
 }
 
 // sample makes output of both streams and returns the three files' content.
@@ -112,7 +132,7 @@ func FuzzFrames(f *testing.F) {
 		f.Add(p, int64(i))
 	}
 	f.Fuzz(func(t *testing.T, frames []byte, offset int64) {
-		r := crashed(t, stdout, stderr, frames)
+		r := inMemory(stdout, stderr, frames)
 		since := epoch.Add(time.Second)
 		for _, s := range everyStream {
 			for _, req := range []paddock.PageRequest{{}, {Offset: offset}, {Tail: 1}, {Line: 2}, {Grep: "e"}, {Since: &since}} {
@@ -135,7 +155,7 @@ func FuzzFrames(f *testing.F) {
 // Any request gives a page by the rules or an error.
 func FuzzPageRequest(f *testing.F) {
 	stdout, stderr, frames := sample(f)
-	r := crashed(f, stdout, stderr, frames)
+	r := inMemory(stdout, stderr, frames)
 	f.Add("stdout", int64(0), int64(0), int64(0), 10, "", false, false, int64(0), true)
 	f.Add("combined", int64(5), int64(0), int64(0), 1, "", false, true, int64(1), false)
 	f.Add("stderr", int64(0), int64(2), int64(0), 16, "e+", false, false, int64(-1), true)

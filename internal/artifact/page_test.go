@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -364,9 +363,6 @@ func TestUnreadable(t *testing.T) {
 		}},
 		{"stdout a link", func(dir string) error {
 			return swap(dir, func(path string) error { return os.Symlink("stderr", path) })
-		}},
-		{"stdout a pipe", func(dir string) error {
-			return swap(dir, func(path string) error { return syscall.Mkfifo(path, 0o600) })
 		}},
 		{"frames of another kind", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, framesName), []byte("hello"), 0o600)
