@@ -23,11 +23,11 @@ type HookRequest struct {
 // ask lets the hook judge what everything else allows.
 func (e *Executor) ask(ctx context.Context, req paddock.Request, d *paddock.Decision) {
 	result := paddock.GateResult{Gate: paddock.GateHook, Verdict: paddock.Pass, Detail: "the host program allows"}
-	if err := call(ctx, e.cfg.Hook, copyOf(req, d.Grant)); err != nil {
-		refusal := paddock.Refused(paddock.RuleDenied, "%s", err.Error())
+	if words, allowed := call(ctx, e.cfg.Hook, copyOf(req, d.Grant)); !allowed {
+		refusal := paddock.Refused(paddock.RuleDenied, "%s", words)
 		refusal.Gate = paddock.GateHook
 		deny(d, *refusal)
-		result.Verdict, result.Detail = paddock.Refuse, err.Error()
+		result.Verdict, result.Detail = paddock.Refuse, words
 	}
 	i := slices.IndexFunc(d.Gates, func(g paddock.GateResult) bool { return g.Gate == paddock.GateHook })
 	if i < 0 {
@@ -38,16 +38,19 @@ func (e *Executor) ask(ctx context.Context, req paddock.Request, d *paddock.Deci
 }
 
 // call asks the hook; one that panics, whatever with, denies.
-func call(ctx context.Context, hook Hook, req HookRequest) (err error) {
+func call(ctx context.Context, hook Hook, req HookRequest) (words string, allowed bool) {
 	returned := false
 	defer func() {
 		if !returned {
-			err = fmt.Errorf("The host program's hook panicked, so the request is denied: %v", recover())
+			words, allowed = fmt.Sprintf("The host program's hook panicked, so the request is denied: %v", recover()), false
 		}
 	}()
-	err = hook(ctx, req)
+	err := hook(ctx, req)
 	returned = true
-	return err
+	if err != nil {
+		return err.Error(), false
+	}
+	return "", true
 }
 
 // copyOf is deep: a hook that changes what it is shown changes nothing.
