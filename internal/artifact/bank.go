@@ -15,6 +15,7 @@ import (
 // A file is what a Bank needs of *os.File.
 type file interface {
 	io.ReaderAt
+	io.Writer
 	io.WriterAt
 	io.Closer
 	Sync() error

@@ -87,7 +87,10 @@ func (x *index) extend(stream int, at, length int64) {
 	x.more = append(x.more, f)
 }
 
-func (x *index) at(i int64) (frame, error) {
+// at returns record i, and reads some of those that follow along with it.
+func (x *index) at(i int64) (frame, error) { return x.get(i, blockRecords) }
+
+func (x *index) get(i, ahead int64) (frame, error) {
 	if i >= x.n {
 		return x.more[i-x.n], nil
 	}
@@ -95,13 +98,11 @@ func (x *index) at(i int64) (frame, error) {
 		return x.last, nil
 	}
 	if i < x.blockAt || i >= x.blockAt+int64(len(x.block))/recordSize {
-		x.blockAt = i - i%blockRecords
-		x.block = nil
-		p := make([]byte, min(blockRecords, x.n-x.blockAt)*recordSize)
-		if err := readFull(x.src, p, (x.blockAt+1)*recordSize, framesName); err != nil {
+		p := make([]byte, min(ahead, x.n-i)*recordSize)
+		if err := readFull(x.src, p, (i+1)*recordSize, framesName); err != nil {
 			return frame{}, err
 		}
-		x.block = p
+		x.block, x.blockAt = p, i
 	}
 	f, err := decodeFrame(x.block[(i-x.blockAt)*recordSize:])
 	if err != nil {
@@ -114,7 +115,7 @@ func (x *index) at(i int64) (frame, error) {
 func (x *index) search(ok func(frame) bool) (int64, error) {
 	var failed error
 	i := sort.Search(int(x.count()), func(i int) bool {
-		f, err := x.at(int64(i))
+		f, err := x.get(int64(i), 1)
 		if err != nil {
 			failed = errors.Join(failed, err)
 			return true

@@ -38,12 +38,11 @@ type kept struct {
 
 func (k *kept) init(f file) { k.f, k.open, k.hash = f, true, sha256.New() }
 
-// write appends p to the file; mu is held.
+// write appends p to the file; mu is held. It goes by the file's own position:
+// os.File.WriteAt doesn't count what it wrote before the disk was full.
 func (k *kept) write(p []byte) (int, error) {
-	size := k.size.Load()
-	n, err := k.f.WriteAt(p, size)
-	size += int64(n)
-	k.size.Store(size)
+	n, err := k.f.Write(p)
+	size := k.size.Add(int64(n))
 	if !k.follows && size-k.hashed.Load() >= hashLag {
 		k.follows = true
 		k.hashing.Go(k.follow)

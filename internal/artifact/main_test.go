@@ -193,3 +193,11 @@ func wantFailure(t *testing.T, err error) {
 		t.Fatalf("got %v, want a failure", err)
 	}
 }
+
+func wantRefusalOfAnyKind(t *testing.T, err error) {
+	t.Helper()
+	var refusal *paddock.Refusal
+	if !errors.As(err, &refusal) || refusal.Code != paddock.InvalidRequest || refusal.Message == "" || !utf8.ValidString(refusal.Message) {
+		t.Fatalf("got %v, want a refusal", err)
+	}
+}

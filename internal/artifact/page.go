@@ -151,6 +151,9 @@ func (v *view) since(t time.Time) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if i == v.frames.count() && v.stream == paddock.Combined {
+		return v.total, nil
+	}
 	pos := v.frames.covered()
 	if i < v.frames.count() {
 		f, err := v.frames.at(i)
@@ -159,13 +162,11 @@ func (v *view) since(t time.Time) (int64, error) {
 		}
 		pos = f.start()
 	}
+	from := pos[0] + pos[1]
 	if s, ok := streamIndex(v.stream); ok {
-		return min(pos[s], v.total), nil
+		from = pos[s]
 	}
-	if i == v.frames.count() {
-		return v.total, nil
-	}
-	return pos[0] + pos[1], nil
+	return min(from, v.total), nil
 }
 
 // whole reads the page's bytes, and its entries when it is of both streams.

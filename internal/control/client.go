@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A Client asks one supervisor. Its methods may be called concurrently.
@@ -22,10 +24,10 @@ type Client struct {
 	mu         sync.Mutex // guards what follows
 	last       int64
 	waiting    map[int64]chan reply
-	greeting   chan reply // where a refusal without a number goes
 	err        error      // why reading ended
 	events     chan Event // what the supervisor sends, to the relay
 	subscribed bool
+	ended      bool // Close was called: no goroutine may be added
 }
 
 // NewClient speaks over conn, whose peer needs no hello, and takes it over.
@@ -45,6 +47,9 @@ func (c *Client) Done() <-chan struct{} { return c.done }
 func (c *Client) Close() error {
 	var err error
 	c.closing.Do(func() {
+		c.mu.Lock()
+		c.ended = true
+		c.mu.Unlock()
 		close(c.closed)
 		err = c.conn.Close()
 	})
@@ -82,36 +87,46 @@ func (c *Client) Renew(ctx context.Context) error {
 // is gone and all is read, and when ctx ends or the client is closed. A client
 // can be subscribed once.
 func (c *Client) Subscribe(ctx context.Context) (<-chan Event, error) {
-	c.mu.Lock()
-	again := c.subscribed
-	c.subscribed = true
-	c.mu.Unlock()
-	if again {
-		return nil, &Error{TooMany, "this connection is subscribed already"}
-	}
-	stop := make(chan struct{})
 	out := make(chan Event)
+	if err := c.listen(ctx, out); err != nil {
+		return nil, err
+	}
+	if _, err := c.call(ctx, request{Verb: verbSubscribe}); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// listen relays events to out, from the first on that the supervisor sends.
+func (c *Client) listen(ctx context.Context, out chan Event) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.ended:
+		return net.ErrClosed
+	case c.subscribed:
+		return &Error{TooMany, "this connection is subscribed already"}
+	}
+	c.subscribed = true
+	stop := make(chan struct{})
 	relayed := make(chan struct{})
 	c.reading.Go(func() {
-		defer close(relayed)
 		defer close(out)
 		relay(c.events, out, stop)
-		// Whoever stopped listening mustn't stop the reader of replies.
-		for range c.events {
-		}
+		close(relayed)
 	})
 	c.reading.Go(func() {
-		defer close(stop)
 		select {
 		case <-ctx.Done():
 		case <-c.closed:
 		case <-relayed:
 		}
+		close(stop)
+		// Whoever stopped listening mustn't stop the reader of replies.
+		for range c.events {
+		}
 	})
-	if _, err := c.call(ctx, request{Verb: verbSubscribe}); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return nil
 }
 
 // call sends r and waits for the answer.
@@ -127,17 +142,9 @@ func (c *Client) call(ctx context.Context, r request) (reply, error) {
 		delete(c.waiting, r.ID)
 		c.mu.Unlock()
 	}()
-	err := c.send(ctx, r)
-	if err == nil {
-		select {
-		case got := <-answer:
-			return got, asError(got)
-		case <-ctx.Done():
-			return reply{}, ctx.Err()
-		case <-c.done:
-		}
+	if err := c.send(ctx, r); err != nil {
+		return reply{}, err
 	}
-	// The peer is gone; it may have said why before.
 	select {
 	case got := <-answer:
 		return got, asError(got)
@@ -146,11 +153,11 @@ func (c *Client) call(ctx context.Context, r request) (reply, error) {
 	case <-c.done:
 	}
 	select {
-	case got := <-answer:
+	case got := <-answer: // the last thing it said
 		return got, asError(got)
 	default:
+		return reply{}, c.reason()
 	}
-	return reply{}, errors.Join(err, c.reason())
 }
 
 func asError(r reply) error {
@@ -161,7 +168,8 @@ func asError(r reply) error {
 }
 
 // send writes r's line. A line that ctx cut short would garble the next, so the
-// connection ends with it.
+// connection ends with it. That the peer is gone is found by reading, where a
+// last word of it may still be.
 func (c *Client) send(ctx context.Context, r request) error {
 	line, err := encode(r)
 	if err != nil {
@@ -175,15 +183,23 @@ func (c *Client) send(ctx context.Context, r request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	unwatch := context.AfterFunc(ctx, func() { c.conn.SetWriteDeadline(past) })
+	cut := make(chan struct{})
+	unwatch := context.AfterFunc(ctx, func() {
+		c.conn.SetWriteDeadline(past)
+		close(cut)
+	})
 	n, err := c.conn.Write(line)
 	if !unwatch() {
+		<-cut // or it would cut the next line
 		c.conn.SetWriteDeadline(time.Time{})
 	}
-	if err != nil && n > 0 {
+	if err == nil || n == 0 && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
 		c.conn.Close()
 	}
-	return err
+	return nil
 }
 
 // read takes the supervisor's lines until the end, and only it closes done and
@@ -207,7 +223,7 @@ func (c *Client) read() {
 }
 
 func (c *Client) fail(err error) {
-	if errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF) {
+	if errors.Is(err, net.ErrClosed) {
 		err = io.EOF
 	}
 	c.conn.Close()

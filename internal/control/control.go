@@ -112,9 +112,9 @@ type Handler interface {
 	Status() Status
 	Kill(Kill) error
 	Renew() error
-	// Subscribe returns events from now on. The channel is read without delay
-	// until cancel is called, which must be once; closing it says that no more
-	// events come.
+	// Subscribe returns events from now on; what has happened already, started
+	// or settled, is told first. The channel is read without delay until cancel
+	// is called, once; closing it says that no more events come.
 	Subscribe() (events <-chan Event, cancel func())
 }
 

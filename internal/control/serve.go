@@ -97,10 +97,10 @@ type session struct {
 	h     Handler
 	lines lineReader
 
-	writing    sync.Mutex // one line at a time
-	subscribed bool
-	stop       chan struct{} // closed when no more requests are read
-	events     sync.WaitGroup
+	writing sync.Mutex    // one line at a time
+	told    chan Event    // of the subscription; nil when there is none
+	stop    chan struct{} // closed when no more requests are read
+	events  sync.WaitGroup
 }
 
 func newSession(conn net.Conn, h Handler) *session {
@@ -198,13 +198,11 @@ func (s *session) answer() error {
 	if out.OK = bad == nil; !out.OK {
 		out = reply{ID: r.ID, Error: bad}
 	}
-	if err := s.send(out); err != nil {
-		return err
-	}
+	err = s.send(out)
 	if out.OK && r.Verb == verbSubscribe {
-		s.subscribe()
+		s.events.Go(s.tell) // after the answer, and also when that failed: the listener mustn't wait
 	}
-	return nil
+	return err
 }
 
 // do carries r out and completes the reply to it.
@@ -230,9 +228,10 @@ func (s *session) do(r request, out *reply) *Error {
 	case verbStdin:
 		return &Error{Unsupported, "standard input can't be written to in this version"}
 	case verbSubscribe:
-		if s.subscribed {
+		if s.told != nil {
 			return &Error{TooMany, "this connection is subscribed already"}
 		}
+		s.listen()
 	case verbHello:
 		return &Error{Malformed, "hello comes first and once"}
 	default:
@@ -241,32 +240,33 @@ func (s *session) do(r request, out *reply) *Error {
 	return nil
 }
 
-// subscribe sends events from now on. The handler is listened to by a goroutine
-// that never writes, so that a peer which doesn't read can't hold it up.
-func (s *session) subscribe() {
-	s.subscribed = true
+// listen takes the handler's events from now on. Its goroutine never writes, so
+// that a peer which doesn't read can't hold the supervisor up.
+func (s *session) listen() {
+	s.told = make(chan Event)
 	in, cancel := s.h.Subscribe()
-	out := make(chan Event)
 	s.events.Go(func() {
-		defer close(out)
-		left := relay(in, out, s.stop)
+		defer close(s.told)
+		left := relay(in, s.told, s.stop)
 		cancel()
 		for _, e := range left {
-			out <- e
+			s.told <- e
 		}
 	})
-	s.events.Go(func() {
-		broken := false
-		for e := range out {
-			if broken {
-				continue // so that the relay isn't left waiting
-			}
-			if err := s.send(reply{Event: &e}); err != nil {
-				broken = true
-				s.conn.Close() // which ends the reading too
-			}
+}
+
+// tell sends what listen hears.
+func (s *session) tell() {
+	broken := false
+	for e := range s.told {
+		if broken {
+			continue // so that the listener isn't left waiting
 		}
-	})
+		if err := s.send(reply{Event: &e}); err != nil {
+			broken = true
+			s.conn.Close() // which ends the reading too
+		}
+	}
 }
 
 func (s *session) send(r reply) error {

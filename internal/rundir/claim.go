@@ -12,11 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/rundir/durable"
 )
-
-// errCrash is what a test's step returns to stop us as a crash would: nothing
-// is cleaned up after it.
-var errCrash = errors.New("crash")
 
 // A Claim is the right to count runs and to add one, held by one goroutine of
 // one process at a time. It is valid while the function it was given to runs.
@@ -52,7 +49,7 @@ func (s *State) lockClaim(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if got, err := lock(s.claim); err != nil || got {
+		if got, err := durable.Lock(s.claim); err != nil || got {
 			return err
 		}
 		t := time.NewTimer(pause)
@@ -98,23 +95,23 @@ func (c *Claim) Active(p paddock.Principal) (int, error) {
 // one that is gone meanwhile, it returns nil.
 func (c *Claim) entry(id paddock.RunID) (*claimFile, error) {
 	run := c.s.runPath(id)
-	there, err := exists(run)
+	there, err := durable.Exists(run)
 	if err != nil {
 		return nil, err
 	}
 	settled := false
 	if there {
-		if settled, err = exists(filepath.Join(run, "outcome.json")); err != nil {
+		if settled, err = durable.Exists(filepath.Join(run, "outcome.json")); err != nil {
 			return nil, err
 		}
 	}
 	var e claimFile
-	err = readJSON(c.s.activePath(id), &e)
+	err = durable.ReadJSON(c.s.activePath(id), &e)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case settled:
-		return nil, removeFile(c.s.activePath(id)) // whatever it says
+		return nil, durable.Remove(c.s.activePath(id)) // whatever it says
 	case err != nil:
 		return nil, err
 	case e.ID != id:
@@ -131,13 +128,13 @@ func (c *Claim) entry(id paddock.RunID) (*claimFile, error) {
 func (c *Claim) Key(p paddock.Principal, key string) (id paddock.RunID, requestDigest paddock.Digest, found bool, err error) {
 	name := c.s.keyPath(principalHash(p), key)
 	var e claimFile
-	if err := readJSON(name, &e); err != nil {
+	if err := durable.ReadJSON(name, &e); err != nil {
 		return "", "", false, ignoreMissing(err)
 	}
 	if _, err := paddock.ParseRunID(string(e.ID)); err != nil || e.Principal != principalHash(p) {
 		return "", "", false, fmt.Errorf("%s isn't a key of this principal's run", name)
 	}
-	there, err := exists(c.s.runPath(e.ID))
+	there, err := durable.Exists(c.s.runPath(e.ID))
 	if err != nil || !there {
 		return "", "", false, err // a crash came before the run, or it was removed since
 	}
@@ -154,18 +151,18 @@ func (c *Claim) Publish(d *Dir, key string) error {
 		return fmt.Errorf("run %s: only a prepared run can be published", d.id)
 	}
 	final := c.s.runPath(d.id)
-	if there, err := exists(final); err != nil || there {
+	if there, err := durable.Exists(final); err != nil || there {
 		return errors.Join(err, fmt.Errorf("run %s: can't be published as %s: %w", d.id, final, fs.ErrExist))
 	}
 	entries, err := c.link(d, key)
 	if err == nil {
 		err = c.move(d, final)
 	}
-	if err == nil || d.published || errors.Is(err, errCrash) {
+	if err == nil || d.published {
 		return err
 	}
 	for _, name := range entries {
-		err = errors.Join(err, removeFile(name))
+		err = errors.Join(err, durable.Remove(name))
 	}
 	return err
 }
@@ -181,7 +178,7 @@ func (c *Claim) link(d *Dir, key string) (made []string, err error) {
 		names = append(names, name)
 	}
 	unseen := c.s.unseenPath(d.principal)
-	if err := makeDir(unseen); err != nil {
+	if err := durable.MakeDir(unseen); err != nil {
 		return nil, err
 	}
 	names = append(names, c.s.activePath(d.id), filepath.Join(unseen, string(d.id)))
@@ -190,12 +187,10 @@ func (c *Claim) link(d *Dir, key string) (made []string, err error) {
 			return made, err
 		}
 		made = append(made, name)
-		if err := c.s.at("linked-" + filepath.Base(filepath.Dir(name))); err != nil {
-			return made, err
-		}
+		c.s.at(fmt.Sprintf("linked-%d-of-%d", len(made), len(names)))
 	}
 	for _, name := range names {
-		if err := syncDir(filepath.Dir(name)); err != nil {
+		if err := durable.SyncDir(filepath.Dir(name)); err != nil {
 			return made, err
 		}
 	}
@@ -205,50 +200,58 @@ func (c *Claim) link(d *Dir, key string) (made []string, err error) {
 // clearKey removes a key whose run doesn't exist and refuses one whose does.
 func (c *Claim) clearKey(name string) error {
 	var e claimFile
-	if err := readJSON(name, &e); err != nil {
+	if err := durable.ReadJSON(name, &e); err != nil {
 		return ignoreMissing(err)
 	}
 	if _, err := paddock.ParseRunID(string(e.ID)); err != nil {
 		return fmt.Errorf("%s names no run", name)
 	}
-	there, err := exists(c.s.runPath(e.ID))
+	there, err := durable.Exists(c.s.runPath(e.ID))
 	if err != nil {
 		return err
 	}
 	if there {
 		return fmt.Errorf("the idempotency key belongs to run %s: %w", e.ID, fs.ErrExist)
 	}
-	return removeFile(name)
+	return durable.Remove(name)
 }
 
 func (c *Claim) move(d *Dir, final string) error {
-	if err := makeDir(filepath.Dir(final)); err != nil {
+	if err := durable.MakeDir(filepath.Dir(final)); err != nil {
 		return err
 	}
-	if err := c.s.at("day"); err != nil {
-		return err
-	}
+	c.s.at("day-made")
 	if err := os.Rename(d.path, final); err != nil {
 		return err
 	}
 	d.path, d.published = final, true
-	if err := c.s.at("renamed"); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(final))
+	c.s.at("renamed")
+	return durable.SyncDir(filepath.Dir(final))
 }
 
 // vacant returns the run's lock, taken, when nobody had it; the caller closes
 // it. Only one who has the claim may ask: two who ask at once would take each
 // other for the run's supervisor.
 func (s *State) vacant(id paddock.RunID) (*os.File, error) {
-	name := filepath.Join(s.runPath(id), "lock")
-	// Made where it is missing, which only a meddler can have brought about.
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+	d, err := s.Run(id)
 	if err != nil {
 		return nil, err
 	}
-	got, err := lock(f)
+	flags := os.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	f, err := os.OpenFile(d.file("lock"), flags, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Only a meddler can have removed it. Then the supervisor must be dead
+		// by other evidence before its run is taken for lost.
+		started, err := d.Started()
+		if err == nil && started != nil && Alive(started.Supervisor) {
+			return nil, nil
+		}
+		f, err = os.OpenFile(d.file("lock"), flags|os.O_CREATE, 0o600)
+	}
+	if err != nil {
+		return nil, err
+	}
+	got, err := durable.Lock(f)
 	if err != nil || !got {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -271,9 +274,9 @@ func (s *State) keyPath(principal, key string) string {
 // last, because it leads to the other.
 func (s *State) dropOrphan(id paddock.RunID, principal string) error {
 	if len(principal) == 64 && filepath.Base(principal) == principal {
-		if err := removeFile(filepath.Join(s.unseenPath(principal), string(id))); err != nil {
+		if err := durable.Remove(filepath.Join(s.unseenPath(principal), string(id))); err != nil {
 			return err
 		}
 	}
-	return removeFile(s.activePath(id))
+	return durable.Remove(s.activePath(id))
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/rundir/durable"
 )
 
 // A Dir is the directory of one run. One that was opened may be used by many
@@ -21,7 +22,6 @@ type Dir struct {
 	lock      *os.File // nil unless this Dir was prepared here
 	principal string   // its hash; empty unless prepared here
 	published bool
-	step      func(string) error
 }
 
 // OpenRun opens the run directory at path.
@@ -80,7 +80,7 @@ func (d *Dir) Abandon() error {
 // the run's control socket.
 func (d *Dir) Token() (string, error) {
 	name := d.file("token")
-	b, err := readFile(name, 256)
+	b, err := durable.Read(name, 256)
 	if err != nil {
 		return "", err
 	}
@@ -93,7 +93,7 @@ func (d *Dir) Token() (string, error) {
 
 // OpenStdin opens the text that the program reads; fs.ErrNotExist when no text
 // was given.
-func (d *Dir) OpenStdin() (*os.File, error) { return openRegular(d.file("stdin")) }
+func (d *Dir) OpenStdin() (*os.File, error) { return durable.Open(d.file("stdin")) }
 
 // Started is what is known once the program has become the program.
 type Started struct {
@@ -114,21 +114,21 @@ type startedFile struct {
 	Started Started `json:"started"`
 }
 
-func (f *startedFile) fileVersion() int { return f.Version }
+func (f *startedFile) FileVersion() int { return f.Version }
 
 // WriteStarted writes started.json in one step.
 func (d *Dir) WriteStarted(s Started) error {
-	b, err := encodeJSON(startedFile{version, s}, false)
+	b, err := durable.EncodeJSON(startedFile{durable.Version, s}, false)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.file("started.json"), err)
 	}
-	return replaceFile(d.file("started.json"), b)
+	return durable.Replace(d.file("started.json"), b)
 }
 
 // Started returns what started.json says; nil when the program hasn't started.
 func (d *Dir) Started() (*Started, error) {
 	var f startedFile
-	if err := readJSON(d.file("started.json"), &f); err != nil {
+	if err := durable.ReadJSON(d.file("started.json"), &f); err != nil {
 		return nil, ignoreMissing(err)
 	}
 	return &f.Started, nil
@@ -139,7 +139,7 @@ type outcomeFile struct {
 	Outcome paddock.Outcome `json:"outcome"`
 }
 
-func (f *outcomeFile) fileVersion() int { return f.Version }
+func (f *outcomeFile) FileVersion() int { return f.Version }
 
 // PublishOutcome writes how the run ended, durably and all at once. The first
 // outcome is the run's for ever: first is false when there was one already, and
@@ -148,17 +148,17 @@ func (d *Dir) PublishOutcome(o paddock.Outcome) (first bool, err error) {
 	if !o.State.Settled() {
 		return false, fmt.Errorf("%s: %q isn't the state of a settled run", d.file("outcome.json"), o.State)
 	}
-	b, err := encodeJSON(outcomeFile{version, o}, false)
+	b, err := durable.EncodeJSON(outcomeFile{durable.Version, o}, false)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", d.file("outcome.json"), err)
 	}
-	return publishFile(d.file("outcome.json"), b)
+	return durable.Publish(d.file("outcome.json"), b)
 }
 
 // Outcome returns how the run ended; nil when it isn't settled.
 func (d *Dir) Outcome() (*paddock.Outcome, error) {
 	var f outcomeFile
-	if err := readJSON(d.file("outcome.json"), &f); err != nil {
+	if err := durable.ReadJSON(d.file("outcome.json"), &f); err != nil {
 		return nil, ignoreMissing(err)
 	}
 	if !f.Outcome.State.Settled() {
@@ -168,16 +168,9 @@ func (d *Dir) Outcome() (*paddock.Outcome, error) {
 }
 
 // settled says whether there is an outcome, without reading it.
-func (d *Dir) settled() (bool, error) { return exists(d.file("outcome.json")) }
+func (d *Dir) settled() (bool, error) { return durable.Exists(d.file("outcome.json")) }
 
 func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
-
-func (d *Dir) at(step string) error {
-	if d.step == nil {
-		return nil
-	}
-	return d.step(step)
-}
 
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/rundir/durable"
 )
 
 // ListActive returns the runs that aren't settled, oldest first. Some may have
@@ -23,11 +24,11 @@ func (s *State) ListActive() ([]paddock.RunID, error) {
 	}
 	var active []paddock.RunID
 	for _, id := range ids {
-		there, err := exists(s.runPath(id))
+		there, err := durable.Exists(s.runPath(id))
 		if err != nil {
 			return nil, err
 		}
-		settled, err := exists(filepath.Join(s.runPath(id), "outcome.json"))
+		settled, err := durable.Exists(filepath.Join(s.runPath(id), "outcome.json"))
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +126,7 @@ func (l *listing) take(path string) {
 	}
 	if err != nil {
 		// A run that is removed while we list is none; what is left of a broken one is there to see.
-		if there, e := exists(path); e != nil || there {
+		if there, e := durable.Exists(path); e != nil || there {
 			l.broken = append(l.broken, err)
 		}
 		return
@@ -200,11 +201,11 @@ func (s *State) Unseen(p paddock.Principal) (running, finished int, err error) {
 		return 0, 0, ignoreMissing(err)
 	}
 	for _, id := range ids {
-		there, err := exists(s.runPath(id))
+		there, err := durable.Exists(s.runPath(id))
 		if err != nil {
 			return 0, 0, err
 		}
-		settled, err := exists(filepath.Join(s.runPath(id), "outcome.json"))
+		settled, err := durable.Exists(filepath.Join(s.runPath(id), "outcome.json"))
 		if err != nil {
 			return 0, 0, err
 		}
@@ -236,7 +237,7 @@ func (s *State) MarkSeen(p paddock.Principal, id paddock.RunID) error {
 	if !settled {
 		return fmt.Errorf("run %s: %w", id, ErrNotSettled)
 	}
-	return removeFile(filepath.Join(s.unseenPath(principalHash(p)), string(id)))
+	return durable.Remove(filepath.Join(s.unseenPath(principalHash(p)), string(id)))
 }
 
 // sizeOf returns the length of a kept stream as of now; a missing one is empty.

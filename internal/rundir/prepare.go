@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/rundir/durable"
 )
 
 const tokenBytes = 32
@@ -57,14 +58,14 @@ type requestFile struct {
 	Stdin               *paddock.StreamSummary `json:"stdin,omitempty"`
 }
 
-func (f *requestFile) fileVersion() int { return f.Version }
+func (f *requestFile) FileVersion() int { return f.Version }
 
 type decisionFile struct {
 	Version  int              `json:"version"`
 	Decision paddock.Decision `json:"decision"`
 }
 
-func (f *decisionFile) fileVersion() int { return f.Version }
+func (f *decisionFile) FileVersion() int { return f.Version }
 
 // A claimFile is what the entries of active, unseen and keys say of their run.
 type claimFile struct {
@@ -74,16 +75,16 @@ type claimFile struct {
 	RequestDigest paddock.Digest `json:"request_digest"`
 }
 
-func (f *claimFile) fileVersion() int { return f.Version }
+func (f *claimFile) FileVersion() int { return f.Version }
 
 // Sealed returns what the run was asked and granted to be.
 func (d *Dir) Sealed() (Sealed, error) {
 	var r requestFile
-	if err := readJSON(d.file("request.json"), &r); err != nil {
+	if err := durable.ReadJSON(d.file("request.json"), &r); err != nil {
 		return Sealed{}, err
 	}
 	var j decisionFile
-	if err := readJSON(d.file("decision.json"), &j); err != nil {
+	if err := durable.ReadJSON(d.file("decision.json"), &j); err != nil {
 		return Sealed{}, err
 	}
 	if r.ID != d.id {
@@ -111,10 +112,7 @@ func (s *State) Prepare(ctx context.Context, id paddock.RunID, rec Intent) (*Dir
 		return nil, err
 	}
 	d.principal = principalHash(rec.Request.Principal)
-	if err := d.fill(files); err != nil {
-		if errors.Is(err, errCrash) {
-			return nil, err
-		}
+	if err := d.fill(files, s.at); err != nil {
 		return nil, errors.Join(err, d.Abandon())
 	}
 	return d, nil
@@ -147,7 +145,7 @@ func seal(id paddock.RunID, rec Intent) ([]sealedFile, error) {
 	}
 	var files []sealedFile
 	r := requestFile{
-		Version: version, ID: id, CreatedAt: rec.CreatedAt, BootID: BootID(), RequestDigest: digest, Request: req,
+		Version: durable.Version, ID: id, CreatedAt: rec.CreatedAt, BootID: BootID(), RequestDigest: digest, Request: req,
 		EnvironmentNames: req.Command.EnvironmentNames(), ReplacesEnvironment: req.Command.ReplaceEnv != nil,
 	}
 	r.Request.Command.Env, r.Request.Command.ReplaceEnv = nil, nil
@@ -156,18 +154,18 @@ func seal(id paddock.RunID, rec Intent) ([]sealedFile, error) {
 		r.Stdin = &paddock.StreamSummary{Bytes: int64(len(*text)), Digest: paddock.DigestOf(sha256.Sum256([]byte(*text)))}
 		files = append(files, sealedFile{"stdin", []byte(*text)})
 	}
-	claim := claimFile{Version: version, ID: id, Principal: principalHash(req.Principal), RequestDigest: digest}
+	claim := claimFile{Version: durable.Version, ID: id, Principal: principalHash(req.Principal), RequestDigest: digest}
 	for _, f := range []struct {
 		name string
 		v    any
-	}{{"request.json", r}, {"decision.json", decisionFile{version, dec}}, {"claim.json", claim}} {
-		b, err := encodeJSON(f.v, true)
+	}{{"request.json", r}, {"decision.json", decisionFile{durable.Version, dec}}, {"claim.json", claim}} {
+		b, err := durable.EncodeJSON(f.v, true)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
 		files = append(files, sealedFile{f.name, b})
 	}
-	return append(files, sealedFile{"token", []byte(randomHex(tokenBytes) + "\n")}), nil
+	return append(files, sealedFile{"token", []byte(durable.RandomHex(tokenBytes) + "\n")}), nil
 }
 
 // makeLocked makes the temporary directory and takes its lock. Between the two
@@ -184,22 +182,20 @@ func (s *State) makeLocked(id paddock.RunID) (*Dir, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		if err := s.at("made"); err != nil {
-			return nil, err
-		}
+		s.at("made")
 		f, err := takeNew(filepath.Join(path, "lock"), s.at)
 		if err != nil {
 			return nil, err
 		}
 		if f != nil {
-			return &Dir{id: id, path: path, lock: f, step: s.step}, nil
+			return &Dir{id: id, path: path, lock: f}, nil
 		}
 	}
 	return nil, fmt.Errorf("run %s: its temporary directory is taken away again and again", id)
 }
 
 // takeNew makes and locks a new file; nil when a sweeper was there first.
-func takeNew(name string, at func(string) error) (*os.File, error) {
+func takeNew(name string, at func(string)) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -207,10 +203,8 @@ func takeNew(name string, at func(string) error) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := at("lock-made"); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	got, err := lock(f)
+	at("lock-made")
+	got, err := durable.Lock(f)
 	var st unix.Stat_t
 	if err == nil {
 		err = unix.Fstat(int(f.Fd()), &st)
@@ -221,17 +215,12 @@ func takeNew(name string, at func(string) error) (*os.File, error) {
 	return f, nil
 }
 
-func (d *Dir) fill(files []sealedFile) error {
+func (d *Dir) fill(files []sealedFile, at func(string)) error {
 	for _, f := range files {
-		if err := createFile(d.file(f.name), f.data); err != nil {
+		if err := durable.Create(d.file(f.name), f.data); err != nil {
 			return err
 		}
-		if err := d.at("wrote-" + f.name); err != nil {
-			return err
-		}
+		at("wrote-" + f.name)
 	}
-	if err := syncDir(d.path); err != nil {
-		return err
-	}
-	return d.at("prepared")
+	return durable.SyncDir(d.path)
 }

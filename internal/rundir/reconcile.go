@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/rundir/durable"
 )
 
 // Reconcile makes the directory agree with the world after crashes: runs that
@@ -35,7 +36,7 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 		for i, v := range found {
 			first, err := v.settle(ctx, now)
 			if err == nil {
-				err = removeFile(s.activePath(v.dir.id))
+				err = durable.Remove(s.activePath(v.dir.id))
 			}
 			if err = errors.Join(err, v.lock.Close()); err != nil {
 				faults = append(faults, fmt.Errorf("run %s: %w", v.dir.id, err))
@@ -160,7 +161,7 @@ func (v vacancy) settle(ctx context.Context, now func() time.Time) (first bool, 
 func summarize(ctx context.Context, name string) (paddock.StreamSummary, error) {
 	h := sha256.New()
 	var n int64
-	f, err := openRegular(name)
+	f, err := durable.Open(name)
 	if err == nil {
 		buf := make([]byte, 256<<10)
 		n, err = io.CopyBuffer(h, contextReader{ctx, f}, buf)
@@ -214,7 +215,7 @@ func sweepOne(path string) error {
 	if err != nil {
 		return err
 	}
-	got, err := lock(f)
+	got, err := durable.Lock(f)
 	if err == nil && got {
 		err = os.RemoveAll(path)
 	}

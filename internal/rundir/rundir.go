@@ -40,6 +40,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/rundir/durable"
+	"paddock/internal/rundir/trust"
 )
 
 // layout is the version of the directory layout that this code reads and writes.
@@ -62,9 +64,8 @@ type State struct {
 	turn  chan struct{} // holds one token: the goroutine that may try for claim.lock
 	claim *os.File      // claim.lock
 
-	// step, when set by a test, is called after each step that a crash could
-	// follow; its error stops everything there, as a crash would.
-	step func(name string) error
+	// step, when set by a test, is called after each step that a crash could follow.
+	step func(name string)
 }
 
 // Open opens the state directory at path and makes it, owner-only, where it is
@@ -72,7 +73,7 @@ type State struct {
 // change, one on a network file system, one of a newer layout, and one that
 // holds other things.
 func Open(path string) (*State, error) {
-	real, err := trustedDir(path, uint32(os.Geteuid()))
+	real, err := trust.Dir(path, uint32(os.Geteuid()))
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
@@ -80,7 +81,7 @@ func Open(path string) (*State, error) {
 		return nil, fmt.Errorf("state directory %s: %w", real, err)
 	}
 	for _, name := range []string{runsDir, activeDir, unseenDir, keysDir, tmpDir, homesDir} {
-		if err := makeDir(filepath.Join(real, name)); err != nil {
+		if err := durable.MakeDir(filepath.Join(real, name)); err != nil {
 			return nil, fmt.Errorf("state directory: %w", err)
 		}
 	}
@@ -106,7 +107,7 @@ func (s *State) Close() error {
 // makes it where it is missing.
 func (s *State) Home(root string) (string, error) {
 	home := filepath.Join(s.path, homesDir, hashOf(root))
-	if err := makeDir(home); err != nil {
+	if err := durable.MakeDir(home); err != nil {
 		return "", err
 	}
 	return home, nil
@@ -126,11 +127,10 @@ func (s *State) runPath(id paddock.RunID) string {
 	return filepath.Join(s.path, runsDir, dayOf(id), string(id))
 }
 
-func (s *State) at(step string) error {
-	if s.step == nil {
-		return nil
+func (s *State) at(step string) {
+	if s.step != nil {
+		s.step(step)
 	}
-	return s.step(step)
 }
 
 const dayForm = "20060102"
@@ -149,16 +149,16 @@ func principalHash(p paddock.Principal) string { return hashOf(string(p.Kind), p
 // checkFormat reads the layout's version, or writes it into an empty directory.
 func checkFormat(dir string) error {
 	name := filepath.Join(dir, "format")
-	b, err := readFile(name, 64)
+	b, err := durable.Read(name, 64)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := refuseStrangers(dir); err != nil {
 			return err
 		}
 		// Two first callers at once write the same, so losing is fine.
-		if _, err := publishFile(name, []byte(layout)); err != nil {
+		if _, err := durable.Publish(name, []byte(layout)); err != nil {
 			return err
 		}
-		b, err = readFile(name, 64)
+		b, err = durable.Read(name, 64)
 	}
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func refuseStrangers(dir string) error {
 		return err
 	}
 	for _, name := range names {
-		if name != "format" && !strings.HasPrefix(name, tempPrefix) {
+		if name != "format" && !strings.HasPrefix(name, durable.TempPrefix) {
 			return fmt.Errorf("it holds %q and no format file: name a new or empty directory", name)
 		}
 	}

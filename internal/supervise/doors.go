@@ -27,11 +27,9 @@ func (h handler) Kill(k control.Kill) error {
 		return fmt.Errorf("signal %q: want TERM, INT, HUP or KILL", k.Signal)
 	}
 	switch k.Kind {
-	case "":
-		k.Kind = paddock.ReasonKill
-	case paddock.ReasonKill, paddock.ReasonAbort, paddock.ReasonShutdown, paddock.ReasonCallerGone:
+	case paddock.ReasonKill, paddock.ReasonAbort, paddock.ReasonShutdown:
 	default:
-		return fmt.Errorf("kind %q: want kill, abort, shutdown or caller_gone", k.Kind)
+		return fmt.Errorf("kind %q: want kill, abort or shutdown", k.Kind)
 	}
 	h.run.ask(end{paddock.Reason{Kind: k.Kind, By: k.By, Why: k.Why}, signal})
 	return nil

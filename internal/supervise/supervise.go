@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -141,6 +142,9 @@ func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) 
 	dir, err := rundir.OpenRun(job.RunDir)
 	if err != nil {
 		return err
+	}
+	if err := reserve(dir); err != nil {
+		return errors.Join(err, publish(dir, failedToStart("disk space", err, opt.Now()), opt))
 	}
 	bank, err := artifact.Create(job.RunDir, artifact.Options{Cap: job.OutputCap, Now: opt.Now})
 	if err != nil {
@@ -319,15 +323,29 @@ func (r *run) seal(outcome paddock.Outcome) paddock.Outcome {
 	return outcome
 }
 
-// publish writes the outcome. The disk may be full for a moment only, so it is
-// tried for some seconds; without an outcome the next user of the state
-// directory calls the run lost.
+// reserveSize is enough for an outcome and the directory entries it needs.
+const reserveSize = 64 << 10
+
+// reserve takes the room on the disk that the outcome will need, so that a run
+// which fills the disk can still be settled.
+func reserve(dir *rundir.Dir) error {
+	return os.WriteFile(filepath.Join(dir.Path(), "reserve"), make([]byte, reserveSize), 0o600)
+}
+
+// publish writes the outcome, in the room that was reserved for it if need be.
+// The disk may be full for a moment only, so it is tried for some seconds;
+// without an outcome the next user of the state directory calls the run lost.
 func publish(dir *rundir.Dir, outcome paddock.Outcome, opt Options) error {
-	var err error
+	err := os.Remove(filepath.Join(dir.Path(), "reserve"))
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil // the run ended before it took any room
+	}
 	for range 10 {
-		if _, err = dir.PublishOutcome(outcome); err == nil {
-			return nil
+		var publishErr error
+		if _, publishErr = dir.PublishOutcome(outcome); publishErr == nil {
+			return err
 		}
+		err = publishErr
 		<-opt.After(500 * time.Millisecond)
 	}
 	return fmt.Errorf("the outcome can't be written: %w", err)

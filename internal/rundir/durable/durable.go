@@ -1,4 +1,11 @@
-package rundir
+// Package durable writes small files so that they are there whole or not at
+// all, also after a power cut, and reads them without trusting what is there.
+//
+// # Limits
+//
+// It knows nothing of what the files say. A directory that somebody else can
+// write to is beyond it.
+package durable
 
 import (
 	"bytes"
@@ -18,17 +25,17 @@ import (
 )
 
 const (
-	// maxJSON bounds what is read, and so what may be written: the largest
-	// request (256 words of 2 MB are the most an operator allows) stays below.
+	// maxJSON bounds what is read, and so what may be written. The kernel takes
+	// no more than 6 MiB of arguments, which JSON at most multiplies by six.
 	maxJSON = 64 << 20
-	// version of the JSON files.
-	version = 1
-	// tempPrefix begins the names of files that aren't in place yet.
-	tempPrefix = ".new-"
+	// Version of the JSON files.
+	Version = 1
+	// TempPrefix begins the names of files that aren't in place yet.
+	TempPrefix = ".new-"
 )
 
-// createFile writes a file that must not exist, and makes it durable.
-func createFile(name string, data []byte) error {
+// Create writes a file that must not exist, and makes it durable.
+func Create(name string, data []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
@@ -42,28 +49,28 @@ func createFile(name string, data []byte) error {
 
 // createTemp writes a durable file beside name, under a name that nobody reads.
 func createTemp(name string, data []byte) (string, error) {
-	temp := filepath.Join(filepath.Dir(name), tempPrefix+randomHex(8))
-	if err := createFile(temp, data); err != nil {
-		return "", errors.Join(err, removeFile(temp))
+	temp := filepath.Join(filepath.Dir(name), TempPrefix+RandomHex(8))
+	if err := Create(temp, data); err != nil {
+		return "", errors.Join(err, Remove(temp))
 	}
 	return temp, nil
 }
 
-// replaceFile puts data at name in one step.
-func replaceFile(name string, data []byte) error {
+// Replace puts data at name in one step.
+func Replace(name string, data []byte) error {
 	temp, err := createTemp(name, data)
 	if err != nil {
 		return err
 	}
 	if err := os.Rename(temp, name); err != nil {
-		return errors.Join(err, removeFile(temp))
+		return errors.Join(err, Remove(temp))
 	}
-	return syncDir(filepath.Dir(name))
+	return SyncDir(filepath.Dir(name))
 }
 
-// publishFile puts data at name in one step unless something is there already,
+// Publish puts data at name in one step unless something is there already,
 // and says whether it did.
-func publishFile(name string, data []byte) (first bool, err error) {
+func Publish(name string, data []byte) (first bool, err error) {
 	temp, err := createTemp(name, data)
 	if err != nil {
 		return false, err
@@ -75,22 +82,22 @@ func publishFile(name string, data []byte) (first bool, err error) {
 	}
 	// Whoever came first may not have synced yet, and the caller goes on as if
 	// it were there, so the loser syncs too.
-	return first, errors.Join(err, removeFile(temp), syncDir(filepath.Dir(name)))
+	return first, errors.Join(err, Remove(temp), SyncDir(filepath.Dir(name)))
 }
 
-// removeFile removes a file; that there is none is fine.
-func removeFile(name string) error {
+// Remove removes a file; that there is none is fine.
+func Remove(name string) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// makeDir makes an owner-only directory; a real one that is there is fine.
-func makeDir(name string) error {
+// MakeDir makes an owner-only directory; a real one that is there is fine.
+func MakeDir(name string) error {
 	err := os.Mkdir(name, 0o700)
 	if err == nil {
-		return syncDir(filepath.Dir(name))
+		return SyncDir(filepath.Dir(name))
 	}
 	if !errors.Is(err, fs.ErrExist) {
 		return err
@@ -105,7 +112,8 @@ func makeDir(name string) error {
 	return nil
 }
 
-func syncDir(name string) error {
+// SyncDir makes the names in a directory durable.
+func SyncDir(name string) error {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
@@ -113,7 +121,8 @@ func syncDir(name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-func exists(name string) (bool, error) {
+// Exists says whether there is anything at name.
+func Exists(name string) (bool, error) {
 	_, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -121,9 +130,9 @@ func exists(name string) (bool, error) {
 	return err == nil, err
 }
 
-// openRegular opens a regular file to read it. A fifo or a link that somebody
+// Open opens a regular file to read it. A fifo or a link that somebody
 // put in its place is an error and not a wait.
-func openRegular(name string) (*os.File, error) {
+func Open(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -138,8 +147,9 @@ func openRegular(name string) (*os.File, error) {
 	return f, nil
 }
 
-func readFile(name string, most int64) ([]byte, error) {
-	f, err := openRegular(name)
+// Read returns the content of a regular file of at most most bytes.
+func Read(name string, most int64) ([]byte, error) {
+	f, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -153,41 +163,45 @@ func readFile(name string, most int64) ([]byte, error) {
 	return b, nil
 }
 
-// readJSON reads name into v, which has the version that the file must have.
+// ReadJSON reads name into v, which has the version that the file must have.
 // Unknown, doubled and differently cased names are errors, and so is anything
 // after the value: a record is what we wrote or it isn't one.
-func readJSON(name string, v interface{ fileVersion() int }) error {
-	b, err := readFile(name, maxJSON)
+func ReadJSON(name string, v Versioned) error {
+	b, err := Read(name, maxJSON)
 	if err != nil {
 		return err
 	}
-	if err := decodeJSON(b, v); err != nil {
+	if err := DecodeJSON(b, v); err != nil {
 		return fmt.Errorf("%s can't be read: %w", name, err)
 	}
 	return nil
 }
 
-func decodeJSON(b []byte, v interface{ fileVersion() int }) error {
+// Versioned is what a JSON file is read into.
+type Versioned interface{ FileVersion() int }
+
+// DecodeJSON is ReadJSON of the text b.
+func DecodeJSON(b []byte, v Versioned) error {
 	err := json.Unmarshal(b, v, json.RejectUnknownMembers(true))
 	var found struct {
 		Version int `json:"version"`
 	}
-	if err != nil && json.Unmarshal(b, &found) == nil && found.Version > version {
-		return fmt.Errorf("it has version %d and this paddock knows %d: use a newer one", found.Version, version)
+	if err != nil && json.Unmarshal(b, &found) == nil && found.Version > Version {
+		return fmt.Errorf("it has version %d and this paddock knows %d: use a newer one", found.Version, Version)
 	}
 	if err != nil {
 		return err
 	}
-	if got := v.fileVersion(); got != version {
-		return fmt.Errorf("it has version %d and this paddock knows only %d", got, version)
+	if got := v.FileVersion(); got != Version {
+		return fmt.Errorf("it has version %d and this paddock knows only %d", got, Version)
 	}
 	return nil
 }
 
-// encodeJSON returns the text of a record. With exact, a string that JSON can't
+// EncodeJSON returns the text of a record. With exact, a string that JSON can't
 // hold as it is (bad UTF-8) is an error; otherwise it is mended, so that no
 // stray byte in an error's text can keep an outcome from being written.
-func encodeJSON(v any, exact bool) ([]byte, error) {
+func EncodeJSON(v any, exact bool) ([]byte, error) {
 	var buf bytes.Buffer
 	err := json.MarshalWrite(&buf, v, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), jsontext.AllowInvalidUTF8(!exact))
 	if err != nil {
@@ -200,14 +214,15 @@ func encodeJSON(v any, exact bool) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-func randomHex(n int) string {
+// RandomHex returns n random bytes as 2n digits.
+func RandomHex(n int) string {
 	b := make([]byte, n)
 	rand.Read(b) // never fails: crypto/rand ends the program first
 	return hex.EncodeToString(b)
 }
 
-// lock takes an exclusive lock without waiting and says whether it got it.
-func lock(f *os.File) (bool, error) {
+// Lock takes an exclusive lock without waiting and says whether it got it.
+func Lock(f *os.File) (bool, error) {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {

@@ -1,4 +1,11 @@
-package rundir
+// Package trust says whether a directory is one that nobody but its owner and
+// root could exchange or write to, and whose locks can be relied on.
+//
+// # Limits
+//
+// Permissions are looked at as the kernel shows them at one moment. What root
+// does, and what a process of the same user does, isn't guarded against.
+package trust
 
 import (
 	"errors"
@@ -10,11 +17,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// trustedDir walks to path from the root directory, makes what is missing, and
-// returns the real path. Every directory and link on the way is looked at
+// Dir walks to path from the root directory, makes what is missing, and returns
+// the real path; self is the user who will use it. Every directory and link on the way is looked at
 // before it is passed, through a descriptor: who can't change one of them
 // can't lead the walk elsewhere, now or later.
-func trustedDir(path string, self uint32) (string, error) {
+func Dir(path string, self uint32) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("%q isn't an absolute path", path)
 	}
@@ -91,7 +98,7 @@ func (w *walk) next() error {
 		if err := unix.Mkdirat(w.fd, name, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
 			return &os.PathError{Op: "mkdir", Path: real, Err: err}
 		}
-		if err := syncDir(w.real); err != nil {
+		if err := sync(w.real); err != nil {
 			return err
 		}
 		fd, err = unix.Openat(w.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -100,6 +107,14 @@ func (w *walk) next() error {
 		return &os.PathError{Op: "open", Path: real, Err: err}
 	}
 	return w.enter(fd, real)
+}
+
+func sync(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 func (w *walk) follow(fd int, real string) error {
