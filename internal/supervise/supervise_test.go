@@ -24,7 +24,9 @@ import (
 	"paddock/internal/testproc"
 )
 
-func TestMain(m *testing.M) { testproc.Main(m, nil) }
+func TestMain(m *testing.M) {
+	testproc.Main(m, map[string]func() int{"starter": starterMain})
+}
 
 // A fixture is one run to be supervised in this process.
 type fixture struct {

@@ -113,6 +113,24 @@ func Skip(t testing.TB, reason string) {
 	}
 }
 
+// copyOfSelf returns the path of a copy of the test binary that everybody can
+// execute.
+func copyOfSelf(t testing.TB) string {
+	t.Helper()
+	programs.Lock()
+	defer programs.Unlock()
+	const name = "the test binary" // no helper has such a name
+	if path, ok := programs.made[name]; ok {
+		return path
+	}
+	path := filepath.Join(scratch(t), "tests")
+	if err := clone(self(t), path); err != nil {
+		t.Fatalf("testproc: copying the test binary: %v", err)
+	}
+	programs.made[name] = path
+	return path
+}
+
 func self(t testing.TB) string {
 	t.Helper()
 	path, err := os.Executable()
