@@ -3,7 +3,6 @@ package rundir
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -34,7 +33,7 @@ func archive(t *testing.T, s *State, n int) []paddock.RunID {
 		if i%10 == 0 {
 			who = bob
 		}
-		files, err := seal(id, intent(who, "echo", fmt.Sprint(i)))
+		files, err := seal(id, intent(who))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,10 +41,15 @@ func archive(t *testing.T, s *State, n int) []paddock.RunID {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range files[:2] {
-			if err := os.WriteFile(filepath.Join(dir, f.name), f.data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+		if err := os.WriteFile(filepath.Join(dir, "request.json"), files[0].data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		shared := filepath.Join(filepath.Dir(s.Path()), who.ID) // a decision is the same for all of one's runs here
+		if i < 2 {
+			write(t, shared, string(files[1].data))
+		}
+		if err := os.Link(shared, filepath.Join(dir, "decision.json")); err != nil {
+			t.Fatal(err)
 		}
 		ids = append(ids, id)
 	}
@@ -104,10 +108,14 @@ func TestListTenThousand(t *testing.T) {
 func TestNewest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	one := filepath.Join(dir, "one")
+	write(t, one, "")
 	var want []paddock.RunID
 	for i := range 3000 {
 		id := newID(t, i)
-		write(t, filepath.Join(dir, string(id)), "")
+		if err := os.Link(one, filepath.Join(dir, string(id))); err != nil {
+			t.Fatal(err)
+		}
 		want = append([]paddock.RunID{id}, want...)
 	}
 	for _, c := range []struct {
