@@ -103,7 +103,7 @@ type Executor struct {
 	pool     *stages.Pool
 	poolErr  error
 
-	closing sync.Once
+	closing     sync.Once
 	reconciling sync.Mutex
 	passes      atomic.Int64 // reconciliations begun
 }

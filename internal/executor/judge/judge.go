@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 
 	"paddock"
-	"paddock/internal/executor/facts"
+	"paddock/internal/executor/judge/facts"
 	"paddock/internal/policy"
 	"paddock/internal/policy/environ"
 	"paddock/internal/rundir"
