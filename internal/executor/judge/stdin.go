@@ -1,4 +1,4 @@
-package executor
+package judge
 
 import (
 	"errors"
@@ -15,25 +15,25 @@ import (
 )
 
 // stdinOf opens the kept output of a settled run that principal may read.
-func (e *Executor) stdinOf(p paddock.Principal, id paddock.RunID, s paddock.Stream) (policy.StdinFacts, *os.File) {
-	file, err := e.keptOutput(p, id, s)
+func (j *Judge) stdinOf(p paddock.Principal, id paddock.RunID, s paddock.Stream) (policy.StdinFacts, *os.File) {
+	file, err := j.keptOutput(p, id, s)
 	if err != nil {
 		return policy.StdinFacts{Checked: true, Problem: err.Error()}, nil
 	}
 	return policy.StdinFacts{Checked: true}, file
 }
 
-func (e *Executor) keptOutput(p paddock.Principal, id paddock.RunID, s paddock.Stream) (*os.File, error) {
+func (j *Judge) keptOutput(p paddock.Principal, id paddock.RunID, s paddock.Stream) (*os.File, error) {
 	if s == "" {
 		s = paddock.Stdout
 	}
 	if s != paddock.Stdout && s != paddock.Stderr {
 		return nil, fmt.Errorf("a run has no stream %q to feed in; there are stdout and stderr", s)
 	}
-	dir, err := e.state.Run(id)
+	dir, err := j.cfg.State.Run(id)
 	var run paddock.Run
 	if err == nil {
-		run, err = dir.Record(e.cfg.Now())
+		run, err = dir.Record(j.cfg.Now())
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && p.Kind != paddock.Operator && p != run.Principal:

@@ -1,4 +1,4 @@
-package executor
+package judge
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"paddock"
-	"paddock/internal/executor/facts"
+	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
 )
 
@@ -28,16 +28,16 @@ const mostPolicy = 16 << 20
 // runs Paddock, and neither it nor a directory above it may be writable by
 // others. An empty path is no policy.
 func PolicyFile(path string) Source {
-	return &policyFile{path: path, finder: facts.New()}
+	return &policyFile{path: path, owner: trust.User()}
 }
 
 type policyFile struct {
-	path   string
-	finder *facts.Finder
+	path  string
+	owner trust.Owner
 
 	mu      sync.Mutex // guards all below
 	read    bool
-	id      facts.Identity
+	id      trust.Identity
 	policy  *policy.Policy
 	problem *paddock.Refusal
 }
@@ -51,7 +51,7 @@ func (f *policyFile) Load() (*policy.Policy, *paddock.Refusal) {
 	if err != nil {
 		return nil, paddock.Refused(paddock.PolicyInvalid, "The policy can't be found: %v.", err)
 	}
-	file, id, err := f.finder.OpenTrusted(path)
+	file, id, err := f.owner.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, paddock.Refused(paddock.NoPolicy, "There is no policy file at %s, so nothing may run.", path)
 	}

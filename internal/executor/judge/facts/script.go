@@ -5,6 +5,8 @@ import (
 	"errors"
 	"path"
 	"strings"
+
+	"paddock/internal/executor/judge/facts/trust"
 )
 
 // headSize is how much of a file the kernel looks at before it runs it
@@ -12,10 +14,10 @@ import (
 const headSize = 256
 
 var (
-	errNoInterpreter = distrust("its first line names no interpreter")
-	errLongFirstLine = distrust("its first line is longer than the kernel reads, so the interpreter's name is cut")
-	errCarriage      = distrust("its first line ends with a carriage return (Windows line end), which the kernel takes for a part of the interpreter's name")
-	errRelative      = distrust("its first line names the interpreter by a relative path, which would depend on the working directory")
+	errNoInterpreter = trust.Distrust("its first line names no interpreter")
+	errLongFirstLine = trust.Distrust("its first line is longer than the kernel reads, so the interpreter's name is cut")
+	errCarriage      = trust.Distrust("its first line ends with a carriage return (Windows line end), which the kernel takes for a part of the interpreter's name")
+	errRelative      = trust.Distrust("its first line names the interpreter by a relative path, which would depend on the working directory")
 )
 
 // firstLine reads what the kernel reads in the head of a file: the interpreter

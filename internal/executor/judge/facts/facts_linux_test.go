@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
 )
 
@@ -146,7 +147,7 @@ func TestExecutableOfAnotherOwnerIsUnsafe(t *testing.T) {
 	if os.Geteuid() == 0 {
 		must(t, os.Chown(p, 12345, -1))
 	} else {
-		f.uid = 12345 // then what we made is somebody else's
+		f.owner = trust.UID(12345) // then what we made is somebody else's
 	}
 	found := f.Find(context.Background(), Query{Wanted: policy.Wanted{Executable: p}})
 	defer found.Close()
@@ -543,29 +544,6 @@ func TestExchangedDirectoryNeverLeadsOut(t *testing.T) {
 	t.Logf("%d placed, %d refused", placed, refused)
 	if placed == 0 {
 		t.Error("nothing was ever placed, so nothing was tested")
-	}
-}
-
-func TestOpenTrusted(t *testing.T) {
-	t.Parallel()
-	dir := tempDir(t)
-	p := write(t, dir+"/policy.yaml", "version: 1", 0o600)
-	f := New()
-	file, id, err := f.OpenTrusted(p)
-	must(t, err)
-	file.Close()
-	if id.Size != 10 {
-		t.Errorf("identity %+v", id)
-	}
-	must(t, os.Chmod(p, 0o666))
-	if _, _, err := f.OpenTrusted(p); err == nil || !strings.Contains(err.Error(), "policy.yaml can be written to by everyone") {
-		t.Errorf("error %v", err)
-	}
-	if _, _, err := f.OpenTrusted(dir + "/none"); !os.IsNotExist(err) {
-		t.Errorf("error %v", err)
-	}
-	if err := f.TrustedDir(dir); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
 )
 
@@ -29,7 +30,7 @@ type roots struct {
 func openRoots(names []string) *roots {
 	r := &roots{}
 	for i, name := range names {
-		file, err := openat(unix.AT_FDCWD, name, unix.O_PATH|unix.O_DIRECTORY)
+		file, err := trust.Openat(unix.AT_FDCWD, name, unix.O_PATH|unix.O_DIRECTORY)
 		if err != nil {
 			continue
 		}
@@ -194,16 +195,16 @@ func (r *roots) path(dir *os.File, dirPath, p string) policy.PathFacts {
 // leads follows p as far as it exists. A link whose target is missing leads to
 // where the target would be.
 func (r *roots) leads(base *os.File, basePath, p string) policy.PathFacts {
-	end, err := walk(base, basePath, p, nil)
+	end, err := trust.Walk(base, basePath, p, nil)
 	if err != nil {
 		return policy.PathFacts{}
 	}
-	defer end.close()
-	real, err := realPath(end.file)
+	defer end.Close()
+	real, err := realPath(end.File)
 	if err != nil {
 		return policy.PathFacts{}
 	}
-	for _, name := range end.missing {
+	for _, name := range end.Missing {
 		if name == ".." { // what would it leave? nobody can say
 			return policy.PathFacts{Real: real}
 		}

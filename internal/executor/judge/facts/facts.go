@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"paddock"
+	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
 )
 
@@ -78,37 +79,30 @@ func (f *Found) Close() {
 // A Finder looks at the machine. It remembers digests of files that haven't
 // changed. The zero Finder trusts root only; use [New].
 type Finder struct {
-	uid uint32 // beside root, the owner whose files are trusted
+	owner trust.Owner // whose files are trusted, beside root's
 
 	mu      sync.Mutex
-	digests map[Identity]paddock.Digest // guarded by mu
+	digests map[trust.Identity]paddock.Digest // guarded by mu
 }
 
 // New returns a Finder that trusts files of root and of the user it runs as.
-func New() *Finder { return &Finder{uid: uint32(os.Geteuid())} }
-
-// Identity tells one content of a file from another as far as the kernel shows.
-type Identity struct {
-	Dev, Ino     uint64
-	Size         int64
-	Mtime, Ctime int64 // nanoseconds
-}
+func New() *Finder { return &Finder{owner: trust.User()} }
 
 // mostDigests bounds the memory of a Finder; a policy has far fewer executables.
 const mostDigests = 4096
 
-func (f *Finder) remembered(id Identity) (paddock.Digest, bool) {
+func (f *Finder) remembered(id trust.Identity) (paddock.Digest, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	d, ok := f.digests[id]
 	return d, ok
 }
 
-func (f *Finder) remember(id Identity, d paddock.Digest) {
+func (f *Finder) remember(id trust.Identity, d paddock.Digest) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.digests == nil || len(f.digests) >= mostDigests {
-		f.digests = make(map[Identity]paddock.Digest)
+		f.digests = make(map[trust.Identity]paddock.Digest)
 	}
 	f.digests[id] = d
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
 )
 
@@ -30,7 +31,7 @@ func (f *Finder) executable(ctx context.Context, q Query) (policy.ExecutableFact
 	}
 	facts.Found = true
 	if err != nil {
-		facts.Unsafe = inWords(q.Wanted.Executable, err)
+		facts.Unsafe = trust.InWords(q.Wanted.Executable, err)
 		return facts, nil
 	}
 	if q.Wanted.Pinned {
@@ -43,7 +44,7 @@ func (f *Finder) executable(ctx context.Context, q Query) (policy.ExecutableFact
 	launch, chain, err := f.chain(prog, q.SearchPath)
 	facts.Interpreters = chain
 	if err != nil {
-		facts.Unsafe = inWords(q.Wanted.Executable, err)
+		facts.Unsafe = trust.InWords(q.Wanted.Executable, err)
 		return facts, nil
 	}
 	return facts, launch
@@ -54,33 +55,27 @@ type program struct {
 	file     *os.File
 	path     string // as it was asked for
 	readable bool
-	id       Identity
+	id       trust.Identity
 }
 
 // program opens the file at p.
 func (f *Finder) program(p string) (program, error) {
 	if !path.IsAbs(p) {
-		return program{}, distrust(p + " is not an absolute path")
+		return program{}, trust.Distrust(p + " is not an absolute path")
 	}
-	end, err := f.reach(p)
+	end, err := f.owner.Reach(p)
 	if err != nil {
 		return program{}, err
 	}
-	defer end.close()
+	defer end.Close()
 	if err := executableByUs(end); err != nil {
 		return program{}, err
 	}
-	prog := program{path: p, readable: true, id: identity(&end.stat)}
-	prog.file, err = reopen(end)
+	prog := program{path: p, readable: true, id: trust.IdentityOf(&end.Stat)}
+	prog.file, err = end.Reopen()
 	if errors.Is(err, unix.EACCES) { // may be executed but not read
 		prog.readable = false
-		prog.file, err = openat(int(end.parent.Fd()), end.name, unix.O_PATH|unix.O_NOFOLLOW)
-		if err == nil {
-			var st unix.Stat_t
-			if err = unix.Fstat(int(prog.file.Fd()), &st); err == nil && identity(&st) != prog.id {
-				err = distrust(p + " was replaced while it was looked at")
-			}
-		}
+		prog.file, err = end.Keep()
 	}
 	if err != nil && prog.file != nil {
 		prog.file.Close()
@@ -90,13 +85,13 @@ func (f *Finder) program(p string) (program, error) {
 
 // executableByUs asks the kernel, which knows of access lists and of file
 // systems mounted noexec, too.
-func executableByUs(p *place) error {
-	if p.stat.Mode&0o111 == 0 {
-		return distrust(p.path + " has no execute permission")
+func executableByUs(p *trust.Place) error {
+	if p.Stat.Mode&0o111 == 0 {
+		return trust.Distrust(p.Path + " has no execute permission")
 	}
-	err := unix.Faccessat2(int(p.file.Fd()), "", unix.X_OK, unix.AT_EMPTY_PATH|unix.AT_EACCESS)
+	err := unix.Faccessat2(int(p.File.Fd()), "", unix.X_OK, unix.AT_EMPTY_PATH|unix.AT_EACCESS)
 	if errors.Is(err, unix.EACCES) {
-		return distrust(p.path + " can't be executed by this user, or its file system is mounted noexec")
+		return trust.Distrust(p.Path + " can't be executed by this user, or its file system is mounted noexec")
 	}
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // before Linux 5.8, or a filter of that age
 		return nil
@@ -116,10 +111,10 @@ func (f *Finder) chain(prog program, searchPath string) (*Launch, []paddock.Inte
 		}
 		prog.file.Close()
 		if err != nil {
-			return nil, seen, distrust(fmt.Sprintf("%s is a script that can't be followed: %s", prog.path, inWords(prog.path, err)))
+			return nil, seen, trust.Distrust(fmt.Sprintf("%s is a script that can't be followed: %s", prog.path, trust.InWords(prog.path, err)))
 		}
 		if scripts == mostInterpreters {
-			return nil, seen, distrust(fmt.Sprintf("%s: more than %d scripts stand behind one another", prog.path, mostInterpreters))
+			return nil, seen, trust.Distrust(fmt.Sprintf("%s: more than %d scripts stand behind one another", prog.path, mostInterpreters))
 		}
 		// What the kernel does: the word by which the script was called gives
 		// way to the interpreter, its argument and the script's path.
@@ -135,14 +130,14 @@ func (f *Finder) chain(prog program, searchPath string) (*Launch, []paddock.Inte
 		seen = append(seen, paddock.Interpreter{Path: interp, Argument: arg})
 		script := prog.path
 		if prog, err = f.program(interp); err != nil {
-			return nil, seen, distrust(fmt.Sprintf("the interpreter of %s: %s", script, missingInWords(interp, err)))
+			return nil, seen, trust.Distrust(fmt.Sprintf("the interpreter of %s: %s", script, missingInWords(interp, err)))
 		}
 		if path.Base(interp) != "env" {
 			continue
 		}
 		prog.file.Close()
 		if prog, before, err = f.pastEnv(arg, before, searchPath); err != nil {
-			return nil, seen, distrust(fmt.Sprintf("%s names its interpreter through env: %s", script, inWords(arg, err)))
+			return nil, seen, trust.Distrust(fmt.Sprintf("%s names its interpreter through env: %s", script, trust.InWords(arg, err)))
 		}
 		seen = append(seen, paddock.Interpreter{Path: prog.path})
 	}
@@ -153,7 +148,7 @@ func (f *Finder) chain(prog program, searchPath string) (*Launch, []paddock.Inte
 func (f *Finder) pastEnv(arg string, before []string, searchPath string) (program, []string, error) {
 	words, err := throughEnv(arg)
 	if err != nil {
-		return program{}, nil, distrust(err.Error())
+		return program{}, nil, trust.Distrust(err.Error())
 	}
 	after := append(append([]string(nil), words...), before[2:]...)
 	prog, err := f.lookUp(words[0], searchPath)
@@ -165,13 +160,13 @@ func (f *Finder) lookUp(name, searchPath string) (program, error) {
 	if strings.Contains(name, "/") {
 		prog, err := f.program(name)
 		if errors.Is(err, os.ErrNotExist) {
-			err = distrust(name + " does not exist")
+			err = trust.Distrust(name + " does not exist")
 		}
 		return prog, err
 	}
 	for _, dir := range strings.Split(searchPath, ":") {
 		if !path.IsAbs(dir) {
-			return program{}, distrust(fmt.Sprintf("PATH has the entry %q, which is not absolute", dir))
+			return program{}, trust.Distrust(fmt.Sprintf("PATH has the entry %q, which is not absolute", dir))
 		}
 		prog, err := f.program(path.Join(dir, name))
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
@@ -179,7 +174,7 @@ func (f *Finder) lookUp(name, searchPath string) (program, error) {
 		}
 		return prog, err
 	}
-	return program{}, distrust(fmt.Sprintf("%s is in no directory of PATH (%s)", name, searchPath))
+	return program{}, trust.Distrust(fmt.Sprintf("%s is in no directory of PATH (%s)", name, searchPath))
 }
 
 // interpreter reads the first line of a script; a binary has none. What can't
@@ -212,7 +207,7 @@ func (f *Finder) digest(ctx context.Context, prog program) (paddock.Digest, erro
 	if err := unix.Fstat(int(prog.file.Fd()), &st); err != nil {
 		return "", err
 	}
-	if identity(&st) != prog.id {
+	if trust.IdentityOf(&st) != prog.id {
 		return "", errors.New("it was changed while it was read")
 	}
 	f.remember(prog.id, d)
@@ -252,5 +247,5 @@ func missingInWords(p string, err error) string {
 	if errors.Is(err, os.ErrNotExist) {
 		return p + " does not exist"
 	}
-	return inWords(p, err)
+	return trust.InWords(p, err)
 }

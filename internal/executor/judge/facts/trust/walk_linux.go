@@ -1,4 +1,4 @@
-package facts
+package trust
 
 import (
 	"errors"
@@ -12,37 +12,38 @@ import (
 // mostLinks is the kernel's own bound on symbolic links in one path.
 const mostLinks = 40
 
-// A place is where a walk along a path ended.
-type place struct {
-	// file is the last thing that exists, opened with O_PATH.
-	file *os.File
-	stat unix.Stat_t
-	// path has every link followed.
-	path string
-	// parent and name are how a file that isn't a directory was reached; nil
-	// and empty for a directory.
+// A Place is where a walk along a path ended.
+type Place struct {
+	// File is the last thing that exists, opened with O_PATH.
+	File *os.File
+	Stat unix.Stat_t
+	// Path has every link followed.
+	Path string
+	// parent and name are how a file that isn't a directory was reached; nil and
+	// empty for a directory.
 	parent *os.File
 	name   string
-	// missing is what doesn't exist below path.
-	missing []string
+	// Missing is what doesn't exist below Path.
+	Missing []string
 }
 
-func (p *place) close() {
-	p.file.Close()
+// Close closes what the walk has opened.
+func (p *Place) Close() {
+	p.File.Close()
 	if p.parent != nil {
 		p.parent.Close()
 	}
 }
 
-// A checkFunc looks at one directory, link or file on the way; an error ends
+// A Check looks at one directory, link or file on the way; an error ends
 // the walk and is returned as it is.
-type checkFunc func(at string, st *unix.Stat_t) error
+type Check func(at string, st *unix.Stat_t) error
 
-// walk follows p one component at a time without ever letting the kernel follow
+// Walk follows p one component at a time without ever letting the kernel follow
 // a link, so that check sees every directory and every link on the way. It
 // starts at the directory base, whose path is basePath, unless p is absolute.
 // Components that don't exist end it without an error.
-func walk(base *os.File, basePath, p string, check checkFunc) (*place, error) {
+func Walk(base *os.File, basePath, p string, check Check) (*Place, error) {
 	w := walker{check: check, todo: strings.Split(p, "/")}
 	var err error
 	if path.IsAbs(p) {
@@ -71,13 +72,13 @@ func walk(base *os.File, basePath, p string, check checkFunc) (*place, error) {
 			return end, err
 		}
 	}
-	end := &place{file: w.dir, path: w.at}
+	end := &Place{File: w.dir, Path: w.at}
 	w.dir = nil
-	return end, unix.Fstat(int(end.file.Fd()), &end.stat)
+	return end, unix.Fstat(int(end.File.Fd()), &end.Stat)
 }
 
 type walker struct {
-	check checkFunc
+	check Check
 	todo  []string
 	dir   *os.File // where we are
 	at    string   // its path
@@ -89,7 +90,7 @@ func (w *walker) restart() error { return w.enter(unix.AT_FDCWD, "/", "/") }
 
 // enter makes the directory name the place where we are.
 func (w *walker) enter(fd int, name, at string) error {
-	dir, err := openat(fd, name, unix.O_PATH|unix.O_DIRECTORY)
+	dir, err := Openat(fd, name, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
@@ -112,14 +113,14 @@ func (w *walker) look(at string, st *unix.Stat_t) error {
 }
 
 // next takes one step to name and returns a place when the walk ends there.
-func (w *walker) next(name string) (*place, error) {
+func (w *walker) next(name string) (*Place, error) {
 	if name == ".." {
 		return nil, w.enter(int(w.dir.Fd()), "..", path.Dir(w.at))
 	}
 	at := path.Join(w.at, name)
-	file, err := openat(int(w.dir.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW)
+	file, err := Openat(int(w.dir.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW)
 	if errors.Is(err, unix.ENOENT) {
-		return w.end(&place{file: w.dir, path: w.at, missing: append([]string{name}, w.todo...)})
+		return w.end(&Place{File: w.dir, Path: w.at, Missing: append([]string{name}, w.todo...)})
 	}
 	if err != nil {
 		return nil, err
@@ -148,11 +149,11 @@ func (w *walker) next(name string) (*place, error) {
 			return nil, unix.ENOTDIR
 		}
 	}
-	return w.end(&place{file: file, stat: st, path: at, parent: w.dir, name: name})
+	return w.end(&Place{File: file, Stat: st, Path: at, parent: w.dir, name: name})
 }
 
 // end hands the directory over to p, which holds it in one of its fields.
-func (w *walker) end(p *place) (*place, error) {
+func (w *walker) end(p *Place) (*Place, error) {
 	w.dir = nil
 	return p, nil
 }
@@ -178,8 +179,8 @@ func (w *walker) follow(link *os.File) error {
 	return nil
 }
 
-// openat opens with O_CLOEXEC and goes on after interruptions.
-func openat(dir int, name string, flags int) (*os.File, error) {
+// Openat opens with O_CLOEXEC and goes on after interruptions.
+func Openat(dir int, name string, flags int) (*os.File, error) {
 	for {
 		fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC, 0)
 		if err == nil {

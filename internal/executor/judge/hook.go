@@ -1,4 +1,4 @@
-package executor
+package judge
 
 import (
 	"context"
@@ -21,9 +21,9 @@ type HookRequest struct {
 }
 
 // ask lets the hook judge what everything else allows.
-func (e *Executor) ask(ctx context.Context, req paddock.Request, d *paddock.Decision) {
+func (j *Judge) ask(ctx context.Context, req paddock.Request, d *paddock.Decision) {
 	result := paddock.GateResult{Gate: paddock.GateHook, Verdict: paddock.Pass, Detail: "the host program allows"}
-	if words, allowed := call(ctx, e.cfg.Hook, copyOf(req, d.Grant)); !allowed {
+	if words, allowed := call(ctx, j.cfg.Hook, copyOf(req, d.Grant)); !allowed {
 		refusal := paddock.Refused(paddock.RuleDenied, "%s", words)
 		refusal.Gate = paddock.GateHook
 		deny(d, *refusal)
