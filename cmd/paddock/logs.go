@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -36,17 +37,20 @@ a line.`,
 			if req.Since, err = parseSince(since, c.now()); err != nil {
 				return err
 			}
-			show := c.rawPages
+			show, finish := c.rawPages, func() error { return nil }
 			switch {
 			case c.settings.json:
-				show = func(page paddock.Page) error { return c.showLine(page) }
+				show = c.pageLine
 			case timestamps:
 				stamp := &stamper{w: c.out, only: req.Stream}
 				req.Stream = paddock.Combined // only it has the times
-				show = stamp.page
+				show, finish = stamp.page, stamp.finish
 			}
 			return c.with(cmd.Context(), func(v verbs) error {
-				return c.pages(cmd.Context(), v, id, req, follow, show)
+				if err := c.pages(cmd.Context(), v, id, req, follow, show); err != nil {
+					return err
+				}
+				return finish()
 			})
 		},
 	}
@@ -81,9 +85,7 @@ func (c *cli) pages(ctx context.Context, v verbs, id paddock.RunID, req paddock.
 		if err != nil {
 			return err
 		}
-		// An empty page is a wait that was over; the last one closes what show
-		// holds back.
-		if page.Content != "" || page.EOF || !follow {
+		if page.Content != "" || c.settings.json && page.EOF {
 			if err := show(page); err != nil {
 				return err
 			}
@@ -105,6 +107,14 @@ func (c *cli) rawPages(page paddock.Page) error {
 	}
 	_, err = c.out.Write(data)
 	return err
+}
+
+// pageLine writes a page as one line of JSON, also for a person: several
+// objects are read by line.
+func (c *cli) pageLine(page paddock.Page) error {
+	enc := json.NewEncoder(c.out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(page)
 }
 
 // A stamper writes whole lines after their time and stream. A line that is
@@ -135,9 +145,11 @@ func (s *stamper) page(page paddock.Page) error {
 		}
 		data = data[n:]
 	}
-	if !page.EOF {
-		return nil
-	}
+	return nil
+}
+
+// finish writes the lines that have no end.
+func (s *stamper) finish() error {
 	for _, stream := range []paddock.Stream{paddock.Stdout, paddock.Stderr} {
 		if err := s.flush(stream); err != nil {
 			return err

@@ -39,7 +39,7 @@ func (c *cli) root() *cobra.Command {
 		Long: `Paddock runs programs for callers that must not be trusted, under a policy that
 you wrote, and keeps everything that they print.
 
-The exit status of run, wait and status is the program's own, or:
+The exit status of run and wait is the program's own, or:
   75   a bounded wait was over before the run was
   124  the run's time was over
   125  our fault, a wrong flag, or the program couldn't be started or was lost
@@ -67,6 +67,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 		return &usageError{err.Error(), cmd.CommandPath() + " --help shows the flags"}
 	})
 	root.AddGroup(&cobra.Group{ID: "runs", Title: "Runs:"}, &cobra.Group{ID: "rules", Title: "Rules:"}, &cobra.Group{ID: "doors", Title: "Doors:"})
+	cobra.EnableCommandSorting = false // ours is the order of use
 	for id, cmds := range map[string][]*cobra.Command{
 		"runs":  {c.runCommand(), c.psCommand(), c.waitCommand(), c.logsCommand(), c.outputCommand(), c.statusCommand(), c.killCommand(), c.showCommand()},
 		"rules": {c.policyCommand()},
@@ -78,14 +79,8 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 		}
 	}
 	root.AddCommand(c.versionCommand(), c.manCommand())
-	for _, name := range []string{"policy"} {
-		// A policy or state directory is a file's name; let the shell complete it.
-		if err := root.MarkPersistentFlagFilename(name, "yaml", "yml"); err != nil {
-			panic(err) // the flag is declared above
-		}
-	}
-	if err := root.MarkPersistentFlagDirname("state"); err != nil {
-		panic(err)
+	if err := errors.Join(root.MarkPersistentFlagFilename("policy", "yaml", "yml"), root.MarkPersistentFlagDirname("state")); err != nil {
+		panic(err) // both are declared above
 	}
 	return root
 }
@@ -98,6 +93,7 @@ func (c *cli) group(cmd *cobra.Command) *cobra.Command {
 			return cmd.Help()
 		}
 		e := &usageError{message: fmt.Sprintf("there is no command %q", plain(cmd.CommandPath()+" "+args[0])), hint: cmd.CommandPath() + " --help lists the commands"}
+		cmd.SuggestionsMinimumDistance = 2
 		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 			e.hint = "did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or ") + "?"
 		}
