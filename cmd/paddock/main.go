@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"paddock/internal/policy"
 )
 
 func main() { os.Exit(run()) }
@@ -18,13 +20,17 @@ func run() int {
 		fmt.Fprintf(os.Stderr, "paddock: error: the working directory can't be found: %v\n", err)
 		return exitFault
 	}
-	return execute(context.Background(), &outside{
+	o := &outside{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		terminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
-		getenv: os.Getenv, dir: dir, uid: os.Getuid(), now: time.Now,
+		env: os.LookupEnv, dir: dir, uid: os.Getuid(), now: time.Now,
 		signals: endSignals,
-		open:    openHouse,
-	}, os.Args[1:])
+	}
+	o.open = func(ctx context.Context, s settings) (verbs, error) { return o.house(ctx, s, o.source(s), 0) }
+	o.judge = func(ctx context.Context, s settings, p *policy.Policy) (verbs, error) {
+		return o.house(ctx, s, only{p}, 0)
+	}
+	return execute(context.Background(), o, os.Args[1:])
 }
 
 // endSignals catches what asks us to end. A broken pipe is caught as well, so

@@ -8,6 +8,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/policy"
 )
 
 // verbs is what the commands ask of the house. *app.App has them; tests have a
@@ -22,6 +23,7 @@ type verbs interface {
 	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
 	KillAll(ctx context.Context, p paddock.Principal, req app.KillRequest) ([]paddock.Run, error)
 	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
+	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
 	Close() error
 }
 
@@ -32,7 +34,7 @@ type outside struct {
 	out, err io.Writer
 	// terminal and errTerminal say that out and err are looked at by a person.
 	terminal, errTerminal bool
-	getenv                func(string) string
+	env                   func(name string) (value string, ok bool)
 	// dir is the working directory, absolute.
 	dir string
 	uid int
@@ -40,8 +42,10 @@ type outside struct {
 	// signals returns the requests to end that arrive from now on, and what
 	// gives them back to their usual meaning.
 	signals func() (<-chan os.Signal, func())
-	// open opens the state directory.
+	// open opens the state directory; whoever got the verbs closes them.
 	open func(ctx context.Context, s settings) (verbs, error)
+	// judge opens it for questions about one policy.
+	judge func(ctx context.Context, s settings, p *policy.Policy) (verbs, error)
 }
 
 // settings are the flags that every command has.
@@ -49,6 +53,11 @@ type settings struct {
 	state  string
 	policy string
 	json   bool
+}
+
+func (o *outside) getenv(name string) string {
+	value, _ := o.env(name)
+	return value
 }
 
 // operator is who uses this command: the person of the state directory, who

@@ -244,6 +244,17 @@ func (p *paper) List(_ context.Context, _ paddock.Principal, f app.Filter) (app.
 	return list, nil
 }
 
+func (p *paper) Detail(_ context.Context, _ paddock.Principal, id paddock.RunID) (app.Detail, error) {
+	r, err := p.find(id)
+	if err != nil {
+		return app.Detail{}, err
+	}
+	d := app.Detail{Run: p.now(r), EnvironmentNames: []string{"CI"}}
+	d.Decision = p.Explain(context.Background(), paddock.Request{})
+	d.Decision.Grant = &paddock.Grant{EnvironmentNames: []string{"CI", "PATH"}}
+	return d, nil
+}
+
 func (p *paper) Close() error { p.closed++; return nil }
 
 // A desk is a person at a terminal in front of a paper house.
@@ -260,8 +271,8 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{house: newPaper(), signals: make(chan os.Signal, 8), env: map[string]string{"HOME": t.TempDir()}}
 	d.outside = &outside{
 		in: bytes.NewReader(nil), out: &d.out, err: &d.err,
-		getenv: func(name string) string { return d.env[name] },
-		dir:    t.TempDir(), uid: 1000, now: func() time.Time { return day.Add(time.Hour) },
+		env: func(name string) (string, bool) { v, ok := d.env[name]; return v, ok },
+		dir: t.TempDir(), uid: 1000, now: func() time.Time { return day.Add(time.Hour) },
 		signals: func() (<-chan os.Signal, func()) { return d.signals, func() {} },
 		open: func(_ context.Context, s settings) (verbs, error) {
 			d.house.opened = append(d.house.opened, s)

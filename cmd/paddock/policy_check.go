@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +19,10 @@ type report struct {
 	Digest paddock.Digest `json:"digest,omitempty"`
 	Valid  bool           `json:"valid"`
 	Errors []policy.Error `json:"errors"`
+	// Tests is how many commands of the tests section were judged, and Failed
+	// those of which the policy says something else than its test.
+	Tests  int            `json:"tests"`
+	Failed []policy.Error `json:"failed"`
 }
 
 func (c *cli) policyCheckCommand() *cobra.Command {
@@ -27,12 +33,12 @@ func (c *cli) policyCheckCommand() *cobra.Command {
 with it by file, line and column, and judge the commands of its tests section. The
 exit status is 0 when all is well and 1 when it isn't.`,
 		Args: wants(0, 1, "at most one file"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			path, data, err := c.policyFile(args)
 			if err != nil {
 				return err
 			}
-			return c.checkPolicy(path, data)
+			return c.checkPolicy(cmd.Context(), path, data)
 		},
 	}
 }
@@ -51,8 +57,8 @@ func (c *cli) policyFile(args []string) (string, []byte, error) {
 	return found.Path, found.Data(), nil
 }
 
-func (c *cli) checkPolicy(path string, data []byte) error {
-	r := report{File: path, Errors: []policy.Error{}}
+func (c *cli) checkPolicy(ctx context.Context, path string, data []byte) error {
+	r := report{File: path, Errors: []policy.Error{}, Failed: []policy.Error{}}
 	compiled, err := policy.Load(path, data)
 	var all *policy.Errors
 	switch {
@@ -61,7 +67,11 @@ func (c *cli) checkPolicy(path string, data []byte) error {
 	case err != nil:
 		return err
 	default:
-		r.Valid, r.Digest = true, compiled.Digest()
+		r.Digest, r.Tests = compiled.Digest(), len(compiled.Tests())
+		if r.Failed, err = c.policyTests(ctx, compiled); err != nil {
+			return err
+		}
+		r.Valid = len(r.Failed) == 0
 	}
 	if err := c.showReport(r, compiled); err != nil || r.Valid {
 		return err
@@ -69,11 +79,44 @@ func (c *cli) checkPolicy(path string, data []byte) error {
 	return exitStatus(exitNo)
 }
 
+// policyTests judges the commands of the tests section on this machine, as
+// paddock run would, and returns those that were judged otherwise. They are
+// judged over a state directory of their own, so that runs that are going on
+// don't count.
+func (c *cli) policyTests(ctx context.Context, p *policy.Policy) (failed []policy.Error, err error) {
+	failed = []policy.Error{}
+	if len(p.Tests()) == 0 {
+		return failed, nil
+	}
+	dir, err := os.MkdirTemp("", "paddock-check-")
+	if err != nil {
+		return failed, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	s := c.settings
+	s.state = dir
+	v, err := c.judge(ctx, s, p)
+	if err != nil {
+		return failed, err
+	}
+	defer func() { err = errors.Join(err, v.Close()) }()
+	for _, t := range p.Tests() {
+		d := v.Explain(ctx, paddock.Request{
+			Principal: c.operator(), Door: paddock.DoorCLI,
+			Command: paddock.Command{Argv: t.Argv, Dir: t.Dir},
+		})
+		if problem := t.Problem(d); problem != "" {
+			failed = append(failed, policy.Error{Position: t.Position, Message: "test " + quoteAll(t.Argv) + ": " + problem})
+		}
+	}
+	return failed, nil
+}
+
 func (c *cli) showReport(r report, compiled *policy.Policy) error {
 	if c.settings.json {
 		return c.showJSON(r)
 	}
-	for _, e := range r.Errors {
+	for _, e := range slices.Concat(r.Errors, r.Failed) {
 		if _, err := fmt.Fprintf(c.out, "%s: %s\n", place(&e.Position), plain(e.Message)); err != nil {
 			return err
 		}
@@ -81,6 +124,7 @@ func (c *cli) showReport(r report, compiled *policy.Policy) error {
 	if !r.Valid {
 		return nil
 	}
-	_, err := fmt.Fprintf(c.out, "%s is a valid policy (%s): %s in %s\n", plain(r.File), r.Digest.Short(), quoteAll(compiled.Words()), quoteAll(compiled.Roots()))
+	_, err := fmt.Fprintf(c.out, "%s is a valid policy (%s): %s in %s; %d tests hold\n",
+		plain(r.File), r.Digest.Short(), quoteAll(compiled.Words()), quoteAll(compiled.Roots()), r.Tests)
 	return err
 }

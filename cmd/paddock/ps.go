@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"paddock/internal/app"
@@ -33,10 +35,10 @@ too. Every run of the state directory is listed, whoever asked for it.`,
 			}
 			return c.with(cmd.Context(), func(v verbs) error {
 				list, err := v.List(cmd.Context(), c.operator(), f)
-				if err != nil {
+				if err != nil && len(list.Runs) == 0 {
 					return err
 				}
-				return c.showRuns(list)
+				return errors.Join(c.showRuns(list), err) // a run that can't be read hides no other
 			})
 		},
 	}

@@ -19,11 +19,11 @@ and how it ended.`,
 				return err
 			}
 			return c.with(cmd.Context(), func(v verbs) error {
-				r, err := v.Status(cmd.Context(), c.operator(), id)
+				d, err := v.Detail(cmd.Context(), c.operator(), id)
 				if err != nil {
 					return err
 				}
-				return c.showRun(r)
+				return c.showDetail(d)
 			})
 		},
 	}

@@ -160,6 +160,37 @@ func (c *cli) runFields(r paddock.Run) [][2]string {
 	return f
 }
 
+// showDetail shows everything that was written down about a run.
+func (c *cli) showDetail(d app.Detail) error {
+	if c.settings.json {
+		return c.showJSON(d)
+	}
+	r := d.Run
+	f := append(c.runFields(r), [][2]string{
+		{"principal", plain(r.Principal.ID) + ", " + string(r.Principal.Kind) + ", by " + string(r.Door)},
+		{"executable", plain(r.Executable)},
+		{"timeout", span(time.Duration(r.Limits.Timeout))},
+		{"output", "at most " + size(r.Limits.Output) + " of each stream"},
+	}...)
+	if len(d.EnvironmentNames) > 0 {
+		f = append(f, [2]string{"asked for", quoteAll(d.EnvironmentNames)})
+	}
+	if g := d.Decision.Grant; g != nil {
+		f = append(f, [2]string{"environment", quoteAll(g.EnvironmentNames)})
+	}
+	if p := r.Supervisor; p != nil {
+		f = append(f, [2]string{"supervisor", fmt.Sprintf("process %d", p.PID)})
+	}
+	if r.Cgroup != "" {
+		f = append(f, [2]string{"cgroup", plain(r.Cgroup)})
+	}
+	f = append(f, [2]string{"request", string(r.RequestDigest)}, [2]string{"policy", string(r.PolicyDigest)})
+	if err := c.fields(f); err != nil {
+		return err
+	}
+	return c.gates(d.Decision.Gates)
+}
+
 // showRuns shows a listing as a table, newest first.
 func (c *cli) showRuns(list app.Listing) error {
 	if c.settings.json {
@@ -221,21 +252,26 @@ func (c *cli) showDecision(d paddock.Decision) error {
 	if _, err := fmt.Fprintf(c.out, "%s by %s\n", c.painted(verdict, verdict), policy); err != nil {
 		return err
 	}
-	rows := make([][]string, 0, len(d.Gates))
-	for _, g := range d.Gates {
-		detail := plain(g.Detail)
-		if p := place(g.Position); p != "" {
-			detail += " (" + p + ")"
-		}
-		rows = append(rows, []string{"  " + string(g.Verdict), string(g.Gate), detail})
-	}
-	if err := c.table(rows); err != nil {
+	if err := c.gates(d.Gates); err != nil {
 		return err
 	}
 	for _, r := range d.Refusals {
 		c.showRefusal(&r)
 	}
 	return nil
+}
+
+// gates shows what each gate answered, and why.
+func (c *cli) gates(gates []paddock.GateResult) error {
+	rows := make([][]string, 0, len(gates))
+	for _, g := range gates {
+		detail := plain(g.Detail)
+		if p := place(g.Position); p != "" {
+			detail += " (" + p + ")"
+		}
+		rows = append(rows, []string{"  " + string(g.Verdict), string(g.Gate), detail})
+	}
+	return c.table(rows)
 }
 
 // fields writes names and values below each other.

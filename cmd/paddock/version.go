@@ -7,6 +7,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// version is set by the build.
+var version = "devel"
+
 // A versionInfo is what this program was made of.
 type versionInfo struct {
 	Version  string `json:"version"`
@@ -38,12 +41,12 @@ func (c *cli) versionCommand() *cobra.Command {
 }
 
 func thisVersion() versionInfo {
-	v := versionInfo{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	v := versionInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
 	}
-	if info.Main.Version != "" && info.Main.Version != "(devel)" {
+	if version == "devel" && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		v.Version = info.Main.Version
 	}
 	for _, s := range info.Settings {
