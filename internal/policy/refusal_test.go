@@ -359,6 +359,7 @@ func TestRefusal_cwd_outside_root(t *testing.T) {
 		refusalCase{name: "link", change: dir, facts: at("/etc", ""), want: `"link", which is /etc, isn't inside a root. Roots: /srv/checkout.`, line: 2},
 		refusalCase{name: "sibling", change: dir, facts: at("/srv/checkout_evil", "/srv/checkout"), want: "isn't inside", line: 2},
 		refusalCase{name: "root of another policy", change: dir, facts: at("/home", "/home"), want: "isn't inside", line: 2},
+		refusalCase{name: "a line break in the name", change: dir, facts: at("/etc\nroot: /", ""), want: `which is "/etc\nroot: /", isn't`, line: 2},
 		refusalCase{name: "no real path", change: dir, facts: at("", ""), want: `"link", isn't inside`, line: 2},
 	)
 	p := load(t, strings.Replace(minimal, "/srv/checkout", "/", 1))

@@ -127,7 +127,7 @@ var Table = shape.Object{
 			Later: laterLimits,
 		}},
 		{Name: "containment", Doc: "How programs are contained.", Shape: containment},
-		{Name: "tests", Doc: "Commands and what this policy must say of them; `paddock policy test` runs them.", Shape: shape.List{Of: test}},
+		{Name: "tests", Doc: "Commands and what this policy must say of them.", Shape: shape.List{Of: test}},
 	},
 	Later: map[string]string{
 		"secrets": "secrets handed to programs", "launch": "starting agents and engines", "git": "the git tools",
