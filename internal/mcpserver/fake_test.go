@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -69,7 +70,7 @@ func (f *fake) addLocked(p paddock.Principal, argv []string) paddock.RunID {
 		panic(err)
 	}
 	f.runs = append(f.runs, &fakeRun{changed: make(chan struct{}), Run: paddock.Run{
-		ID: id, State: paddock.Running, Label: argv[0], Argv: argv, Dir: "/srv/checkout", Principal: p,
+		ID: id, State: paddock.Running, Label: strings.Join(argv, " "), Argv: argv, Dir: "/srv/checkout", Principal: p,
 		Door: paddock.DoorMCP, CreatedAt: now, StartedAt: &now, Duration: paddock.Duration(1500 * time.Millisecond),
 	}})
 	return id
