@@ -209,11 +209,13 @@ func (r *fakeRun) page(req paddock.PageRequest) paddock.Page {
 			page.Encoding, page.Content = "base64", base64.StdEncoding.EncodeToString(rest[:n])
 		}
 	} else {
+		var text strings.Builder
 		for chars := 0; chars < req.Limit && n < len(rest) && (utf8.FullRune(rest[n:]) || r.State.Settled()); chars++ {
 			c, size := utf8.DecodeRune(rest[n:])
-			page.Content += string(c)
+			text.WriteRune(c)
 			n += size
 		}
+		page.Content = text.String()
 	}
 	page.NextOffset = offset + int64(n)
 	page.EOF = r.State.Settled() && page.NextOffset == page.Total
