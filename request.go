@@ -48,7 +48,7 @@ type Command struct {
 	Env map[string]string `json:"env,omitempty"`
 	// ReplaceEnv, when not nil, is the program's whole environment: nothing of
 	// the policy's is merged in. Only package runner's host program can set it.
-	ReplaceEnv map[string]string `json:"replace_env,omitempty"`
+	ReplaceEnv map[string]string `json:"replace_env,omitzero"`
 	// Stdin is what the program reads; the zero value is an empty stream.
 	Stdin Stdin `json:"stdin,omitzero"`
 	// Timeout ends the run; zero means the policy's. It can only lower.

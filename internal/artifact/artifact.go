@@ -4,18 +4,50 @@
 // A [Bank] writes while a run lives. A [Reader] pages what is there, at any
 // time, from any process, in memory that doesn't grow with the stream.
 //
+// The files stdout and stderr hold the bytes and nothing else. The file frames
+// holds one record of fixed size for each part that arrived at one time; the
+// combined stream is the parts in the order of their records. Bytes are always
+// written before the record that covers them, and a record that covers the last
+// bytes grows with them, so that a reader sees every byte as soon as it is kept.
+//
 // # Limits
 //
 // The package knows no runs, no principals and no policy. It doesn't decide
 // when a stream is complete: its caller says so. It waits for nothing.
+//
+// Order and time between the streams are those of Append. Parts of one stream
+// less than 4 ms apart share a record, so a time can be 4 ms early. Records take
+// at most 1 MiB, a quarter of the output and 64 bytes a second: a program that
+// alternates between its streams in tiny writes for longer than that loses
+// order and time (never bytes) within parts of 128 bytes or one second.
+//
+// A filter sees lines, without their line end and only their first 64 KiB. A
+// line that is longer than that, or than the page, is returned cut, and ends in
+// "… [cut]". It looks at no more than 16 MiB a page: a page without matches
+// isn't the end, EOF says that.
 package artifact
 
 import (
-	"io"
+	"errors"
 	"time"
 
 	"paddock"
 )
+
+// ErrSealed is returned for output that comes after Seal or Close.
+var ErrSealed = errors.New("the output is sealed")
+
+// The streams are counted in this order within the package.
+var streams = [2]paddock.Stream{paddock.Stdout, paddock.Stderr}
+
+func streamIndex(s paddock.Stream) (int, bool) {
+	for i, name := range streams {
+		if s == name {
+			return i, true
+		}
+	}
+	return 0, false
+}
 
 // Options say how a Bank keeps output. Cap must be positive.
 type Options struct {
@@ -24,48 +56,3 @@ type Options struct {
 	// Now returns the time of arrival; nil means time.Now.
 	Now func() time.Time
 }
-
-// A Bank appends output to the files stdout, stderr and frames of a directory.
-// Its methods may be called concurrently.
-type Bank struct{}
-
-// Create makes the three files in dir, which must not have them yet.
-func Create(dir string, opt Options) (*Bank, error) { panic("unbuilt") }
-
-// Append keeps p as the next bytes of stream s. It returns how many were kept:
-// fewer than len(p) when the cap is reached (over is true then; exactly full is
-// not over) or when writing failed.
-func (b *Bank) Append(s paddock.Stream, p []byte) (kept int, over bool, err error) { panic("unbuilt") }
-
-// Drop counts n bytes that arrived after the cap and are not kept.
-func (b *Bank) Drop(s paddock.Stream, n int64) { panic("unbuilt") }
-
-// Size returns the bytes kept of s so far.
-func (b *Bank) Size(s paddock.Stream) int64 { panic("unbuilt") }
-
-// Seal flushes and fsyncs the files and returns the summaries with digests.
-// Nothing can be appended afterwards. Sealing again returns the same.
-func (b *Bank) Seal() (stdout, stderr paddock.StreamSummary, err error) { panic("unbuilt") }
-
-// A Reader reads kept output. It holds no file open between calls.
-type Reader struct{}
-
-// Open returns a Reader of the directory dir.
-func Open(dir string) *Reader { panic("unbuilt") }
-
-// Size returns the bytes of s as of now; combined is the sum that frames cover.
-func (r *Reader) Size(s paddock.Stream) (int64, error) { panic("unbuilt") }
-
-// Page reads one page. sealed says that the run is settled, so that the end of
-// the file is the end of the stream; the caller must have learned it before the
-// call. Page never waits: it ignores req.Wait. An *paddock.Refusal with code
-// invalid_request is returned for a request that makes no sense; any other
-// error means that the output can't be read, never that it is empty.
-func (r *Reader) Page(req paddock.PageRequest, sealed bool) (paddock.Page, error) { panic("unbuilt") }
-
-// Copy writes the bytes of s from offset to w until the end as of now and
-// returns the offset reached.
-func (r *Reader) Copy(w io.Writer, s paddock.Stream, offset int64) (int64, error) { panic("unbuilt") }
-
-// Verify reads s whole and compares it with sum; nil means equal in size and digest.
-func (r *Reader) Verify(s paddock.Stream, sum paddock.StreamSummary) error { panic("unbuilt") }

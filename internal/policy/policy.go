@@ -12,30 +12,99 @@
 // check of intent; only containment is a boundary.
 package policy
 
-import "paddock"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"paddock"
+	"paddock/internal/policy/document"
+)
 
 // A Policy is a compiled policy file. It is immutable and safe for concurrent
 // use. The zero Policy allows nothing.
-type Policy struct{}
-
-// Load parses and compiles data, the content of the file called name. When
-// anything is wrong the error is an [*Errors] that lists all of it.
-func Load(name string, data []byte) (*Policy, error) { panic("unbuilt") }
+type Policy struct {
+	name        string
+	digest      paddock.Digest
+	roots       []string
+	executables []*executable
+	byWord      map[string]*executable
+	rules       []rule
+	environment environment
+	path        string // the PATH that programs get
+	limits      paddock.Limits
+	concurrent  int
+	require     paddock.Level
+	tests       []Test
+	// sections are the places of the top-level keys.
+	sections map[string]paddock.Position
+}
 
 // Digest returns the SHA-256 of the file's bytes.
-func (p *Policy) Digest() paddock.Digest { panic("unbuilt") }
+func (p *Policy) Digest() paddock.Digest { return p.digest }
 
 // Name returns the file name given to Load.
-func (p *Policy) Name() string { panic("unbuilt") }
+func (p *Policy) Name() string { return p.name }
 
 // Roots returns the absolute paths where commands may run, in file order.
-func (p *Policy) Roots() []string { panic("unbuilt") }
+func (p *Policy) Roots() []string { return slices.Clone(p.roots) }
 
-// Words returns the words accepted in argv[0], in file order.
-func (p *Policy) Words() []string { panic("unbuilt") }
+// Words returns the words accepted in argv[0], in file order: the name of each
+// executable, or its path where it has no name.
+func (p *Policy) Words() []string {
+	words := make([]string, len(p.executables))
+	for i, e := range p.executables {
+		words[i] = e.word()
+	}
+	return words
+}
+
+// Executables returns the absolute paths that the policy names, in file order.
+func (p *Policy) Executables() []string {
+	paths := make([]string, len(p.executables))
+	for i, e := range p.executables {
+		paths[i] = e.path
+	}
+	return paths
+}
 
 // Concurrent returns the most runs of one principal at once.
-func (p *Policy) Concurrent() int { panic("unbuilt") }
+func (p *Policy) Concurrent() int { return p.concurrent }
+
+// Require returns the least containment that every run must have.
+func (p *Policy) Require() paddock.Level { return p.require }
+
+// Tests returns the policy's own tests, in file order.
+func (p *Policy) Tests() []Test { return slices.Clone(p.tests) }
+
+// A Test is a command and what the policy must say of it.
+type Test struct {
+	Position paddock.Position
+	Argv     []string
+	// Dir is where the command would run; empty means the first root.
+	Dir string
+	// Refuse is set when the command must be refused, with Code if that is set.
+	Refuse bool
+	Code   paddock.Code
+}
+
+// Problem says how d differs from what the test demands; "" means not at all.
+func (t Test) Problem(d paddock.Decision) string {
+	r := d.Refusal()
+	switch {
+	case !t.Refuse && r != nil:
+		return fmt.Sprintf("want it allowed, but it is refused: %v", r)
+	case t.Refuse && r == nil:
+		return "want it refused, but it is allowed"
+	case t.Refuse && t.Code != "" && r.Code != t.Code:
+		return fmt.Sprintf("want it refused with %s, but it is refused with %v", t.Code, r)
+	}
+	return ""
+}
+
+// Schema returns the JSON Schema of policy files, as docs/policy.schema.json
+// holds it.
+func Schema() []byte { return document.Schema() }
 
 // Wanted lists what Decide must know of the machine to judge req.
 type Wanted struct {
@@ -48,9 +117,6 @@ type Wanted struct {
 	// HostEnv names the variables that the policy passes on from the host.
 	HostEnv []string
 }
-
-// Wanted tells what to look up before deciding req. A nil Policy wants nothing.
-func (p *Policy) Wanted(req paddock.Request) Wanted { panic("unbuilt") }
 
 // Facts is what was found on the machine for one request. The zero value of
 // each field is the answer that allows least.
@@ -109,10 +175,6 @@ type StdinFacts struct {
 	Problem string
 }
 
-// Decide judges req. It never fails and has no side effect; a nil policy
-// refuses with the facts' PolicyProblem or no_policy.
-func Decide(p *Policy, req paddock.Request, facts Facts) paddock.Decision { panic("unbuilt") }
-
 // An Error is one fault of a policy file.
 type Error struct {
 	Position paddock.Position `json:"position"`
@@ -125,4 +187,13 @@ type Errors struct {
 }
 
 // Error returns one line per fault, each as file:line:column: message.
-func (e *Errors) Error() string { panic("unbuilt") }
+func (e *Errors) Error() string {
+	var b strings.Builder
+	for i, one := range e.List {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s:%d:%d: %s", one.Position.File, one.Position.Line, one.Position.Column, one.Message)
+	}
+	return b.String()
+}

@@ -1,0 +1,77 @@
+# Everything a person or CI does with this repository. `make` alone prints help.
+
+export GOTOOLCHAIN := go1.27.3
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo build test check race fuzz bench lint vuln cover chaos e2e-agents docs clean cc
+
+# The go command stamps the version from git, where it can ask git.
+VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
+FUZZTIME ?= 30s
+TOOL     := go tool -modfile=tools/go.mod
+TEST     := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --
+
+help: ## show this help
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: build ## let a pretend agent work under a policy, and watch
+	@bin/paddock-demo
+
+build: ## build bin/paddock and bin/paddock-stage (static)
+	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -o bin/ ./cmd/...
+
+test: cc ## run every test with the race detector and print a summary
+	CGO_ENABLED=1 $(TEST) -race -timeout 20m ./...
+
+check: ## everything that must hold before a change goes in
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -d $$(git ls-files '*.go'); exit 1; }
+	go vet ./...
+	GOOS=darwin go vet ./... && GOOS=windows go build -buildvcs=false ./...
+	$(MAKE) lint
+	$(MAKE) test
+
+race: cc ## hunt races: every test five times, shuffled, with the race detector
+	CGO_ENABLED=1 $(TEST) -race -count=5 -shuffle=on -timeout 60m ./...
+
+fuzz: ## run each fuzzer for FUZZTIME (30s); `make test` only runs their seeds
+	@git grep -oE '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' | while IFS=: read -r file func; do \
+		echo "== $$(dirname "$$file") $${func#func }"; \
+		go test -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")"; \
+	done
+
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+lint: ## run the linters (the first time builds them: some minutes)
+	$(TOOL) golangci-lint run
+
+vuln: ## look for known vulnerabilities in what is called (needs vuln.go.dev)
+	$(TOOL) govulncheck ./...
+
+cover: ## coverage of the decide path: what isn't at 100 %, and the total
+	go test -coverprofile cover.out -coverpkg ./internal/policy/... ./internal/policy/...
+	@go tool cover -func cover.out | awk '$$NF != "100.0%" || /^total/'
+
+chaos: cc ## repeat the tests that crash, kill and race on purpose
+	CGO_ENABLED=1 $(TEST) -race -count=10 -shuffle=on -timeout 60m -run 'Chaos|Crash|Race|Kill|Concurrent' ./...
+
+e2e-agents: build ## drive the coding agents that are installed here
+	@git grep -q 'func TestAgents' -- '*_test.go' || { echo 'no test drives a coding agent in this version' >&2; exit 1; }
+	PADDOCK_E2E_AGENTS=1 $(TEST) -count=1 -run TestAgents ./...
+
+docs: ## write again what is generated from the code
+	go generate ./...
+
+clean: ## remove what was built
+	rm -rf bin cover.out
+
+# The race detector needs a C compiler. Where it is missing and we may, get it.
+cc:
+	@command -v gcc >/dev/null || command -v clang >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq gcc libc6-dev >/dev/null; \
+		else \
+			echo 'the race detector needs a C compiler: install gcc and libc6-dev' >&2; exit 1; \
+		fi; }

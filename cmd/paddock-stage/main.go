@@ -1,0 +1,93 @@
+// Command paddock-stage supervises one run. It is started by paddock, which
+// hands it the run as a job over descriptor 3; people have no use for it.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"paddock/internal/control"
+	"paddock/internal/supervise"
+)
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == "--protocol" {
+		fmt.Printf("job %d control %d\n", supervise.JobVersion, control.Protocol)
+		return
+	}
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "paddock-stage: error:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	// Whatever else our starter had open is none of our business.
+	if err := unix.CloseRange(4, 1<<31-1, 0); err != nil {
+		return fmt.Errorf("close descriptors: %w", err)
+	}
+	// A terminal that closes and a Ctrl-C in it are meant for others.
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	conn, err := starter()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	text, descriptors, err := control.ReceiveJob(conn)
+	if errors.Is(err, io.EOF) {
+		return nil // started ahead of need, and not needed
+	}
+	if err != nil {
+		return err
+	}
+	var job supervise.Job
+	if err := json.Unmarshal(text, &job); err != nil {
+		return fmt.Errorf("job: %w", err)
+	}
+	files, err := supervise.FilesOf(job, descriptors)
+	if err != nil {
+		return err
+	}
+	if err := logTo(filepath.Join(job.RunDir, "supervisor.log")); err != nil {
+		return err
+	}
+	return supervise.Run(ctx, job, files, conn, supervise.Options{})
+}
+
+func starter() (*net.UnixConn, error) {
+	const usage = "paddock-stage is started by paddock, not by hand; you probably want: paddock run -- COMMAND"
+	f := os.NewFile(3, "starter")
+	defer f.Close()
+	conn, err := net.FileConn(f)
+	if err != nil {
+		return nil, errors.New(usage)
+	}
+	unixConn, ok := conn.(*net.UnixConn)
+	if !ok {
+		return nil, errors.Join(errors.New(usage), conn.Close())
+	}
+	return unixConn, nil
+}
+
+// logTo makes path our standard error, so that a crash of ours is written down
+// beside the run it ended.
+func logTo(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return unix.Dup3(int(f.Fd()), 2, 0)
+}

@@ -1,0 +1,54 @@
+package app
+
+import (
+	"path/filepath"
+	"slices"
+
+	"paddock"
+)
+
+// An agent may know where in the policy it was refused, but not where on the
+// machine the policy is kept: that path lies outside every root. An operator
+// and a host program are given it, to go there.
+
+func discreet(p paddock.Principal, d paddock.Decision) paddock.Decision {
+	if p.Kind != paddock.Agent {
+		return d
+	}
+	d.Gates = slices.Clone(d.Gates)
+	for i := range d.Gates {
+		d.Gates[i].Position = discreetPosition(d.Gates[i].Position)
+	}
+	d.Refusals = slices.Clone(d.Refusals)
+	for i := range d.Refusals {
+		d.Refusals[i] = *discreetRefusal(p, &d.Refusals[i])
+	}
+	if d.Grant != nil {
+		grant := *d.Grant
+		grant.Rule = discreetPosition(grant.Rule)
+		d.Grant = &grant
+	}
+	return d
+}
+
+func discreetRefusal(p paddock.Principal, r *paddock.Refusal) *paddock.Refusal {
+	if p.Kind != paddock.Agent {
+		return r
+	}
+	out := *r
+	out.Position = discreetPosition(r.Position)
+	out.Others = slices.Clone(r.Others)
+	for i := range out.Others {
+		out.Others[i] = *discreetRefusal(p, &out.Others[i])
+	}
+	return &out
+}
+
+func discreetPosition(at *paddock.Position) *paddock.Position {
+	if at == nil {
+		return nil
+	}
+	out := *at
+	out.File = filepath.Base(at.File)
+	return &out
+}

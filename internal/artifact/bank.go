@@ -1,0 +1,237 @@
+package artifact
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"paddock"
+	"paddock/internal/artifact/frames"
+)
+
+// A file is what a Bank needs of *os.File.
+type file interface {
+	io.ReaderAt
+	io.Writer
+	io.WriterAt
+	io.Closer
+	Sync() error
+}
+
+// A Bank appends output to the files stdout, stderr and frames of a directory.
+// Its methods may be called concurrently. The zero Bank keeps nothing: every
+// Append to it fails.
+type Bank struct {
+	cap  int64
+	now  func() time.Time
+	dir  *os.File // opened once, so that a renamed directory is still the one
+	kept [2]kept
+
+	order  sync.Mutex // guards what follows; taken after a stream's own lock
+	frames *frames.Writer
+	file   file // of the frames
+	timer  *time.Timer
+	closed bool
+
+	ending sync.Mutex // guards what follows, held through Seal and Close
+	ended  bool
+	sums   [2]paddock.StreamSummary
+	err    error
+}
+
+// Create makes the three files in dir, which must not have them yet. The caller
+// ends the Bank with Seal, or with Close to leave the output as it is.
+func Create(dir string, opt Options) (*Bank, error) {
+	if opt.Cap <= 0 {
+		return nil, fmt.Errorf("keeping output: a cap of %d bytes keeps nothing", opt.Cap)
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("keeping output: %w", err)
+	}
+	b := &Bank{cap: opt.Cap, now: opt.Now, dir: d}
+	var made []*os.File
+	for _, name := range []string{string(streams[0]), string(streams[1]), frames.Name} {
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
+		if err == nil {
+			made = append(made, f)
+			if name == frames.Name {
+				b.frames, err = frames.Create(f)
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("keeping output: %w", errors.Join(err, undo(d, made)))
+		}
+	}
+	for i := range b.kept {
+		b.kept[i].init(made[i])
+	}
+	b.file = made[2]
+	return b, nil
+}
+
+// undo leaves nothing of a Create that failed.
+func undo(dir *os.File, made []*os.File) error {
+	errs := []error{dir.Close()}
+	for _, f := range made {
+		errs = append(errs, f.Close(), os.Remove(f.Name()))
+	}
+	return errors.Join(errs...)
+}
+
+// Append keeps p as the next bytes of stream s. It returns how many were kept:
+// fewer than len(p) when the cap is reached (over is true then; exactly full is
+// not over) or when writing failed. Bytes that weren't kept are counted only by
+// Drop. A failure leaves the Bank usable: what it says is kept is in the file.
+func (b *Bank) Append(s paddock.Stream, p []byte) (kept int, over bool, err error) {
+	i, ok := streamIndex(s)
+	if !ok {
+		return 0, false, fmt.Errorf("keeping output: no stream %q can be appended to", s)
+	}
+	k := &b.kept[i]
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.open {
+		return 0, false, ErrSealed
+	}
+	if len(p) == 0 {
+		return 0, false, nil
+	}
+	if room := b.cap - k.size.Load(); int64(len(p)) > room {
+		p, over = p[:room], true
+	}
+	kept, err = k.write(p)
+	if err != nil {
+		over, err = false, fmt.Errorf("keeping %s: %w", s, err)
+	}
+	return kept, over, errors.Join(err, b.note(i, k.size.Load()))
+}
+
+// note puts what arrived in order. A stream's lock is held.
+func (b *Bank) note(stream int, size int64) error {
+	b.order.Lock()
+	defer b.order.Unlock()
+	waiting, err := b.frames.Grow(stream, size, b.now().UnixNano())
+	if waiting && b.timer == nil {
+		b.timer = time.AfterFunc(frames.Pause, b.catchUp)
+	}
+	return err
+}
+
+// catchUp covers bytes that waited for others to share a record with. What
+// fails here is tried again, and told, by the next Append or by Seal.
+func (b *Bank) catchUp() {
+	b.order.Lock()
+	defer b.order.Unlock()
+	b.timer = nil
+	if !b.closed {
+		b.frames.Settle() //nolint:errcheck // see above
+	}
+}
+
+// Drop counts n bytes that arrived after the cap and are not kept.
+func (b *Bank) Drop(s paddock.Stream, n int64) {
+	if i, ok := streamIndex(s); ok && n > 0 {
+		b.kept[i].dropped.Add(n)
+	}
+}
+
+// Size returns the bytes kept of s so far; combined is the sum.
+func (b *Bank) Size(s paddock.Stream) int64 {
+	if s == paddock.Combined {
+		return b.kept[0].size.Load() + b.kept[1].size.Load()
+	}
+	if i, ok := streamIndex(s); ok {
+		return b.kept[i].size.Load()
+	}
+	return 0
+}
+
+// Seal flushes and fsyncs the files and returns the summaries with digests.
+// Nothing can be appended afterwards. Sealing again returns the same. With an
+// error the sizes are still right; a digest that couldn't be made is empty.
+func (b *Bank) Seal() (stdout, stderr paddock.StreamSummary, err error) {
+	b.ending.Lock()
+	defer b.ending.Unlock()
+	if !b.ended {
+		b.ended = true
+		b.err = errors.Join(b.shut(), b.settle(), b.release())
+	}
+	return b.sums[0], b.sums[1], b.err
+}
+
+// Close ends the Bank without sealing: what is kept stays as it is, without
+// digests. After Seal it does nothing.
+func (b *Bank) Close() error {
+	b.ending.Lock()
+	defer b.ending.Unlock()
+	if b.ended {
+		return nil
+	}
+	b.ended, b.err = true, ErrSealed
+	for i := range b.kept {
+		b.kept[i].abandon()
+	}
+	return errors.Join(b.shut(), b.release())
+}
+
+// shut waits for the Appends that have begun, lets no other begin and covers
+// the last bytes.
+func (b *Bank) shut() error {
+	for i := range b.kept {
+		b.kept[i].shut()
+	}
+	b.order.Lock()
+	defer b.order.Unlock()
+	b.closed = true
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	if b.dir == nil {
+		return errors.New("this Bank was never created")
+	}
+	return b.frames.Settle()
+}
+
+// settle makes everything durable while the digests catch up.
+func (b *Bank) settle() error {
+	if b.dir == nil {
+		return nil
+	}
+	var wait sync.WaitGroup
+	var errs [6]error
+	flush := func(i int, f file) { wait.Go(func() { errs[i] = f.Sync() }) }
+	for i := range b.kept {
+		// An empty file has nothing to lose but its name, which is the
+		// directory's.
+		if b.kept[i].size.Load() > 0 {
+			flush(i, b.kept[i].f)
+		}
+	}
+	if b.frames.Count() > 0 {
+		flush(2, b.file)
+	}
+	for i := range b.kept {
+		b.sums[i], errs[3+i] = b.kept[i].summary()
+	}
+	wait.Wait()
+	errs[5] = syncDir(b.dir)
+	return errors.Join(errs[:]...)
+}
+
+func (b *Bank) release() error {
+	if b.dir == nil {
+		return nil
+	}
+	for i := range b.kept {
+		b.kept[i].hashing.Wait()
+	}
+	return errors.Join(b.kept[0].f.Close(), b.kept[1].f.Close(), b.file.Close(), b.dir.Close())
+}

@@ -1,0 +1,104 @@
+package artifact
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"sync"
+	"sync/atomic"
+
+	"paddock"
+)
+
+// The digest follows the file in blocks of hashBlock, on a goroutine that lives
+// only while it is hashLag behind: small outputs never start one, and an
+// abandoned Bank leaves none.
+const (
+	hashBlock = 128 << 10
+	hashLag   = 1 << 20
+)
+
+// kept is one stream of a Bank.
+type kept struct {
+	mu   sync.Mutex // held while writing, so that bytes keep their order
+	f    file
+	open bool
+
+	size    atomic.Int64 // bytes in the file
+	dropped atomic.Int64
+
+	follows bool           // a goroutine owns what follows; guarded by mu
+	hashing sync.WaitGroup // that goroutine
+	gone    atomic.Bool    // the digest isn't wanted any more
+	hash    hash.Hash
+	hashed  atomic.Int64
+	buf     []byte
+	hashErr error
+}
+
+func (k *kept) init(f file) { k.f, k.open, k.hash = f, true, sha256.New() }
+
+// write appends p to the file; mu is held. It goes by the file's own position:
+// os.File.WriteAt doesn't count what it wrote before the disk was full.
+func (k *kept) write(p []byte) (int, error) {
+	n, err := k.f.Write(p)
+	size := k.size.Add(int64(n))
+	if !k.follows && size-k.hashed.Load() >= hashLag {
+		k.follows = true
+		k.hashing.Go(k.follow)
+	}
+	return n, err
+}
+
+func (k *kept) follow() {
+	for k.catchUp(hashBlock) {
+		k.mu.Lock()
+		if k.gone.Load() || k.size.Load()-k.hashed.Load() < hashLag {
+			k.follows = false
+			k.mu.Unlock()
+			return
+		}
+		k.mu.Unlock()
+	}
+}
+
+// catchUp hashes what is in the file until less than lag is left. It reads the
+// file back, so the digest is of what is there and not of what was meant.
+func (k *kept) catchUp(lag int64) bool {
+	for k.hashErr == nil && !k.gone.Load() {
+		left := k.size.Load() - k.hashed.Load()
+		if left < max(lag, 1) {
+			return true
+		}
+		if n := min(left, hashBlock); int64(len(k.buf)) < n {
+			k.buf = make([]byte, n)
+		}
+		p := k.buf[:min(left, int64(len(k.buf)))]
+		if n, err := k.f.ReadAt(p, k.hashed.Load()); n < len(p) {
+			k.hashErr = fmt.Errorf("making the digest at byte %d: %w", k.hashed.Load()+int64(n), err)
+			return false
+		}
+		k.hash.Write(p)
+		k.hashed.Add(int64(len(p)))
+	}
+	return false
+}
+
+func (k *kept) shut() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.open = false
+}
+
+func (k *kept) abandon() { k.gone.Store(true) }
+
+// summary completes the digest. The stream is shut.
+func (k *kept) summary() (paddock.StreamSummary, error) {
+	sum := paddock.StreamSummary{Bytes: k.size.Load(), Dropped: k.dropped.Load()}
+	k.hashing.Wait()
+	if !k.catchUp(0) {
+		return sum, k.hashErr
+	}
+	sum.Digest = paddock.DigestOf([32]byte(k.hash.Sum(nil)))
+	return sum, nil
+}

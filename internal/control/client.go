@@ -1,0 +1,258 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Client asks one supervisor. Its methods may be called concurrently.
+type Client struct {
+	conn    net.Conn
+	writing sync.Mutex // one line at a time
+	reading sync.WaitGroup
+	closed  chan struct{} // closed by Close
+	closing sync.Once
+	done    chan struct{} // closed when nothing more can be read
+
+	mu         sync.Mutex // guards what follows
+	last       int64
+	waiting    map[int64]chan reply
+	err        error      // why reading ended
+	events     chan Event // what the supervisor sends, to the relay
+	subscribed bool
+	ended      bool // Close was called: no goroutine may be added
+}
+
+// NewClient speaks over conn, whose peer needs no hello, and takes it over.
+func NewClient(conn net.Conn) *Client {
+	c := &Client{
+		conn: conn, closed: make(chan struct{}), done: make(chan struct{}),
+		waiting: map[int64]chan reply{}, events: make(chan Event),
+	}
+	c.reading.Go(c.read)
+	return c
+}
+
+// Done is closed when the peer is gone or the client is closed.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Close ends the conversation, and with it all calls and subscriptions.
+func (c *Client) Close() error {
+	var err error
+	c.closing.Do(func() {
+		c.mu.Lock()
+		c.ended = true
+		c.mu.Unlock()
+		close(c.closed)
+		err = c.conn.Close()
+	})
+	c.reading.Wait()
+	return err
+}
+
+// Status returns what the supervisor says of its run.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	r, err := c.call(ctx, request{Verb: verbStatus})
+	if err != nil {
+		return Status{}, err
+	}
+	if r.Status == nil {
+		return Status{}, errors.New("control: the supervisor's answer has no status")
+	}
+	return *r.Status, nil
+}
+
+// Kill asks for the end of the run. It returns when the supervisor has taken
+// note, not when the run is over.
+func (c *Client) Kill(ctx context.Context, k Kill) error {
+	_, err := c.call(ctx, request{Verb: verbKill, Kill: &k})
+	return err
+}
+
+// Renew tells the supervisor that its run is still wanted.
+func (c *Client) Renew(ctx context.Context) error {
+	_, err := c.call(ctx, request{Verb: verbRenew})
+	return err
+}
+
+// Subscribe returns events from now on. A slow reader misses output events that
+// a later one replaces, and nothing else. The channel is closed when the peer
+// is gone and all is read, and when ctx ends or the client is closed. A client
+// can be subscribed once.
+func (c *Client) Subscribe(ctx context.Context) (<-chan Event, error) {
+	out := make(chan Event)
+	if err := c.listen(ctx, out); err != nil {
+		return nil, err
+	}
+	if _, err := c.call(ctx, request{Verb: verbSubscribe}); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// listen relays events to out, from the first on that the supervisor sends.
+func (c *Client) listen(ctx context.Context, out chan Event) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.ended:
+		return net.ErrClosed
+	case c.subscribed:
+		return &Error{TooMany, "this connection is subscribed already"}
+	}
+	c.subscribed = true
+	stop := make(chan struct{})
+	relayed := make(chan struct{})
+	c.reading.Go(func() {
+		defer close(out)
+		relay(c.events, out, stop)
+		close(relayed)
+	})
+	c.reading.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-c.closed:
+		case <-relayed:
+		}
+		close(stop)
+		// Whoever stopped listening mustn't stop the reader of replies.
+		for range c.events {
+		}
+	})
+	return nil
+}
+
+// call sends r and waits for the answer.
+func (c *Client) call(ctx context.Context, r request) (reply, error) {
+	answer := make(chan reply, 1)
+	c.mu.Lock()
+	c.last++
+	r.ID = c.last
+	c.waiting[r.ID] = answer
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.waiting, r.ID)
+		c.mu.Unlock()
+	}()
+	if err := c.send(ctx, r); err != nil {
+		return reply{}, err
+	}
+	select {
+	case got := <-answer:
+		return got, asError(got)
+	case <-ctx.Done():
+		return reply{}, ctx.Err()
+	case <-c.done:
+	}
+	select {
+	case got := <-answer: // the last thing it said
+		return got, asError(got)
+	default:
+		return reply{}, c.reason()
+	}
+}
+
+func asError(r reply) error {
+	if r.Error != nil {
+		return r.Error
+	}
+	return nil
+}
+
+// send writes r's line. A line that ctx cut short would garble the next, so the
+// connection ends with it. That the peer is gone is found by reading, where a
+// last word of it may still be.
+func (c *Client) send(ctx context.Context, r request) error {
+	line, err := encode(r)
+	if err != nil {
+		return err
+	}
+	if len(line) > maxLine {
+		return &Error{Malformed, "the request is too long"}
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	cut := make(chan struct{})
+	unwatch := context.AfterFunc(ctx, func() {
+		c.conn.SetWriteDeadline(past)
+		close(cut)
+	})
+	n, err := c.conn.Write(line)
+	if !unwatch() {
+		<-cut // or it would cut the next line
+		c.conn.SetWriteDeadline(time.Time{})
+	}
+	if err == nil || n == 0 && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
+		c.conn.Close()
+	}
+	return nil
+}
+
+// read takes the supervisor's lines until the end, and only it closes done and
+// events.
+func (c *Client) read() {
+	defer close(c.events)
+	defer close(c.done)
+	lines := lineReader{r: c.conn}
+	for {
+		line, err := lines.next(maxLine)
+		var r reply
+		if err == nil {
+			r, err = decodeReply(line)
+		}
+		if err != nil {
+			c.fail(err)
+			return
+		}
+		c.deliver(r)
+	}
+}
+
+func (c *Client) fail(err error) {
+	if errors.Is(err, net.ErrClosed) {
+		err = io.EOF
+	}
+	c.conn.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = fmt.Errorf("control: the supervisor is gone: %w", err)
+}
+
+func (c *Client) reason() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// deliver hands r to who waits for it. An error without a number is about the
+// connection: everybody who waits gets it.
+func (c *Client) deliver(r reply) {
+	c.mu.Lock()
+	listening := c.subscribed
+	for id, answer := range c.waiting {
+		if r.Event == nil && (id == r.ID || r.ID == 0 && r.Error != nil) {
+			select {
+			case answer <- r:
+			default: // answered twice: the first counts
+			}
+		}
+	}
+	c.mu.Unlock()
+	if r.Event != nil && listening {
+		c.events <- *r.Event // a relay listens until it is closed
+	}
+}

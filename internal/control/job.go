@@ -1,0 +1,124 @@
+package control
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	maxJob   = 64 << 20
+	maxFiles = 16
+)
+
+// SendJob hands a job and open files to a supervisor: the length in four bytes,
+// most significant first, with the descriptors beside it, and then the job. The
+// caller still owns its files. Once it returns nil all is handed over, though
+// perhaps not yet received.
+func SendJob(conn *net.UnixConn, job []byte, files []*os.File) error {
+	if len(job) > maxJob {
+		return fmt.Errorf("job of %d bytes is longer than %d", len(job), maxJob)
+	}
+	if len(files) > maxFiles {
+		return fmt.Errorf("job with %d files has more than %d", len(files), maxFiles)
+	}
+	var rights []byte
+	if len(files) > 0 {
+		fds := make([]int, len(files))
+		for i, f := range files {
+			fds[i] = int(f.Fd())
+		}
+		rights = unix.UnixRights(fds...)
+	}
+	head := binary.BigEndian.AppendUint32(nil, uint32(len(job)))
+	n, oobn, err := conn.WriteMsgUnix(head, rights, nil)
+	if err != nil {
+		return err
+	}
+	if oobn != len(rights) {
+		return io.ErrShortWrite
+	}
+	_, err = conn.Write(append(head[n:], job...))
+	return err
+}
+
+// ReceiveJob waits for what SendJob sends. The caller owns the files, which are
+// close-on-exec, and judges their number. io.EOF means that the maker ended
+// before it handed anything over.
+func ReceiveJob(conn *net.UnixConn) (job []byte, files []*os.File, err error) {
+	var head [4]byte
+	n, files, err := receiveRights(conn, head[:])
+	if err == nil {
+		_, err = io.ReadFull(conn, head[n:])
+		if errors.Is(err, io.EOF) && n < len(head) {
+			err = io.ErrUnexpectedEOF
+		}
+	}
+	if err == nil {
+		job, err = readJob(conn, binary.BigEndian.Uint32(head[:]))
+	}
+	if err != nil {
+		for _, f := range files {
+			err = errors.Join(err, f.Close())
+		}
+		return nil, nil, err
+	}
+	return job, files, nil
+}
+
+// readJob doesn't make room for more than has come, whatever the length says.
+func readJob(conn *net.UnixConn, length uint32) ([]byte, error) {
+	if length > maxJob {
+		return nil, fmt.Errorf("job of %d bytes is longer than %d", length, maxJob)
+	}
+	var buf bytes.Buffer
+	buf.Grow(int(min(length, 1<<20)))
+	_, err := io.CopyN(&buf, conn, int64(length))
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return buf.Bytes(), err
+}
+
+// receiveRights reads the first bytes and the descriptors that came with them.
+func receiveRights(conn *net.UnixConn, buf []byte) (int, []*os.File, error) {
+	// Room for one more than is taken shows who sends too many; what has no
+	// room at all is closed by the kernel, which says so in the flags.
+	oob := make([]byte, unix.CmsgSpace(4*(maxFiles+1)))
+	n, oobn, flags, _, err := conn.ReadMsgUnix(buf, oob)
+	if err != nil {
+		return 0, nil, err
+	}
+	if n == 0 && oobn == 0 {
+		return 0, nil, io.EOF
+	}
+	files, err := parseRights(oob[:oobn])
+	if err == nil && (flags&unix.MSG_CTRUNC != 0 || len(files) > maxFiles) {
+		err = fmt.Errorf("more than %d files came with a job", maxFiles)
+	}
+	return n, files, err
+}
+
+// parseRights takes every descriptor, so that none is left open unowned, also
+// when the rest can't be understood.
+func parseRights(oob []byte) ([]*os.File, error) {
+	messages, err := unix.ParseSocketControlMessage(oob)
+	var files []*os.File
+	for i := range messages {
+		if messages[i].Header.Level != unix.SOL_SOCKET || messages[i].Header.Type != unix.SCM_RIGHTS {
+			continue
+		}
+		fds, e := unix.ParseUnixRights(&messages[i])
+		err = errors.Join(err, e)
+		for _, fd := range fds {
+			files = append(files, os.NewFile(uintptr(fd), fmt.Sprintf("job file %d", len(files))))
+		}
+	}
+	return files, err
+}

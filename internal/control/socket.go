@@ -1,0 +1,175 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const socketName = "control"
+
+// A listener removes its socket when it is closed, and keeps the directory open
+// for that.
+type listener struct {
+	net.Listener
+	dir  *os.File
+	once sync.Once
+	own  unix.Stat_t // of the socket as we made it
+	err  error
+}
+
+// Listen makes the socket "control" in dir, for this user only. One that a
+// supervisor left behind is replaced: the caller has the run's lock, so nobody
+// is listening on it. Closing the listener removes the socket.
+func Listen(dir string) (net.Listener, error) {
+	d, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	l, err := listenIn(d)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("control socket in %s: %w", dir, err), d.Close())
+	}
+	return l, nil
+}
+
+func listenIn(d *os.File) (*listener, error) {
+	if err := removeStale(d); err != nil {
+		return nil, err
+	}
+	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		var mode error
+		// The mode of the unbound socket is the mode that its file will have.
+		err := c.Control(func(fd uintptr) { mode = unix.Fchmod(int(fd), 0o600) })
+		return errors.Join(err, mode)
+	}}
+	l, err := lc.Listen(context.Background(), "unix", pathThrough(d))
+	if err != nil {
+		return nil, err
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // we do it below, for our own file only
+	var st unix.Stat_t
+	if err := unix.Fstatat(int(d.Fd()), socketName, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &listener{Listener: l, dir: d, own: st}, nil
+}
+
+func removeStale(d *os.File) error {
+	var st unix.Stat_t
+	err := unix.Fstatat(int(d.Fd()), socketName, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return errors.New("something that isn't a socket is in its place")
+	}
+	return unix.Unlinkat(int(d.Fd()), socketName, 0)
+}
+
+// Close ends the listening and removes the socket if it is still ours.
+func (l *listener) Close() error {
+	l.once.Do(func() {
+		l.err = l.Listener.Close()
+		var st unix.Stat_t
+		err := unix.Fstatat(int(l.dir.Fd()), socketName, &st, unix.AT_SYMLINK_NOFOLLOW)
+		// Inode numbers are used again; with the same time of change it is ours.
+		if err == nil && st.Ino == l.own.Ino && st.Ctim == l.own.Ctim {
+			err = unix.Unlinkat(int(l.dir.Fd()), socketName, 0)
+		}
+		if errors.Is(err, unix.ENOENT) {
+			err = nil
+		}
+		l.err = errors.Join(l.err, err, l.dir.Close())
+	})
+	return l.err
+}
+
+func openDir(dir string) (*os.File, error) {
+	return os.OpenFile(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+}
+
+// pathThrough is a short way to the socket: the kernel takes no socket path of
+// more than 107 bytes.
+func pathThrough(d *os.File) string {
+	return filepath.Join("/proc/self/fd", fmt.Sprint(d.Fd()), socketName)
+}
+
+// Dial speaks to the supervisor of the run in dir and says hello. fs.ErrNotExist
+// or ECONNREFUSED in the error mean that there is no supervisor; an *[Error]
+// that it doesn't let us in.
+func Dial(ctx context.Context, dir, token string) (*Client, error) {
+	d, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := connect(ctx, pathThrough(d))
+	if err := errors.Join(err, d.Close()); err != nil {
+		if conn != nil {
+			conn.Close()
+		}
+		return nil, fmt.Errorf("control socket in %s: %w", dir, err)
+	}
+	uid, err := peerUID(conn)
+	if err == nil && !trustedPeer(uid, uint32(os.Geteuid())) {
+		err = fmt.Errorf("user %d listens there: %w", uid, fs.ErrPermission)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("control socket in %s: %w", dir, err), conn.Close())
+	}
+	c := NewClient(conn)
+	r, err := c.call(ctx, request{Verb: verbHello, Protocol: Protocol, Token: token})
+	if err == nil && r.Protocol != Protocol {
+		err = &Error{Mismatch, fmt.Sprintf("the supervisor speaks protocol %d, not %d", r.Protocol, Protocol)}
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// connect dials, and waits while the supervisor's queue of connections is full,
+// which a Unix socket answers with EAGAIN.
+func connect(ctx context.Context, path string) (net.Conn, error) {
+	var dialer net.Dialer
+	for {
+		conn, err := dialer.DialContext(ctx, "unix", path)
+		if !errors.Is(err, unix.EAGAIN) || ctx.Err() != nil {
+			return conn, err
+		}
+		pause(ctx, 2*time.Millisecond)
+	}
+}
+
+// peerUID asks the kernel which user the other end belongs to.
+func peerUID(conn net.Conn) (uint32, error) {
+	u, ok := conn.(*net.UnixConn)
+	if !ok {
+		return 0, errors.New("not a Unix socket")
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var cred *unix.Ucred
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err := errors.Join(err, failed); err != nil {
+		return 0, fmt.Errorf("peer's user: %w", err)
+	}
+	return cred.Uid, nil
+}

@@ -1,0 +1,118 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"paddock"
+	"paddock/internal/control"
+	"paddock/internal/executor/watch"
+)
+
+// An Ending says how a run is to be ended and why.
+type Ending struct {
+	// Kind is ReasonKill (also when empty), ReasonAbort or ReasonShutdown.
+	Kind paddock.ReasonKind
+	// Signal is TERM (also when empty), INT, HUP or KILL. All but KILL are
+	// followed by KILL after the grace period.
+	Signal string
+	// By is the principal id, and Why the words, of who asks.
+	By, Why string
+	// NoWait returns once the supervisor was told.
+	NoWait bool
+}
+
+// Kill asks for the end of a run and returns its record when it is settled, or
+// as it is when that takes longer than the grace period and a second. A settled
+// run comes back unchanged. A run that nobody looks after any more is settled
+// as lost.
+func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (paddock.Run, error) {
+	dir, err := e.state.Run(id)
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	if end.Kind == "" {
+		end.Kind = paddock.ReasonKill
+	}
+	if end.Signal == "" {
+		end.Signal = "TERM"
+	}
+	limited, cancel := context.WithTimeout(ctx, e.cfg.Grace+time.Second)
+	defer cancel()
+	told := false
+	err = e.hub.Await(limited, dir, func(w *watch.Run) (bool, error) {
+		outcome, err := dir.Outcome()
+		if outcome != nil || err != nil {
+			return true, err
+		}
+		if !told {
+			if told, err = tell(limited, w, end); err != nil {
+				return false, fmt.Errorf("run %s: %w", id, err)
+			}
+		}
+		return told && end.NoWait, nil
+	})
+	switch {
+	case err == nil:
+	case ctx.Err() != nil || limited.Err() == nil:
+		return paddock.Run{}, err
+	case !told:
+		return paddock.Run{}, fmt.Errorf("run %s: its supervisor can't be reached and still holds the run", id)
+	}
+	return dir.Record(e.cfg.Now())
+}
+
+// tell reports whether the supervisor took note. A connection that breaks isn't
+// an error: the supervisor is asked again, or found gone.
+func tell(ctx context.Context, w *watch.Run, end Ending) (bool, error) {
+	client := w.Client()
+	if client == nil {
+		return false, nil
+	}
+	err := client.Kill(ctx, control.Kill{Kind: end.Kind, Signal: end.Signal, By: end.By, Why: end.Why})
+	var answer *control.Error
+	if errors.As(err, &answer) {
+		return false, err
+	}
+	return err == nil, nil
+}
+
+// Wait returns when the run is settled. When ctx ends before, it returns the run
+// as it is with ctx's error.
+func (e *Executor) Wait(ctx context.Context, id paddock.RunID) (paddock.Run, error) {
+	dir, err := e.state.Run(id)
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	waited := e.hub.Await(ctx, dir, func(*watch.Run) (bool, error) {
+		outcome, err := dir.Outcome()
+		return outcome != nil, err
+	})
+	if waited != nil && ctx.Err() == nil {
+		return paddock.Run{}, waited
+	}
+	run, err := dir.Record(e.cfg.Now())
+	if err == nil && !run.State.Settled() {
+		err = waited
+	}
+	return run, err
+}
+
+// Run returns the run as of now; the error is fs.ErrNotExist when there is none.
+// A run whose supervisor is known to be gone is settled as lost first.
+func (e *Executor) Run(ctx context.Context, id paddock.RunID) (paddock.Run, error) {
+	dir, err := e.state.Run(id)
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	run, err := dir.Record(e.cfg.Now())
+	if err != nil || run.State.Settled() || run.Supervisor == nil || alive(*run.Supervisor) {
+		return run, err
+	}
+	if err := e.seek(ctx, dir); err != nil {
+		return paddock.Run{}, err
+	}
+	return dir.Record(e.cfg.Now())
+}

@@ -1,0 +1,225 @@
+// Package executor carries out what a policy allows. It is the only room that
+// turns a request into a run, and the only one that brings the end of a run
+// about.
+//
+// A request is judged by one function (package judge), whether it is only
+// explained or started. What was looked at to judge it (package facts) stays
+// open, so the run gets exactly what was judged. An allowed request is written
+// down, claimed under the state directory's lock, where the number of runs and
+// the idempotency key are checked for all processes at once, and handed to a
+// supervisor (package stages), which owns the run from there.
+//
+// What became of a run is read from its directory (package pages for output).
+// The supervisor's connection only wakes those who wait (package watch): when it
+// is silent or gone, they look, and whoever finds that nobody holds a run's lock
+// writes down that it is lost.
+//
+// # Limits
+//
+// The package doesn't ask whether a principal may see or end a run; package app
+// does. It reads no environment: the host's variables are handed in.
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock"
+	"paddock/internal/executor/judge"
+	"paddock/internal/executor/stages"
+	"paddock/internal/executor/watch"
+	"paddock/internal/rundir"
+)
+
+// Grace is the time between asking a run to end and killing its tree.
+const Grace = 5 * time.Second
+
+// reconcileEvery is how often runs without a supervisor are looked for.
+const reconcileEvery = 5 * time.Second
+
+// ErrClosed is the error of everything that is asked of a closed Executor.
+var ErrClosed = watch.ErrClosed
+
+// The words of package judge that are needed to configure an Executor.
+type (
+	// A Source gives the policy that applies now, or says why there is none.
+	Source = judge.Source
+	// A Hook is a host program's veto.
+	Hook = judge.Hook
+	// A HookRequest is what a Hook is asked about.
+	HookRequest = judge.HookRequest
+)
+
+// PolicyFile is the policy in the file at path; see [judge.PolicyFile].
+func PolicyFile(path string) Source { return judge.PolicyFile(path) }
+
+// PolicyText is the policy that data says; see [judge.PolicyText].
+func PolicyText(name string, data []byte) Source { return judge.PolicyText(name, data) }
+
+// Config says what an Executor works with. State and Policy must be set.
+type Config struct {
+	// State is the state directory's absolute path; it is made if need be.
+	State string
+	// Policy gives the policy for each request.
+	Policy Source
+	// Stage is the path of paddock-stage; empty means beside the running program.
+	Stage string
+	// Warm is how many supervisors are kept started ahead of need.
+	Warm int
+	// Hook is asked last, when everything else allows; nil allows.
+	Hook Hook
+	// HostEnv returns the host's variables that a policy may pass on; nil means
+	// that there are none.
+	HostEnv func(name string) (value string, ok bool)
+	// Warn is told what goes wrong in the background; nil means nobody is.
+	Warn func(error)
+	// Now returns the time; nil means time.Now.
+	Now func() time.Time
+	// Tick says when to look for lost runs; nil means every five seconds.
+	Tick <-chan time.Time
+	// Grace is the time between asking a run to end and killing its tree; zero
+	// means the constant Grace.
+	Grace time.Duration
+	// Isolation lists the means of holding a run's tree to try; nil means all.
+	Isolation []paddock.Isolation
+}
+
+// An Executor starts runs and follows them. Its methods may be called
+// concurrently. See [Open].
+type Executor struct {
+	cfg   Config
+	state *rundir.State
+	judge *judge.Judge
+	hub   *watch.Hub
+	life  context.Context // until Close
+	end   context.CancelFunc
+	work  sync.WaitGroup // goroutines that end with life
+
+	poolOnce sync.Once // the binary is looked for when the first run needs it
+	pool     *stages.Pool
+	poolErr  error
+
+	closing     sync.Once
+	reconciling sync.Mutex
+	passes      atomic.Int64 // reconciliations begun
+}
+
+// Open opens the state directory, settles runs that nobody looks after any
+// more, and goes on doing so until Close. Canceling ctx later changes nothing.
+func Open(ctx context.Context, cfg Config) (*Executor, error) {
+	if cfg.Policy == nil {
+		return nil, errors.New("executor: no source of policies is given")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Warn == nil {
+		cfg.Warn = func(error) {}
+	}
+	if cfg.Grace <= 0 {
+		cfg.Grace = Grace
+	}
+	state, err := rundir.Open(cfg.State)
+	if err != nil {
+		return nil, err
+	}
+	e := &Executor{cfg: cfg, state: state}
+	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now})
+	e.hub = watch.New(ctx, e.seek)
+	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
+	// A run that can't be reconciled must not keep the others from their owners.
+	if err := e.reconcile(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil, errors.Join(ctx.Err(), e.Close())
+		}
+		cfg.Warn(err)
+	}
+	if cfg.Warm > 0 {
+		if _, err := e.stages(); err != nil {
+			cfg.Warn(err)
+		}
+	}
+	e.work.Go(e.keepReconciling)
+	return e, nil
+}
+
+// stages returns the pool of supervisors.
+func (e *Executor) stages() (*stages.Pool, error) {
+	e.poolOnce.Do(func() {
+		path, err := stages.Find(e.cfg.Stage)
+		if err != nil {
+			e.poolErr = err
+			return
+		}
+		e.pool = stages.NewPool(path, e.cfg.Warm, e.cfg.Warn)
+	})
+	return e.pool, e.poolErr
+}
+
+// Close lets go of the state directory and of every connection. Runs go on,
+// except those that are tied to this process: their supervisors end them.
+func (e *Executor) Close() error {
+	var err error
+	e.closing.Do(func() {
+		e.end()
+		e.hub.Close()
+		e.poolOnce.Do(func() { e.poolErr = ErrClosed })
+		if e.pool != nil {
+			e.pool.Close()
+		}
+		e.work.Wait()
+		err = e.state.Close()
+	})
+	return err
+}
+
+func (e *Executor) keepReconciling() {
+	tick := e.cfg.Tick
+	if tick == nil {
+		ticker := time.NewTicker(reconcileEvery)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
+	for {
+		select {
+		case <-tick:
+			if err := e.reconcile(e.life); err != nil && e.life.Err() == nil {
+				e.cfg.Warn(err)
+			}
+		case <-e.life.Done():
+			return
+		}
+	}
+}
+
+// reconcile settles runs that nobody looks after. Those who ask while one goes
+// on share the next.
+func (e *Executor) reconcile(ctx context.Context) error {
+	before := e.passes.Load()
+	e.reconciling.Lock()
+	defer e.reconciling.Unlock()
+	if e.passes.Load() > before { // one has begun and ended since we asked
+		return nil
+	}
+	e.passes.Add(1)
+	if _, err := e.state.Reconcile(ctx, e.cfg.Now); err != nil {
+		return fmt.Errorf("reconciling: %w", err)
+	}
+	return nil
+}
+
+// seek looks for a run whose supervisor can't be heard: whether it still exists
+// and whether anybody looks after it. If nobody does, it is settled as lost.
+func (e *Executor) seek(ctx context.Context, dir *rundir.Dir) error {
+	if _, err := e.state.Run(dir.ID()); err != nil {
+		return err
+	}
+	if err := e.reconcile(ctx); err != nil && ctx.Err() == nil && e.life.Err() == nil {
+		e.cfg.Warn(err) // perhaps of another run; ours is asked for again
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package executor
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"paddock"
+	"paddock/internal/executor/pages"
+	"paddock/internal/executor/watch"
+)
+
+// Output returns one page of a run's output. With req.Wait it waits that long
+// for something to be there, for a line that matches when req filters, or for
+// the end. A page can be repeated without loss.
+func (e *Executor) Output(ctx context.Context, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error) {
+	dir, err := e.state.Run(id)
+	if err != nil {
+		return paddock.Page{}, err
+	}
+	pager := pages.New(dir, req)
+	if req.Wait <= 0 {
+		_, err := pager.Turn()
+		page, _ := pager.Page()
+		return page, err
+	}
+	limited, cancel := context.WithTimeout(ctx, time.Duration(req.Wait))
+	defer cancel()
+	err = e.hub.Await(limited, dir, func(*watch.Run) (bool, error) {
+		for limited.Err() == nil {
+			if full, err := pager.Turn(); full || err != nil {
+				return full, err
+			}
+			if !pager.Further() {
+				break
+			}
+		}
+		return false, nil
+	})
+	page, turned := pager.Page()
+	if err != nil && limited.Err() != nil && ctx.Err() == nil && turned {
+		err = nil // the wait is over and there is nothing more
+	}
+	return page, err
+}
+
+// Follow writes a stream from offset to w, as it comes, until the run is settled
+// and everything is written.
+func (e *Executor) Follow(ctx context.Context, id paddock.RunID, s paddock.Stream, offset int64, w io.Writer) error {
+	dir, err := e.state.Run(id)
+	if err != nil {
+		return err
+	}
+	follower := pages.Follow(dir, s, offset)
+	return e.hub.Await(ctx, dir, func(*watch.Run) (bool, error) { return follower.Copy(w) })
+}

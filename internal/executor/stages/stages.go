@@ -1,0 +1,237 @@
+// Package stages keeps supervisors at hand: it finds their binary, tells which
+// one it is, and starts a few ahead of need, because starting one costs more
+// than all the rest of a run.
+//
+// # Limits
+//
+// A supervisor that was taken is the taker's: the package only reaps it. It
+// doesn't talk to supervisors and doesn't end them. One that waits for its job
+// ends by itself when its connection is closed, so also when this process ends.
+package stages
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"paddock"
+	"paddock/internal/spawn"
+)
+
+// name of the supervisor's binary, beside the one that starts it.
+const name = "paddock-stage"
+
+// Find returns the path of the supervisor's binary: stage if that is given, else
+// the one beside the running program.
+func Find(stage string) (string, error) {
+	if stage != "" {
+		path, err := filepath.Abs(stage)
+		if err != nil {
+			return "", err
+		}
+		return path, executable(path)
+	}
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		return "", fmt.Errorf("can't find out where this program is, to look for %s beside it: %w", name, err)
+	}
+	path := filepath.Join(filepath.Dir(self), name)
+	return path, executable(path)
+}
+
+func executable(path string) error {
+	info, err := os.Stat(path)
+	install := fmt.Sprintf("install it with `go build -o %s ./cmd/%s` in Paddock's sources", path, name)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("the supervisor %s is missing: %s", path, install)
+	case err != nil:
+		return fmt.Errorf("the supervisor can't be used: %w", err)
+	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
+		return fmt.Errorf("the supervisor %s isn't an executable file: %s", path, install)
+	}
+	return nil
+}
+
+// A Stage is a supervisor that was taken.
+type Stage struct {
+	*spawn.Stage
+	ended chan struct{}
+	err   error // set before ended is closed
+}
+
+// Ended is closed when the supervisor was reaped.
+func (s *Stage) Ended() <-chan struct{} { return s.ended }
+
+// Err says how the supervisor ended; valid once Ended is closed.
+func (s *Stage) Err() error { return s.err }
+
+// A Pool starts supervisors. Its methods may be called concurrently.
+type Pool struct {
+	path string
+	warm int
+	warn func(error)
+
+	mu      sync.Mutex // guards all below
+	idle    []*Stage
+	filling bool
+	closed  bool
+	digest  paddock.Digest
+	seen    os.FileInfo // the binary that digest is of
+
+	fillers sync.WaitGroup
+}
+
+// NewPool makes a pool of the binary at path that keeps warm supervisors idle,
+// starting now. What goes wrong in the background is told to warn.
+func NewPool(path string, warm int, warn func(error)) *Pool {
+	p := &Pool{path: path, warm: warm, warn: warn}
+	p.refill()
+	return p
+}
+
+// Take returns a supervisor that waits for its job: an idle one if there is
+// any, else a new one.
+func (p *Pool) Take() (*Stage, error) {
+	defer p.refill()
+	for {
+		p.mu.Lock()
+		if p.closed {
+			p.mu.Unlock()
+			return nil, errors.New("closed")
+		}
+		if len(p.idle) == 0 {
+			p.mu.Unlock()
+			return p.start()
+		}
+		s := p.idle[0]
+		p.idle = p.idle[1:]
+		p.mu.Unlock()
+		select {
+		case <-s.ended: // somebody ended it while it waited
+			_ = s.Conn().Close()
+		default:
+			return s, nil
+		}
+	}
+}
+
+func (p *Pool) start() (*Stage, error) {
+	started, err := spawn.StartStage(p.path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stage{Stage: started, ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		s.err = started.Wait()
+	}()
+	return s, nil
+}
+
+// refill brings the idle ones up to their number, in the background.
+func (p *Pool) refill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.filling || len(p.idle) >= p.warm {
+		return
+	}
+	p.filling = true
+	p.fillers.Go(func() {
+		for p.addIdle() {
+		}
+	})
+}
+
+// addIdle starts one more and reports whether another is wanted.
+func (p *Pool) addIdle() bool {
+	s, err := p.start()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		p.filling = false
+		p.warn(fmt.Errorf("starting a supervisor ahead of need: %w", err))
+		return false
+	}
+	if p.closed {
+		p.filling = false
+		_ = s.Conn().Close()
+		return false
+	}
+	p.idle = append(p.idle, s)
+	if len(p.idle) >= p.warm {
+		p.filling = false
+		return false
+	}
+	return true
+}
+
+// Close lets the idle supervisors end and waits until they did. Those that
+// were taken go on.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.fillers.Wait()
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, s := range idle {
+		_ = s.Conn().Close() // nothing was sent on it
+	}
+	for _, s := range idle {
+		<-s.ended
+	}
+}
+
+// Digest returns the digest of the supervisor's binary, read again when the
+// file has changed.
+func (p *Pool) Digest(ctx context.Context) (paddock.Digest, error) {
+	info, err := os.Stat(p.path)
+	if err != nil {
+		return "", err
+	}
+	p.mu.Lock()
+	digest, seen := p.digest, p.seen
+	p.mu.Unlock()
+	if seen != nil && os.SameFile(seen, info) && seen.Size() == info.Size() && seen.ModTime().Equal(info.ModTime()) {
+		return digest, nil
+	}
+	if digest, err = digestOf(ctx, p.path); err != nil {
+		return "", err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.digest, p.seen = digest, info
+	return digest, nil
+}
+
+func digestOf(ctx context.Context, path string) (paddock.Digest, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	for {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		_, err := io.CopyN(h, f, 1<<20)
+		if errors.Is(err, io.EOF) {
+			return paddock.DigestOf([32]byte(h.Sum(nil))), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}

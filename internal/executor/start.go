@@ -1,0 +1,278 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"paddock"
+	"paddock/internal/artifact"
+	"paddock/internal/control"
+	"paddock/internal/executor/judge"
+	"paddock/internal/executor/stages"
+	"paddock/internal/executor/watch"
+	"paddock/internal/rundir"
+)
+
+// Explain judges req as Start would and changes nothing.
+func (e *Executor) Explain(ctx context.Context, req paddock.Request) paddock.Decision {
+	j := e.judge.Judge(ctx, req)
+	defer j.Close()
+	return j.Decision
+}
+
+// Start judges req and, when it is granted, starts it. It returns once the
+// program has become the program, or the run is settled because it couldn't.
+// A refusal is a [*paddock.Refusal]. When ctx ends before that, the run is
+// ended as aborted and returned with ctx's error; later ctx means nothing.
+func (e *Executor) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
+	if err := e.life.Err(); err != nil {
+		return paddock.Run{}, ErrClosed
+	}
+	// A key that stands for a run answers before anything is judged: the run is
+	// there, whatever the policy would say now.
+	if run, found, err := e.again(ctx, req); found || err != nil {
+		return run, err
+	}
+	j := e.judge.Judge(ctx, req)
+	defer j.Close()
+	if err := ctx.Err(); err != nil { // what was judged meanwhile may say so in other words
+		return paddock.Run{}, err
+	}
+	if refusal := j.Decision.Refusal(); refusal != nil {
+		return paddock.Run{}, refusal
+	}
+	if j.Decision.Effect != paddock.Allow || j.Decision.Grant == nil || j.Found.Launch == nil || j.Found.DirFile == nil {
+		return paddock.Run{}, fmt.Errorf("bug: the decision %q has neither a refusal nor all that it takes", j.Decision.Effect)
+	}
+	dir, existing, err := e.claim(ctx, req, j)
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	if existing != "" {
+		return e.begun(ctx, existing)
+	}
+	return e.launch(ctx, dir, req, j)
+}
+
+// again returns the run that req's idempotency key stands for already.
+func (e *Executor) again(ctx context.Context, req paddock.Request) (run paddock.Run, found bool, err error) {
+	key := req.IdempotencyKey
+	if key == "" {
+		return paddock.Run{}, false, nil
+	}
+	if strings.IndexByte(key, 0) >= 0 || !utf8.ValidString(key) {
+		return paddock.Run{}, false, paddock.Refused(paddock.InvalidRequest, "The idempotency key must be valid UTF-8 without NUL.")
+	}
+	var id paddock.RunID
+	err = e.state.Claim(ctx, func(c *rundir.Claim) (err error) {
+		id, err = keyed(c, req)
+		return err
+	})
+	if err != nil || id == "" {
+		return paddock.Run{}, false, err
+	}
+	run, err = e.begun(ctx, id)
+	return run, true, err
+}
+
+// keyed returns the run of req's key, if there is one and it was made for the
+// same request.
+func keyed(c *rundir.Claim, req paddock.Request) (paddock.RunID, error) {
+	if req.IdempotencyKey == "" {
+		return "", nil
+	}
+	id, digest, found, err := c.Key(req.Principal, req.IdempotencyKey)
+	if err != nil || !found {
+		return "", err
+	}
+	if digest != req.Digest() {
+		return "", paddock.Refused(paddock.Conflict, "The idempotency key was used for a different request, which became run %s.", id)
+	}
+	return id, nil
+}
+
+// claim writes the run down and makes it exist, unless its key already stands
+// for one, which is returned instead. The directory comes back locked.
+func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judgement) (*rundir.Dir, paddock.RunID, error) {
+	now := e.cfg.Now()
+	id, err := paddock.NewRunID(now, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	dir, err := e.state.Prepare(ctx, id, rundir.Intent{Request: req, Decision: j.Decision, CreatedAt: now})
+	if err != nil {
+		return nil, "", recordError(ctx, err)
+	}
+	var existing paddock.RunID
+	err = e.state.Claim(ctx, func(c *rundir.Claim) error {
+		var err error
+		if existing, err = keyed(c, req); err != nil || existing != "" {
+			return err
+		}
+		// Others may have started runs since we judged.
+		active, err := c.Active(req.Principal)
+		if err != nil {
+			return err
+		}
+		if busy := j.Busy(active); busy != nil {
+			return busy
+		}
+		return c.Publish(dir, req.IdempotencyKey)
+	})
+	if err == nil && existing == "" {
+		return dir, "", nil
+	}
+	// What was published in spite of an error is found lost without its lock.
+	if e := errors.Join(dir.Abandon(), dir.ReleaseLock()); err == nil {
+		err = e
+	}
+	return nil, existing, recordError(ctx, err)
+}
+
+// recordError gives an error from writing a run down its meaning.
+func recordError(ctx context.Context, err error) error {
+	var refusal *paddock.Refusal
+	switch {
+	case err == nil || errors.As(err, &refusal):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return judge.Unrecordable(err)
+}
+
+// A job is what a supervisor is told. The other end is supervise.Job, which is
+// a neighbour; a test holds both to the same words.
+type job struct {
+	Version     int                 `json:"version"`
+	RunDir      string              `json:"run_dir"`
+	RunID       paddock.RunID       `json:"run_id"`
+	Argv        []string            `json:"argv"`
+	Env         []string            `json:"env"`
+	Path        string              `json:"path"`
+	OpenFiles   int                 `json:"open_files,omitempty"`
+	Timeout     paddock.Duration    `json:"timeout_ms"`
+	OutputCap   int64               `json:"output_cap"`
+	Grace       paddock.Duration    `json:"grace_ms,omitempty"`
+	Tied        bool                `json:"tied,omitempty"`
+	Isolation   []paddock.Isolation `json:"isolation,omitempty"`
+	LeaveCgroup bool                `json:"leave_cgroup,omitempty"`
+	HasStdin    bool                `json:"has_stdin,omitempty"`
+	StageDigest paddock.Digest      `json:"stage_digest,omitempty"`
+}
+
+const jobVersion = 1
+
+// launch hands the claimed run to a supervisor.
+func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judge.Judgement) (paddock.Run, error) {
+	stage, step, err := e.handOver(ctx, dir, req, j)
+	if err != nil {
+		reason := paddock.Reason{Kind: paddock.ReasonStart, Step: step, Detail: err.Error()}
+		state := paddock.FailedToStart
+		if ctx.Err() != nil {
+			state, reason = paddock.Killed, paddock.Reason{Kind: paddock.ReasonAbort, By: req.Principal.ID, Detail: "before the program was started"}
+		}
+		run, err := e.neverStarted(dir, state, reason)
+		return run, errors.Join(err, ctx.Err())
+	}
+	// The supervisor has its own descriptor of the lock, or will have it when it
+	// reads the job: one that is on its way holds the lock, too.
+	if err := dir.ReleaseLock(); err != nil {
+		e.cfg.Warn(fmt.Errorf("run %s: %w", dir.ID(), err))
+	}
+	e.hub.Adopt(dir, stage.Conn())
+	run, err := e.begun(ctx, dir.ID())
+	if err != nil && ctx.Err() != nil {
+		run, err = e.Kill(context.WithoutCancel(ctx), dir.ID(), Ending{Kind: paddock.ReasonAbort, By: req.Principal.ID})
+		err = errors.Join(ctx.Err(), err)
+	}
+	return run, err
+}
+
+// handOver gives the run to a supervisor; step says what failed.
+func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judge.Judgement) (_ *stages.Stage, step string, err error) {
+	pool, err := e.stages()
+	if err != nil {
+		return nil, "find the supervisor", err
+	}
+	digest, err := pool.Digest(ctx)
+	if err != nil {
+		return nil, "identify the supervisor", err
+	}
+	stdin := j.Found.StdinFile
+	if req.Command.Stdin.Text != nil {
+		if stdin, err = dir.OpenStdin(); err != nil {
+			return nil, "open the standard input", err
+		}
+		defer stdin.Close()
+	}
+	grant := j.Decision.Grant
+	text, err := json.Marshal(job{
+		Version: jobVersion, RunDir: dir.Path(), RunID: dir.ID(),
+		Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
+		OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
+		Grace: paddock.Duration(e.cfg.Grace), Tied: req.Tied, Isolation: e.cfg.Isolation,
+		LeaveCgroup: !req.Tied, HasStdin: stdin != nil, StageDigest: digest,
+	})
+	if err != nil {
+		return nil, "describe the run", err
+	}
+	files := []*os.File{dir.Lock(), j.Found.DirFile, j.Found.Launch.File}
+	if stdin != nil {
+		files = append(files, stdin)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, "hand over the run", err
+	}
+	stage, err := pool.Take()
+	if err != nil {
+		return nil, "start the supervisor", err
+	}
+	if err := control.SendJob(stage.Conn(), text, files); err != nil {
+		// It may have got the job or not; dead, it can't run it any more.
+		err = errors.Join(err, stage.Kill(), stage.Conn().Close())
+		<-stage.Ended()
+		return nil, "hand over the run", err
+	}
+	return stage, "", nil
+}
+
+// neverStarted settles a run that has no supervisor. We hold its lock.
+func (e *Executor) neverStarted(dir *rundir.Dir, state paddock.State, reason paddock.Reason) (paddock.Run, error) {
+	outcome := paddock.Outcome{State: state, Reason: reason, EndedAt: e.cfg.Now()}
+	bank, err := artifact.Create(dir.Path(), artifact.Options{Cap: 1, Now: e.cfg.Now})
+	if err == nil {
+		outcome.Stdout, outcome.Stderr, err = bank.Seal()
+		err = errors.Join(err, bank.Close())
+	}
+	outcome.SettledAt = e.cfg.Now()
+	_, published := dir.PublishOutcome(outcome)
+	if err := errors.Join(err, published, dir.ReleaseLock()); err != nil {
+		return paddock.Run{}, fmt.Errorf("run %s: %w", dir.ID(), err)
+	}
+	return dir.Record(e.cfg.Now())
+}
+
+// begun returns the run once its program has started or it is settled.
+func (e *Executor) begun(ctx context.Context, id paddock.RunID) (paddock.Run, error) {
+	dir, err := e.state.Run(id)
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	err = e.hub.Await(ctx, dir, func(w *watch.Run) (bool, error) {
+		if w.Begun() {
+			return true, nil
+		}
+		run, err := dir.Record(e.cfg.Now())
+		return run.State != paddock.Starting, err
+	})
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	return dir.Record(e.cfg.Now())
+}

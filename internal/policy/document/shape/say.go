@@ -1,0 +1,121 @@
+package shape
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func (o Object) say() string {
+	names := make([]string, len(o.Keys))
+	for i, k := range o.Keys {
+		names[i] = k.Name
+	}
+	return "a mapping with the keys " + quoted(names)
+}
+
+func (m Map) say() string { return "a mapping from " + m.Name.say() + " to " + m.Of.say() }
+
+func (l List) say() string {
+	if l.Min > 0 {
+		return "a list of at least one item"
+	}
+	return "a list"
+}
+
+func (t Text) say() string {
+	if t.Say == "" {
+		return "text"
+	}
+	return t.Say
+}
+
+func (i Integer) say() string {
+	if i.Min == i.Max {
+		return fmt.Sprintf("the number %d", i.Min)
+	}
+	return fmt.Sprintf("a whole number from %d to %d", i.Min, i.Max)
+}
+
+func (b Boolean) say() string { return "true or false" }
+
+func (c Choice) say() string {
+	if len(c) == 1 {
+		return "`" + c[0] + "`"
+	}
+	if len(c) > 6 {
+		return "one of " + quoted(c)
+	}
+	return strings.Join(tick(c[:len(c)-1]), ", ") + " or `" + c[len(c)-1] + "`"
+}
+
+func (e Either) say() string { return e.Scalar.say() + " or " + e.Other.say() }
+
+func (s Number) say() string { return s.Say }
+
+func tick(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = "`" + w + "`"
+	}
+	return out
+}
+
+func quoted(words []string) string { return strings.Join(tick(words), ", ") }
+
+// unknown explains a key that isn't of the object: one that comes later, one
+// that is misspelt, or one that isn't known at all.
+func (o Object) unknown(key string) string {
+	if what, ok := o.Later[key]; ok {
+		return fmt.Sprintf("`%s` (%s) can't be enforced by this version, so it is refused rather than ignored; remove it", key, what)
+	}
+	names := make([]string, len(o.Keys))
+	for i, k := range o.Keys {
+		names[i] = k.Name
+	}
+	if near := Nearest(key, names); near != "" {
+		return fmt.Sprintf("unknown key `%s`; did you mean `%s`?", clip(key), near)
+	}
+	return fmt.Sprintf("unknown key `%s`; the keys here are %s", clip(key), quoted(names))
+}
+
+// Nearest returns the one of words that s is most probably a slip of the pen
+// for, or "".
+func Nearest(s string, words []string) string {
+	best, least := "", 3
+	for _, w := range words {
+		most := min(2, (len(w)+1)/3)
+		if d := slip(s, w); d <= most && d < least {
+			best, least = w, d
+		}
+	}
+	return best
+}
+
+// slip counts the letters to add, drop, change or swap to get from a to b; it
+// gives up (with 99) when the lengths alone make it more than two.
+func slip(a, b string) int {
+	if d := len(a) - len(b); d > 2 || d < -2 {
+		return 99
+	}
+	width := len(b) + 1
+	rows := [3][]int{make([]int, width), make([]int, width), make([]int, width)}
+	for j := range width {
+		rows[1][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		older, old, now := rows[(i+2)%3], rows[i%3], rows[(i+1)%3]
+		now[0] = i
+		for j := 1; j < width; j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			now[j] = slices.Min([]int{old[j] + 1, now[j-1] + 1, old[j-1] + cost})
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				now[j] = min(now[j], older[j-2]+1)
+			}
+		}
+	}
+	return rows[(len(a)+1)%3][width-1]
+}

@@ -1,0 +1,113 @@
+// Package environ knows which environment variables are dangerous by name, and
+// builds a program's environment from nothing.
+//
+// # Limits
+//
+// It reads no environment: values come from its caller. A name is a hint, not
+// a proof: a secret under a harmless name passes here.
+package environ
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// IsName reports whether s can name a variable.
+func IsName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || i > 0 && '0' <= c && c <= '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Variables that make a loader, an interpreter or a tool run or read something
+// else than the command says, or that Paddock itself sets.
+var (
+	steeringPrefixes = []string{
+		"LD_", "DYLD_", "GIT_", "PYTHON", "PERL5", "RUBY", "BASH_", "NODE_", "NPM_CONFIG_", "XDG_", "CARGO_", "RUSTC", "GLIBC_",
+		"LUA_", "SSH_", "CGO_",
+	}
+	steeringNames = strings.Fields(`
+		ENV SHELLOPTS BASHOPTS PS4 PS1 PS0 IFS CDPATH GLOBIGNORE PROMPT_COMMAND ZDOTDIR SHELL HISTFILE FPATH
+		JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS MAVEN_OPTS GRADLE_OPTS CLASSPATH
+		PERLLIB PERL_UNICODE GEM_PATH GEM_HOME BUNDLE_GEMFILE PHPRC PHP_INI_SCAN_DIR
+		PAGER MANPAGER EDITOR VISUAL BROWSER LESSOPEN LESSCLOSE LESS TERMINFO TERMINFO_DIRS TERMCAP
+		GOFLAGS GOTOOLCHAIN GOENV GOROOT GOPATH GOPROXY GONOSUMDB GONOSUMCHECK GOSUMDB GOPRIVATE GOINSECURE GOBIN GOEXPERIMENT GOCACHE GOMODCACHE GOWORK
+		CC CXX CPP LD AR AS PKG_CONFIG CFLAGS CXXFLAGS LDFLAGS CPPFLAGS MAKEFLAGS MFLAGS GNUMAKEFLAGS MAKEFILES
+		GCONV_PATH LOCPATH NLSPATH HOSTALIASES RES_OPTIONS LOCALDOMAIN MALLOC_TRACE TMPDIR TMP TEMP
+		PATH HOME PWD OLDPWD USER LOGNAME
+		HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY FTP_PROXY
+		SSL_CERT_FILE SSL_CERT_DIR OPENSSL_CONF OPENSSL_MODULES CURL_CA_BUNDLE CURL_HOME REQUESTS_CA_BUNDLE WGETRC
+		DOCKER_HOST DOCKER_CONFIG KUBECONFIG`)
+)
+
+// IsSteering reports whether a variable could change what a command means, so
+// that no caller may ever set it. Names are compared without regard to case,
+// as some tools read them so.
+func IsSteering(name string) bool {
+	upper := strings.ToUpper(name)
+	if upper == "NODE_ENV" { // the one harmless name of its family, and a common one
+		return false
+	}
+	if slices.Contains(steeringNames, upper) {
+		return true
+	}
+	return slices.ContainsFunc(steeringPrefixes, func(p string) bool { return strings.HasPrefix(upper, p) })
+}
+
+var (
+	secretNames = []string{"DATABASE_URL", "REDIS_URL", "SESSION_SECRET", "GITHUB_CLIENT_SECRET"}
+	secretWords = []string{"SECRET", "PASSWORD", "TOKEN", "API_KEY"}
+)
+
+// IsSecret reports whether a variable's name says that it holds a secret: one
+// of a few known names, or one whose last word is SECRET, PASSWORD, TOKEN or
+// API_KEY. TOKENIZERS_PARALLELISM isn't one.
+func IsSecret(name string) bool {
+	upper := strings.ToUpper(name)
+	if slices.Contains(secretNames, upper) {
+		return true
+	}
+	return slices.ContainsFunc(secretWords, func(w string) bool {
+		return upper == w || strings.HasSuffix(upper, "_"+w)
+	})
+}
+
+var systemDirs = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
+
+// Path returns the PATH that programs get: the directories of the policy's
+// executables in order, then the system's. Programs use it to find their own
+// helpers; Paddock never looks anything up in it.
+func Path(executables []string) string {
+	var dirs []string
+	for _, e := range executables {
+		// A colon would split the directory in two.
+		if d := path.Dir(e); !slices.Contains(dirs, d) && !strings.Contains(d, ":") {
+			dirs = append(dirs, d)
+		}
+	}
+	for _, d := range systemDirs {
+		if !slices.Contains(dirs, d) {
+			dirs = append(dirs, d)
+		}
+	}
+	return strings.Join(dirs, ":")
+}
+
+// List returns the variables as sorted NAME=value strings, and their names.
+func List(vars map[string]string) (list, names []string) {
+	names = make([]string, 0, len(vars))
+	for name := range vars {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	list = make([]string, len(names))
+	for i, name := range names {
+		list[i] = name + "=" + vars[name]
+	}
+	return list, names
+}

@@ -1,0 +1,257 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"paddock"
+	"paddock/internal/policy/document"
+	"paddock/internal/policy/pattern"
+	"paddock/internal/policy/shell"
+)
+
+const (
+	maxLabel = 200
+	maxKey   = 200
+)
+
+// argv judges the shape of the command, and of what the request says of itself.
+func (j *judge) argv() {
+	if problem := j.circumstances(); problem != "" {
+		j.refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "%s", problem))
+	}
+	argv := j.req.Command.Argv
+	mostArgs, mostBytes, breaks := defaultArgs, int64(defaultArgBytes), false
+	var at paddock.Position
+	if e := j.executable; e != nil {
+		mostArgs, mostBytes, breaks, at = e.maxArgs, e.maxArgBytes, e.lineBreaks, e.at
+	}
+	if len(argv) == 0 {
+		j.refuse(at, paddock.Refused(paddock.ArgvEmpty, "The command has no words."))
+	}
+	if len(argv) > mostArgs {
+		j.refuse(at, paddock.Refused(paddock.ArgvTooMany, "The command has %d words; at most %d are allowed.", len(argv), mostArgs))
+		argv = argv[:mostArgs] // the others are as good as not there
+	}
+	said := map[paddock.Code]bool{} // each code once, for the first word
+	for i, w := range argv {
+		if code, problem := wordProblem(i, w, mostBytes, breaks); code != "" && !said[code] {
+			said[code] = true
+			j.refuse(at, paddock.Refused(code, "argv[%d] %s", i, problem))
+		}
+	}
+	if len(argv) > 0 && j.executable == nil {
+		j.shellSyntax(argv)
+	}
+	j.shapely = j.answer(paddock.GateArgv, paddock.Position{}, fmt.Sprintf("%d words", len(argv)))
+}
+
+// wordProblem says what is wrong with the shape of one word.
+func wordProblem(i int, w string, mostBytes int64, breaks bool) (paddock.Code, string) {
+	switch {
+	case i == 0 && w == "":
+		return paddock.ArgvInvalid, "is empty."
+	case int64(len(w)) > mostBytes:
+		return paddock.ArgvTooLong, fmt.Sprintf("has %d bytes; at most %d are allowed.", len(w), mostBytes)
+	case strings.IndexByte(w, 0) >= 0:
+		return paddock.ArgvNUL, "contains a NUL byte."
+	case !utf8.ValidString(w):
+		return paddock.ArgvInvalid, "isn't valid UTF-8."
+	case i > 0 && !breaks && strings.ContainsAny(w, "\r\n"):
+		return paddock.ArgvLineBreak, "contains a line break."
+	}
+	return "", ""
+}
+
+// circumstances says what is wrong with the request apart from its command.
+func (j *judge) circumstances() string {
+	r := j.req
+	switch {
+	case r.Principal.Kind == "" || r.Principal.ID == "":
+		return "The request doesn't say who asks."
+	case r.Principal.Kind != paddock.Operator && r.Principal.Kind != paddock.Agent && r.Principal.Kind != paddock.Host:
+		return "The kind of the principal must be operator, agent or host."
+	case len(r.IdempotencyKey) > maxKey:
+		return fmt.Sprintf("The idempotency key has %d bytes; at most %d are allowed.", len(r.IdempotencyKey), maxKey)
+	case !utf8.ValidString(r.IdempotencyKey):
+		return "The idempotency key isn't valid UTF-8."
+	case len(r.Command.Label) > maxLabel:
+		return fmt.Sprintf("The label has %d bytes; at most %d are allowed.", len(r.Command.Label), maxLabel)
+	case !oneLine(r.Command.Label):
+		return "The label must be one line of valid UTF-8 without control characters."
+	}
+	return ""
+}
+
+func oneLine(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool {
+		return unicode.IsControl(c) || c == '\u2028' || c == '\u2029'
+	})
+}
+
+// shellSyntax refuses an argv[0] that can't be a program's word but could be a
+// shell's line, and shows what was probably meant.
+func (j *judge) shellSyntax(argv []string) {
+	if !utf8.ValidString(argv[0]) || strings.IndexByte(argv[0], 0) >= 0 || argv[0] == "" {
+		return // said already, and nothing can be suggested
+	}
+	what := shell.Syntax(argv[0])
+	if what == "" {
+		return
+	}
+	r := paddock.Refused(paddock.ShellSyntax, "argv[0] contains %s. There is no shell here: argv[0] is the program's word alone.", what)
+	r.Suggestion = shell.Suggest(strings.Join(argv, " "))
+	if r.Suggestion != nil && len(r.Suggestion.Argvs) > 0 {
+		r.Hint = "Send the argv arrays of the suggestion, one command each; run a command that needs the result of another when that has ended."
+	}
+	j.refuse(paddock.Position{}, r)
+}
+
+// word asks whether argv[0] is one of the policy's words.
+func (j *judge) word() {
+	argv := j.req.Command.Argv
+	switch {
+	case len(argv) == 0 || argv[0] == "":
+		j.skip(paddock.GateExecutable, "there is no word")
+		return
+	case j.executable != nil:
+		j.answer(paddock.GateExecutable, j.executable.at, argv[0]+" is "+j.executable.path)
+		return
+	case slices.ContainsFunc(j.decision.Refusals, func(r paddock.Refusal) bool { return r.Code == paddock.ShellSyntax }):
+		j.skip(paddock.GateExecutable, "argv[0] isn't a word")
+		return
+	}
+	words := j.policy.Words()
+	r := paddock.Refused(paddock.ExecutableNotAllowed, "%s isn't a permitted word. Permitted: %s.", quote(argv[0]), list(words))
+	switch near := document.Nearest(argv[0], words); {
+	case shell.IsShell(argv):
+		r.Suggestion = shell.Suggest(shell.Line(argv))
+		r.Hint = "A shell isn't permitted. Send the commands themselves, each as an argv array; the suggestion shows them where they can be told."
+	case lookAlike(argv[0], words) != "":
+		r.Hint = fmt.Sprintf("argv[0] has letters of another script that look like `%s`. Type the word anew in plain letters.", lookAlike(argv[0], words))
+	case slices.Contains(words, path.Base(argv[0])):
+		r.Hint = fmt.Sprintf("Use the word `%s`, which stands for the policy's own path of it.", path.Base(argv[0]))
+	case near != "":
+		r.Hint = fmt.Sprintf("Did you mean `%s`?", near)
+	}
+	j.refuse(j.policy.sections["executables"], r)
+	j.answer(paddock.GateExecutable, paddock.Position{}, "")
+}
+
+// pin asks whether the file is there, safe, and the one that was pinned.
+func (j *judge) pin() {
+	e, f := j.executable, j.facts.Executable
+	if e == nil {
+		j.skip(paddock.GatePin, "no executable to look at")
+		return
+	}
+	detail := "not pinned"
+	switch {
+	case !f.Found:
+		j.refuse(e.at, paddock.Refused(paddock.ExecutableMissing, "The policy permits %s as %s, but there is no such file.", e.word(), e.path))
+	case f.Unsafe != "":
+		j.refuse(e.at, paddock.Refused(paddock.ExecutableUnsafe, "%s can't be trusted: %s.", e.path, strings.TrimSuffix(f.Unsafe, ".")))
+	case e.pin != "" && f.Digest != e.pin:
+		j.refuse(e.at, paddock.Refused(paddock.ExecutableChanged, "%s isn't the file that the policy pinned: its digest is %s and not %s.", e.path, or(f.Digest.Short(), "unknown"), e.pin.Short()))
+	case e.pin != "":
+		detail = "pinned to " + e.pin.Short()
+	}
+	j.answer(paddock.GatePin, e.at, detail)
+}
+
+// arguments asks the executable's argument rules; the first that matches decides.
+func (j *judge) arguments() {
+	e := j.executable
+	switch {
+	case e == nil:
+		j.skip(paddock.GateArguments, "no executable whose rules could be asked")
+		return
+	case !j.shapely:
+		j.skip(paddock.GateArguments, "the words aren't in shape")
+		return
+	case e.any:
+		j.allowedAt = &e.argsAt
+		j.answer(paddock.GateArguments, e.argsAt, "any arguments are allowed")
+		return
+	}
+	args := j.req.Command.Argv[1:]
+	best := pattern.Match{At: -1}
+	var outside []string
+	outsideAt := e.argsAt
+	for i := range e.args {
+		r := &e.args[i]
+		m := r.rule.Match(args, j.inside(r.deny))
+		switch {
+		case m.OK && r.deny:
+			j.denied(r)
+			return
+		case m.OK && len(m.Outside) == 0:
+			j.allowedAt = &r.at
+			j.answer(paddock.GateArguments, r.at, "allowed as: "+e.word()+" "+r.rule.Form())
+			return
+		case m.OK && outside == nil:
+			outside, outsideAt = m.Outside, r.at
+		case !r.deny && m.At > best.At:
+			best = m
+		}
+	}
+	if outside != nil {
+		j.refuse(outsideAt, j.leadsOutside(outside))
+	} else {
+		j.noForm(e, best)
+	}
+	j.answer(paddock.GateArguments, paddock.Position{}, "")
+}
+
+// inside tells where a path leads. For a deny rule every path counts as
+// inside: what is refused within the roots isn't allowed beyond them.
+func (j *judge) inside(deny bool) func(string) bool {
+	return func(word string) bool { return deny || j.facts.Paths[word].Inside }
+}
+
+func (j *judge) denied(r *argumentRule) {
+	message := r.message
+	if message == "" {
+		message = fmt.Sprintf("The policy refuses these arguments: %s %s.", j.executable.word(), r.rule.Form())
+	}
+	refusal := paddock.Refused(paddock.ArgumentsNotAllowed, "%s", message)
+	refusal.Hint = "A rule of the policy refuses this form on purpose. Use another form, or ask the operator."
+	j.refuse(r.at, refusal)
+	j.answer(paddock.GateArguments, r.at, "")
+}
+
+func (j *judge) leadsOutside(words []string) *paddock.Refusal {
+	said := make([]string, 0, len(words))
+	for _, w := range words {
+		if f := j.facts.Paths[w]; f.Real != "" {
+			said = append(said, fmt.Sprintf("%s leads to %s", quote(w), f.Real))
+		} else {
+			said = append(said, quote(w))
+		}
+	}
+	return paddock.Refused(paddock.PathOutsideRoot, "An argument must be a path inside a root and isn't: %s.", list(said))
+}
+
+// noForm refuses with the forms that are allowed, and says what is wrong with
+// the nearest.
+func (j *judge) noForm(e *executable, best pattern.Match) {
+	var forms []string
+	for _, r := range e.args {
+		if !r.deny {
+			forms = append(forms, "`"+strings.TrimSpace(e.word()+" "+r.rule.Form())+"`")
+		}
+	}
+	r := paddock.Refused(paddock.ArgumentsNotAllowed, "No rule allows these arguments. Allowed: %s.", list(forms))
+	if why := best.Why(); why != "" {
+		r.Hint = "In the nearest form " + why + ". " + r.Hint
+	}
+	if shell.HasOperators(j.req.Command.Argv) {
+		r.Suggestion = shell.Suggest(shell.Quote(j.req.Command.Argv))
+		r.Hint = "There is no shell: words such as && or | are passed to the program as they are. Run the parts as separate commands. " + r.Hint
+	}
+	j.refuse(e.argsAt, r)
+}

@@ -1,0 +1,156 @@
+// Package rule evaluates a policy's rules, which are written in CEL.
+//
+// A rule sees the request as a handful of variables and says true or false. It
+// can't loop, read anything or run for long: each evaluation has a cost limit,
+// and a rule that exceeds it, or fails in any way, has an error, which its
+// caller must take as a denial.
+//
+// # Limits
+//
+// The package decides nothing: which rule beats which is package policy's. It
+// builds the CEL environment when the first rule is compiled and not before,
+// because that costs more than the rest of a decision.
+package rule
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+)
+
+// Bounds of a rule. The cost is about a millisecond's worth of evaluation.
+const (
+	maxExpression = 8 << 10
+	maxRecursion  = 64
+	maxCost       = 1_000_000
+)
+
+// Input is what a rule sees.
+type Input struct {
+	Argv       []string
+	Executable string // the policy's name for it, or its path if it has none
+	Path       string
+	Cwd        string // the real path of the working directory
+	// Principal is the id, PrincipalKind operator, agent or host.
+	Principal     string
+	PrincipalKind string
+	// Env are the names of the variables that the caller asks for, sorted.
+	Env []string
+	// Stdin is whether the caller gives a standard input.
+	Stdin bool
+}
+
+// A Variable is one name that a rule may use.
+type Variable struct{ Name, Type, Meaning string }
+
+// Variables lists what rules may use.
+func Variables() []Variable {
+	return []Variable{
+		{"argv", "list of string", "the command's words; argv[0] is the word that the caller used"},
+		{"executable", "string", "the policy's name for the program, or its path if it has no name"},
+		{"path", "string", "the absolute path of the program"},
+		{"cwd", "string", "the working directory with symbolic links followed"},
+		{"principal", "string", "the id of who asks"},
+		{"principal_kind", "string", "operator, agent or host"},
+		{"env", "list of string", "the names of the variables that the caller asks for"},
+		{"stdin", "bool", "whether the caller gives a standard input"},
+	}
+}
+
+var environment = sync.OnceValues(func() (*cel.Env, error) {
+	options := []cel.EnvOption{
+		cel.ParserRecursionLimit(maxRecursion),
+		cel.ParserExpressionSizeLimit(maxExpression),
+		// A regular expression that can't be compiled, or a duration that can't
+		// be read, is a fault of the policy and not of one of its requests.
+		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals()),
+	}
+	for _, v := range Variables() {
+		t := cel.StringType
+		switch v.Type {
+		case "list of string":
+			t = cel.ListType(cel.StringType)
+		case "bool":
+			t = cel.BoolType
+		}
+		options = append(options, cel.Variable(v.Name, t))
+	}
+	return cel.NewEnv(options...)
+})
+
+// A Rule is a compiled expression, safe for concurrent use.
+type Rule struct{ program cel.Program }
+
+// A Fault is one thing wrong with an expression. Lines count from one, columns
+// from zero, within the expression.
+type Fault struct {
+	Line, Column int
+	Message      string
+}
+
+// Compile returns the rule, or every fault of the expression.
+func Compile(expression string) (*Rule, []Fault) {
+	env, err := environment()
+	if err != nil {
+		return nil, []Fault{{1, 0, "CEL can't be set up: " + err.Error()}}
+	}
+	if len(expression) > maxExpression {
+		return nil, []Fault{{1, 0, fmt.Sprintf("the expression has %d bytes; at most %d are read", len(expression), maxExpression)}}
+	}
+	ast, issues := env.Compile(expression)
+	if issues.Err() != nil {
+		var faults []Fault
+		for _, e := range issues.Errors() {
+			faults = append(faults, Fault{max(e.Location.Line(), 1), max(e.Location.Column(), 0), explain(e.Message)})
+		}
+		return nil, faults
+	}
+	if ast.OutputType() != cel.BoolType {
+		return nil, []Fault{{1, 0, "the expression must be true or false, not " + ast.OutputType().String()}}
+	}
+	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
+	if err != nil {
+		return nil, []Fault{{1, 0, err.Error()}}
+	}
+	return &Rule{program}, nil
+}
+
+// explain adds what is allowed to an error about a name.
+func explain(message string) string {
+	if strings.HasPrefix(message, "undeclared reference") {
+		names := make([]string, 0, 8)
+		for _, v := range Variables() {
+			names = append(names, v.Name)
+		}
+		return "CEL: " + message + "; the variables are " + strings.Join(names, ", ")
+	}
+	return "CEL: " + message
+}
+
+// An Activation is an Input made ready for any number of rules.
+type Activation struct{ vars map[string]any }
+
+// Prepare makes in ready for [Rule.Eval].
+func Prepare(in Input) Activation {
+	return Activation{map[string]any{
+		"argv": in.Argv, "executable": in.Executable, "path": in.Path, "cwd": in.Cwd, "principal": in.Principal,
+		"principal_kind": in.PrincipalKind, "env": in.Env, "stdin": in.Stdin,
+	}}
+}
+
+// Eval says whether the rule applies. An error means that it can't be told.
+func (r *Rule) Eval(a Activation) (bool, error) {
+	out, _, err := r.program.Eval(a.vars)
+	if err != nil {
+		return false, err
+	}
+	b, ok := out.(types.Bool)
+	if !ok { // the type checker has excluded it
+		return false, errors.New("the rule is neither true nor false")
+	}
+	return bool(b), nil
+}

@@ -1,0 +1,282 @@
+package rundir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"paddock"
+	"paddock/internal/rundir/durable"
+)
+
+// A Claim is the right to count runs and to add one, held by one goroutine of
+// one process at a time. It is valid while the function it was given to runs.
+type Claim struct{ s *State }
+
+// Claim waits for the claim lock, or for ctx to end, and calls fn with it. Its
+// error is fn's. fn must not call Claim or Reconcile of the same directory.
+func (s *State) Claim(ctx context.Context, fn func(*Claim) error) (err error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := s.lockClaim(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		// Unlocked and not only closed: a child that is just being started may
+		// hold a copy of the descriptor until it has become its program.
+		if e := unix.Flock(int(s.claim.Fd()), unix.LOCK_UN); e != nil {
+			err = errors.Join(err, &os.PathError{Op: "unlock", Path: s.claim.Name(), Err: e})
+		}
+	}()
+	return fn(&Claim{s})
+}
+
+// lockClaim asks again and again, since a thread that waits in the kernel for
+// a lock can't be called back.
+func (s *State) lockClaim(ctx context.Context) error {
+	const shortest, longest = 200 * time.Microsecond, 5 * time.Millisecond
+	for pause := shortest; ; pause = min(2*pause, longest) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if got, err := durable.Lock(s.claim); err != nil || got {
+			return err
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+		}
+	}
+}
+
+// Active counts p's runs that aren't settled and that somebody looks after.
+// Those without either are left to [State.Reconcile].
+func (c *Claim) Active(p paddock.Principal) (int, error) {
+	ids, err := c.s.activeNames()
+	if err != nil {
+		return 0, err
+	}
+	mine, n := principalHash(p), 0
+	for _, id := range ids {
+		entry, err := c.entry(id)
+		if err != nil {
+			return 0, err
+		}
+		if entry == nil || entry.Principal != mine {
+			continue
+		}
+		f, err := c.s.vacant(id)
+		if err != nil {
+			return 0, err
+		}
+		if f == nil {
+			n++
+		} else if err := f.Close(); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// entry reads the active entry of a run that isn't settled. Entries of settled
+// runs, and of runs that a crash kept from appearing, are dropped: then, as for
+// one that is gone meanwhile, it returns nil.
+func (c *Claim) entry(id paddock.RunID) (*claimFile, error) {
+	run := c.s.runPath(id)
+	there, err := durable.Exists(run)
+	if err != nil {
+		return nil, err
+	}
+	settled := false
+	if there {
+		if settled, err = durable.Exists(filepath.Join(run, "outcome.json")); err != nil {
+			return nil, err
+		}
+	}
+	var e claimFile
+	err = durable.ReadJSON(c.s.activePath(id), &e)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case settled:
+		return nil, durable.Remove(c.s.activePath(id)) // whatever it says
+	case err != nil:
+		return nil, err
+	case e.ID != id:
+		return nil, fmt.Errorf("%s is of another run, %q", c.s.activePath(id), e.ID)
+	case !there:
+		// We have the claim, so nobody is about to rename it into place.
+		return nil, c.s.dropOrphan(id, e.Principal)
+	}
+	return &e, nil
+}
+
+// Key returns the run that p's idempotency key stands for, and the digest of
+// the request that it was first used with.
+func (c *Claim) Key(p paddock.Principal, key string) (id paddock.RunID, requestDigest paddock.Digest, found bool, err error) {
+	name := c.s.keyPath(principalHash(p), key)
+	var e claimFile
+	if err := durable.ReadJSON(name, &e); err != nil {
+		return "", "", false, ignoreMissing(err)
+	}
+	if _, err := paddock.ParseRunID(string(e.ID)); err != nil || e.Principal != principalHash(p) {
+		return "", "", false, fmt.Errorf("%s isn't a key of this principal's run", name)
+	}
+	there, err := durable.Exists(c.s.runPath(e.ID))
+	if err != nil || !there {
+		return "", "", false, err // a crash came before the run, or it was removed since
+	}
+	return e.ID, e.RequestDigest, true, nil
+}
+
+// Publish makes the prepared run d exist, under key unless that is empty. Its
+// entries come first and the directory last: a crash in between leaves entries
+// of a run that doesn't exist, which everybody passes over. When it fails, d is
+// as before and may be abandoned, unless only the last sync failed: then the
+// run exists, and is found lost when its lock is let go.
+func (c *Claim) Publish(d *Dir, key string) error {
+	if d.published || d.lock == nil {
+		return fmt.Errorf("run %s: only a prepared run can be published", d.id)
+	}
+	final := c.s.runPath(d.id)
+	if there, err := durable.Exists(final); err != nil || there {
+		return errors.Join(err, fmt.Errorf("run %s: can't be published as %s: %w", d.id, final, fs.ErrExist))
+	}
+	entries, err := c.link(d, key)
+	if err == nil {
+		err = c.move(d, final)
+	}
+	if err == nil || d.published {
+		return err
+	}
+	for _, name := range entries {
+		err = errors.Join(err, durable.Remove(name))
+	}
+	return err
+}
+
+// link makes d's entries and returns those it made.
+func (c *Claim) link(d *Dir, key string) (made []string, err error) {
+	var names []string
+	if key != "" {
+		name := c.s.keyPath(d.principal, key)
+		if err := c.clearKey(name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	unseen := c.s.unseenPath(d.principal)
+	if err := durable.MakeDir(unseen); err != nil {
+		return nil, err
+	}
+	names = append(names, c.s.activePath(d.id), filepath.Join(unseen, string(d.id)))
+	for _, name := range names {
+		if err := os.Link(d.file("claim.json"), name); err != nil {
+			return made, err
+		}
+		made = append(made, name)
+		c.s.at(fmt.Sprintf("linked-%d-of-%d", len(made), len(names)))
+	}
+	for _, name := range names {
+		if err := durable.SyncDir(filepath.Dir(name)); err != nil {
+			return made, err
+		}
+	}
+	return made, nil
+}
+
+// clearKey removes a key whose run doesn't exist and refuses one whose does.
+func (c *Claim) clearKey(name string) error {
+	var e claimFile
+	if err := durable.ReadJSON(name, &e); err != nil {
+		return ignoreMissing(err)
+	}
+	if _, err := paddock.ParseRunID(string(e.ID)); err != nil {
+		return fmt.Errorf("%s names no run", name)
+	}
+	there, err := durable.Exists(c.s.runPath(e.ID))
+	if err != nil {
+		return err
+	}
+	if there {
+		return fmt.Errorf("the idempotency key belongs to run %s: %w", e.ID, fs.ErrExist)
+	}
+	return durable.Remove(name)
+}
+
+func (c *Claim) move(d *Dir, final string) error {
+	if err := durable.MakeDir(filepath.Dir(final)); err != nil {
+		return err
+	}
+	c.s.at("day-made")
+	if err := os.Rename(d.path, final); err != nil {
+		return err
+	}
+	d.path, d.published = final, true
+	c.s.at("renamed")
+	return durable.SyncDir(filepath.Dir(final))
+}
+
+// vacant returns the run's lock, taken, when nobody had it; the caller closes
+// it. Only one who has the claim may ask: two who ask at once would take each
+// other for the run's supervisor.
+func (s *State) vacant(id paddock.RunID) (*os.File, error) {
+	d, err := s.Run(id)
+	if err != nil {
+		return nil, err
+	}
+	flags := os.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	f, err := os.OpenFile(d.file("lock"), flags, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Only a meddler can have removed it. Then the supervisor must be dead
+		// by other evidence before its run is taken for lost.
+		started, unreadable := d.Started()
+		if unreadable == nil && started != nil && Alive(started.Supervisor) {
+			return nil, nil
+		}
+		f, err = os.OpenFile(d.file("lock"), flags|os.O_CREATE, 0o600)
+	}
+	if err != nil {
+		return nil, err
+	}
+	got, err := durable.Lock(f)
+	if err != nil || !got {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (s *State) activePath(id paddock.RunID) string {
+	return filepath.Join(s.path, activeDir, string(id))
+}
+
+func (s *State) unseenPath(principal string) string {
+	return filepath.Join(s.path, unseenDir, principal)
+}
+
+func (s *State) keyPath(principal, key string) string {
+	return filepath.Join(s.path, keysDir, hashOf(principal, key))
+}
+
+// dropOrphan removes the entries of a run that never appeared, the active one
+// last, because it leads to the other.
+func (s *State) dropOrphan(id paddock.RunID, principal string) error {
+	if len(principal) == 64 && filepath.Base(principal) == principal {
+		if err := durable.Remove(filepath.Join(s.unseenPath(principal), string(id))); err != nil {
+			return err
+		}
+	}
+	return durable.Remove(s.activePath(id))
+}

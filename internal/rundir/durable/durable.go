@@ -1,0 +1,237 @@
+// Package durable writes small files so that they are there whole or not at
+// all, also after a power cut, and reads them without trusting what is there.
+//
+// # Limits
+//
+// It knows nothing of what the files say. A directory that somebody else can
+// write to is beyond it.
+package durable
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	jsonv1 "encoding/json"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// maxJSON bounds what is read, and so what may be written. The kernel takes
+	// no more than 6 MiB of arguments, which JSON at most multiplies by six.
+	maxJSON = 64 << 20
+	// Version of the JSON files.
+	Version = 1
+	// TempPrefix begins the names of files that aren't in place yet.
+	TempPrefix = ".new-"
+)
+
+// Create writes a file that must not exist, and makes it durable.
+func Create(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// createTemp writes a durable file beside name, under a name that nobody reads.
+func createTemp(name string, data []byte) (string, error) {
+	temp := filepath.Join(filepath.Dir(name), TempPrefix+RandomHex(8))
+	if err := Create(temp, data); err != nil {
+		return "", errors.Join(err, Remove(temp))
+	}
+	return temp, nil
+}
+
+// Replace puts data at name in one step.
+func Replace(name string, data []byte) error {
+	temp, err := createTemp(name, data)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, name); err != nil {
+		return errors.Join(err, Remove(temp))
+	}
+	return SyncDir(filepath.Dir(name))
+}
+
+// Publish puts data at name in one step unless something is there already,
+// and says whether it did.
+func Publish(name string, data []byte) (first bool, err error) {
+	temp, err := createTemp(name, data)
+	if err != nil {
+		return false, err
+	}
+	err = os.Link(temp, name)
+	first = err == nil
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	// Whoever came first may not have synced yet, and the caller goes on as if
+	// it were there, so the loser syncs too.
+	return first, errors.Join(err, Remove(temp), SyncDir(filepath.Dir(name)))
+}
+
+// Remove removes a file; that there is none is fine.
+func Remove(name string) error {
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// MakeDir makes an owner-only directory; a real one that is there is fine.
+func MakeDir(name string) error {
+	err := os.Mkdir(name, 0o700)
+	if err == nil {
+		return SyncDir(filepath.Dir(name))
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return &os.PathError{Op: "open", Path: name, Err: unix.ENOTDIR}
+	}
+	return nil
+}
+
+// SyncDir makes the names in a directory durable.
+func SyncDir(name string) error {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Exists says whether there is anything at name.
+func Exists(name string) (bool, error) {
+	_, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Open opens a regular file to read it. A fifo or a link that somebody
+// put in its place is an error and not a wait.
+func Open(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s isn't a regular file", name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Read returns the content of a regular file of at most most bytes.
+func Read(name string, most int64) ([]byte, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if int64(len(b)) > most {
+		return nil, fmt.Errorf("%s is longer than %d bytes", name, most)
+	}
+	return b, nil
+}
+
+// ReadJSON reads name into v, which has the version that the file must have.
+// Unknown, doubled and differently cased names are errors, and so is anything
+// after the value: a record is what we wrote or it isn't one.
+func ReadJSON(name string, v Versioned) error {
+	b, err := Read(name, maxJSON)
+	if err != nil {
+		return err
+	}
+	if err := DecodeJSON(b, v); err != nil {
+		return fmt.Errorf("%s can't be read: %w", name, err)
+	}
+	return nil
+}
+
+// Versioned is what a JSON file is read into.
+type Versioned interface{ FileVersion() int }
+
+// DecodeJSON is ReadJSON of the text b.
+func DecodeJSON(b []byte, v Versioned) error {
+	err := json.Unmarshal(b, v, json.RejectUnknownMembers(true))
+	var found struct {
+		Version int `json:"version"`
+	}
+	if err != nil && json.Unmarshal(b, &found) == nil && found.Version > Version {
+		return fmt.Errorf("it has version %d and this paddock knows %d: use a newer one", found.Version, Version)
+	}
+	if err != nil {
+		return err
+	}
+	if got := v.FileVersion(); got != Version {
+		return fmt.Errorf("it has version %d and this paddock knows only %d", got, Version)
+	}
+	return nil
+}
+
+// EncodeJSON returns the text of a record. With exact, a string that JSON can't
+// hold as it is (bad UTF-8) is an error; otherwise it is mended, so that no
+// stray byte in an error's text can keep an outcome from being written.
+func EncodeJSON(v any, exact bool) ([]byte, error) {
+	var buf bytes.Buffer
+	err := json.MarshalWrite(&buf, v, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), jsontext.AllowInvalidUTF8(!exact))
+	if err != nil {
+		return nil, err
+	}
+	buf.WriteByte('\n')
+	if buf.Len() > maxJSON {
+		return nil, fmt.Errorf("it would be %d bytes long, more than %d", buf.Len(), maxJSON)
+	}
+	return buf.Bytes(), nil
+}
+
+// RandomHex returns n random bytes as 2n digits.
+func RandomHex(n int) string {
+	b := make([]byte, n)
+	rand.Read(b) // never fails: crypto/rand ends the program first
+	return hex.EncodeToString(b)
+}
+
+// Lock takes an exclusive lock without waiting and says whether it got it.
+func Lock(f *os.File) (bool, error) {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return false, nil
+		case !errors.Is(err, unix.EINTR):
+			return false, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+		}
+	}
+}

@@ -1,0 +1,256 @@
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"paddock"
+	"paddock/internal/rundir/durable"
+)
+
+// ListActive returns the runs that aren't settled, oldest first. Some may have
+// nobody who looks after them: see [State.Reconcile].
+func (s *State) ListActive() ([]paddock.RunID, error) {
+	ids, err := s.activeNames()
+	if err != nil {
+		return nil, err
+	}
+	var active []paddock.RunID
+	for _, id := range ids {
+		there, err := durable.Exists(s.runPath(id))
+		if err != nil {
+			return nil, err
+		}
+		settled, err := durable.Exists(filepath.Join(s.runPath(id), "outcome.json"))
+		if err != nil {
+			return nil, err
+		}
+		if there && !settled {
+			active = append(active, id)
+		}
+	}
+	return active, nil
+}
+
+// activeNames lists the entries of active, also of runs that are settled or
+// never appeared.
+func (s *State) activeNames() ([]paddock.RunID, error) {
+	ids, err := newest(filepath.Join(s.path, activeDir), "", math.MaxInt)
+	slices.Reverse(ids)
+	return ids, err
+}
+
+// Unreadable is the error of a listing that had to leave runs out, with the
+// reason for each. What else the listing returned is valid.
+type Unreadable struct{ Runs []error }
+
+func (e *Unreadable) Error() string {
+	return fmt.Sprintf("%d runs can't be read: %v", len(e.Runs), errors.Join(e.Runs...))
+}
+
+// Unwrap returns the reasons.
+func (e *Unreadable) Unwrap() []error { return e.Runs }
+
+// List returns up to limit runs that keep accepts (nil accepts all), newest
+// first, of those made before the run before (all, when that is empty). next is
+// the before of the following page; empty when no run is left to look at. Its
+// memory depends on limit and not on how many runs there are. When runs can't
+// be read the error is an *[Unreadable] and the others are returned.
+func (s *State) List(before paddock.RunID, limit int, keep func(paddock.Run) bool) (runs []paddock.Run, next paddock.RunID, err error) {
+	if before != "" {
+		if _, err := paddock.ParseRunID(string(before)); err != nil {
+			return nil, "", err
+		}
+	}
+	days, err := s.days(before)
+	if err != nil || limit <= 0 {
+		return nil, "", err
+	}
+	l := listing{limit: limit, keep: keep, now: time.Now()}
+	for _, day := range days {
+		if err := l.day(filepath.Join(s.path, runsDir, day), before); err != nil {
+			return nil, "", err
+		}
+	}
+	if len(l.broken) > 0 {
+		err = &Unreadable{l.broken}
+	}
+	return l.runs, l.next, err
+}
+
+type listing struct {
+	limit  int
+	keep   func(paddock.Run) bool
+	now    time.Time
+	runs   []paddock.Run
+	next   paddock.RunID
+	broken []error
+}
+
+// day takes runs from one day's directory until the page is full and it is
+// known whether anything is left.
+func (l *listing) day(dir string, before paddock.RunID) error {
+	for l.next == "" {
+		chunk := max(64, l.limit-len(l.runs)+1)
+		ids, err := newest(dir, before, chunk)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if len(l.runs) == l.limit {
+				l.next = l.runs[l.limit-1].ID
+				return nil
+			}
+			l.take(filepath.Join(dir, string(id)))
+		}
+		if len(ids) < chunk {
+			return nil
+		}
+		before = ids[len(ids)-1]
+	}
+	return nil
+}
+
+func (l *listing) take(path string) {
+	d, err := OpenRun(path)
+	var run paddock.Run
+	if err == nil {
+		run, err = d.Record(l.now)
+	}
+	if err != nil {
+		// A run that is removed while we list is none; what is left of a broken one is there to see.
+		if there, e := durable.Exists(path); e != nil || there {
+			l.broken = append(l.broken, err)
+		}
+		return
+	}
+	if l.keep == nil || l.keep(run) {
+		l.runs = append(l.runs, run)
+	}
+}
+
+// days lists the days that may hold runs made before the run before, newest first.
+func (s *State) days(before paddock.RunID) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(s.path, runsDir))
+	if err != nil {
+		return nil, err
+	}
+	var days []string
+	for _, e := range entries {
+		if _, err := time.Parse(dayForm, e.Name()); err != nil {
+			continue
+		}
+		if before == "" || e.Name() <= dayOf(before) {
+			days = append(days, e.Name())
+		}
+	}
+	slices.Reverse(days) // ReadDir sorts
+	return days, nil
+}
+
+// newest returns the up to n largest ids in a directory that are less than
+// before (if that isn't empty), largest first. Other names are passed over.
+func newest(dir string, before paddock.RunID, n int) ([]paddock.RunID, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	var ids []paddock.RunID
+	trim := func() {
+		slices.Sort(ids)
+		slices.Reverse(ids)
+		if len(ids) > n {
+			ids = ids[:n]
+		}
+	}
+	for err == nil {
+		var names []string
+		names, err = f.Readdirnames(1024)
+		for _, name := range names {
+			id, bad := paddock.ParseRunID(name)
+			if bad == nil && (before == "" || id < before) {
+				ids = append(ids, id)
+			}
+		}
+		if len(ids)/2 >= n { // not 2*n, which overflows
+			trim()
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	trim()
+	return ids, nil
+}
+
+// Unseen counts p's runs whose end p hasn't read: those that go on and those
+// that are settled.
+func (s *State) Unseen(p paddock.Principal) (running, finished int, err error) {
+	ids, err := newest(s.unseenPath(principalHash(p)), "", math.MaxInt)
+	if err != nil {
+		return 0, 0, ignoreMissing(err)
+	}
+	for _, id := range ids {
+		there, err := durable.Exists(s.runPath(id))
+		if err != nil {
+			return 0, 0, err
+		}
+		settled, err := durable.Exists(filepath.Join(s.runPath(id), "outcome.json"))
+		if err != nil {
+			return 0, 0, err
+		}
+		switch {
+		case settled:
+			finished++
+		case there:
+			running++
+		}
+	}
+	return running, finished, nil
+}
+
+// ErrNotSettled is the error of asking for the end of a run that goes on.
+var ErrNotSettled = errors.New("the run isn't settled")
+
+// MarkSeen notes that p has read the end of a run. Noting it again, or of a run
+// that isn't p's, changes nothing. The error is [ErrNotSettled] when the run
+// has no end yet, and fs.ErrNotExist when there is no such run.
+func (s *State) MarkSeen(p paddock.Principal, id paddock.RunID) error {
+	d, err := s.Run(id)
+	if err != nil {
+		return err
+	}
+	settled, err := d.settled()
+	if err != nil {
+		return err
+	}
+	if !settled {
+		return fmt.Errorf("run %s: %w", id, ErrNotSettled)
+	}
+	return durable.Remove(filepath.Join(s.unseenPath(principalHash(p)), string(id)))
+}
+
+// sizeOf returns the length of a kept stream as of now; a missing one is empty.
+func sizeOf(name string) (int64, error) {
+	info, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("%s isn't a regular file", name)
+	}
+	return info.Size(), nil
+}

@@ -1,0 +1,296 @@
+package spawn
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"paddock"
+	"paddock/internal/contain"
+)
+
+// A Program is a started program and the tree below it.
+type Program struct {
+	// Isolation is the means that holds the tree.
+	Isolation paddock.Isolation
+
+	holder int // the process in between, ours to reap
+	leader int // the program, in our numbering; zero if not known
+	group  *contain.Cgroup
+	exit   chan Exit
+	done   chan struct{}
+	end    End
+}
+
+type cgroupFiles struct{ procs, kill *os.File }
+
+// pipeSize is what Linux gives to ordinary users at most; the larger the pipe,
+// the fewer times a program waits for us (see docs/design/0002-starting.md).
+const pipeSize = 1 << 20
+
+// OutputPipe returns the two ends of a pipe for a program's output. Only our
+// end is non-blocking: programs don't expect that of theirs.
+func OutputPipe() (ours, theirs *os.File, err error) {
+	r, w, err := pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	// A smaller pipe than hoped for is slower, not wrong.
+	_, _ = unix.FcntlInt(uintptr(w), unix.F_SETPIPE_SZ, pipeSize)
+	return nonblocking(r), os.NewFile(uintptr(w), "output"), nil
+}
+
+// InputPipe returns the two ends of a pipe for a program's input.
+func InputPipe() (ours, theirs *os.File, err error) {
+	r, w, err := pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	return nonblocking(w), os.NewFile(uintptr(r), "input"), nil
+}
+
+func pipe() (r, w int, err error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return 0, 0, fmt.Errorf("pipe: %w", err)
+	}
+	return fds[0], fds[1], nil
+}
+
+func nonblocking(fd int) *os.File {
+	// It can't fail on a descriptor that was just made; if it did, reads and
+	// writes would block a thread each instead.
+	_ = unix.SetNonblock(fd, true)
+	return os.NewFile(uintptr(fd), "pipe")
+}
+
+// Start starts the program that spec describes, held by the first means of
+// spec.Isolation that the kernel gives, and returns once it has become the
+// program. The caller keeps its descriptors and may close them then.
+//
+// The error is a [*StartError] when a step failed; nothing is left running.
+func Start(spec Spec) (*Program, error) {
+	if len(spec.Argv) == 0 || spec.Exec == nil || spec.Dir == nil || spec.Stdin == nil || spec.Stdout == nil || spec.Stderr == nil {
+		return nil, &StartError{"spec", errors.New("incomplete")}
+	}
+	var refused []error
+	for _, isolation := range spec.Isolation {
+		p, err := start(&spec, isolation)
+		if err == nil {
+			return p, nil
+		}
+		if !unavailable(isolation, err) {
+			return nil, err
+		}
+		refused = append(refused, fmt.Errorf("%s: %w", isolation, err))
+	}
+	if len(refused) == 0 {
+		refused = append(refused, errors.New("no means given"))
+	}
+	return nil, &StartError{"hold the tree", errors.Join(refused...)}
+}
+
+// unavailable tells a means that this kernel or user doesn't have from a
+// program that can't be started by any means.
+func unavailable(isolation paddock.Isolation, err error) bool {
+	var failed *StartError
+	if isolation == paddock.Guardian || !errors.As(err, &failed) {
+		return false
+	}
+	switch failed.Step {
+	case "clone", "cgroup", stepNames[stepUserNamespace], stepNames[stepMountPrivate]:
+		return true
+	}
+	return false
+}
+
+func start(spec *Spec, isolation paddock.Isolation) (*Program, error) {
+	p := &Program{Isolation: isolation, exit: make(chan Exit, 1), done: make(chan struct{})}
+	var files cgroupFiles
+	if isolation == paddock.CgroupKill {
+		group, err := contain.NewCgroup(spec.Name)
+		if err != nil {
+			return nil, &StartError{"cgroup", err}
+		}
+		p.group, files = group, cgroupFiles{group.Procs, group.Kill}
+	}
+	started := make(chan error, 1)
+	go p.hold(spec, files, started)
+	if err := <-started; err != nil {
+		<-p.done
+		return nil, err
+	}
+	return p, nil
+}
+
+// hold forks the process in between and stays with it: the kernel ends that
+// process when the thread that forked it ends, so this goroutine keeps its
+// thread from the fork to the reaping.
+func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(p.done)
+	reports, err := p.forkHolder(spec, files)
+	if err != nil {
+		p.removeCgroup()
+		started <- err
+		return
+	}
+	err = p.awaitStart(reports)
+	if err == nil {
+		p.leader = contain.FirstChild(p.holder)
+	}
+	started <- err
+	p.follow(reports)
+	p.reapHolder()
+	_ = reports.Close() // read only
+	p.removeCgroup()
+}
+
+func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*os.File, error) {
+	reports, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, &StartError{"report pipe", err}
+	}
+	defer theirs.Close()
+	state, err := newState(spec, p.Isolation, theirs, files)
+	if err != nil {
+		return nil, errors.Join(err, reports.Close())
+	}
+	pid, errno := fork(state)
+	runtime.KeepAlive(state)
+	runtime.KeepAlive(spec)
+	if errno != 0 {
+		return nil, errors.Join(&StartError{"clone", errno}, reports.Close())
+	}
+	p.holder = pid
+	return reports, nil
+}
+
+func (p *Program) awaitStart(reports io.Reader) error {
+	for {
+		r, err := readReport(reports)
+		switch {
+		case err != nil:
+			return &StartError{"start", fmt.Errorf("the process in between ended without a report: %w", err)}
+		case r.kind == reportStarted:
+			return nil
+		case r.kind == reportFailed && r.a >= 0 && int(r.a) < len(stepNames):
+			return &StartError{stepNames[r.a], syscall.Errno(r.b)}
+		}
+	}
+}
+
+// follow passes on the leader's exit and ends when there is nothing to report.
+func (p *Program) follow(reports io.Reader) {
+	for {
+		r, err := readReport(reports)
+		if err != nil {
+			return
+		}
+		switch r.kind {
+		case reportLeader:
+			p.exit <- Exit{Status: syscall.WaitStatus(r.a)}
+		case reportEmpty:
+			p.end.Leftovers = int(r.a)
+		}
+	}
+}
+
+// reapHolder waits for the process in between. Of a namespace's init the kernel
+// reports the end only when every process of the namespace is gone.
+func (p *Program) reapHolder() {
+	var status syscall.WaitStatus
+	for {
+		_, err := syscall.Wait4(p.holder, &status, 0, nil)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if p.Isolation.Tree() == paddock.TreeBestEffort && (status.Signaled() || status.ExitStatus() != 0) {
+		// The guardian was ended by somebody else, so nobody swept.
+		if p.leader != 0 && syscall.Kill(p.leader, 0) == nil {
+			p.end.Survivors = 1
+		}
+	}
+	if p.group != nil {
+		members, err := p.group.Members()
+		if err == nil && len(members) > 0 {
+			_, _ = p.group.Kill.WriteString("1") // counted below if it didn't help
+			members, err = p.group.Members()
+		}
+		if err == nil {
+			p.end.Survivors = len(members)
+		}
+	}
+}
+
+func (p *Program) removeCgroup() {
+	if p.group != nil {
+		_ = p.group.Remove() // an empty directory is left at worst
+	}
+}
+
+// Leader returns the program's process id, or zero when it isn't known.
+func (p *Program) Leader() int { return p.leader }
+
+// Exited delivers the leader's exit once, unless the tree was killed before.
+func (p *Program) Exited() <-chan Exit { return p.exit }
+
+// Done is closed when no process of the tree is left; End is set by then.
+func (p *Program) Done() <-chan struct{} { return p.done }
+
+// End tells what was found; it is valid after Done is closed.
+func (p *Program) End() End { return p.end }
+
+// Signal sends sig, a request to end, to every process of the tree. It doesn't
+// wait, and says nothing when the tree is gone already.
+func (p *Program) Signal(sig syscall.Signal) {
+	select {
+	case <-p.done:
+		return
+	default:
+	}
+	if p.Isolation == paddock.PIDNamespace || p.Isolation == paddock.UserPIDNamespace {
+		_ = syscall.Kill(p.holder, sig) // it passes the signal on to all
+		return
+	}
+	for _, pid := range contain.Descendants(p.holder) {
+		_ = syscall.Kill(pid, sig)
+	}
+}
+
+// Kill ends every process of the tree, as surely as Isolation promises. It
+// doesn't wait: Done is closed when they are gone. Killing again is harmless.
+func (p *Program) Kill() {
+	select {
+	case <-p.done:
+	default:
+		_ = syscall.Kill(p.holder, requestKill)
+	}
+}
+
+// Destroy ends the process in between itself, for when it doesn't answer: with
+// a namespace the kernel ends all the rest.
+func (p *Program) Destroy() {
+	select {
+	case <-p.done:
+	default:
+		_ = syscall.Kill(p.holder, syscall.SIGKILL)
+	}
+}
+
+func readReport(r io.Reader) (report, error) {
+	var b [reportSize]byte
+	if _, err := io.ReadFull(r, b[:]); err != nil {
+		return report{}, err
+	}
+	at := func(i int) int32 { return int32(binary.NativeEndian.Uint32(b[i:])) }
+	return report{kind: at(0), a: at(4), b: at(8)}, nil
+}

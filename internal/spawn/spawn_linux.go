@@ -1,0 +1,433 @@
+package spawn
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// This is THE FILE: nothing else in Paddock starts a program.
+//
+// Everything below "In the child" runs in a process that was forked from a
+// running Go program and has one thread. The Go runtime is not usable there: no
+// allocation, no lock, no growth of the stack, no race detector. So those
+// functions are nosplit and norace, call nothing but the kernel, and work on one
+// struct, initState, that the parent prepared. The process has a memory of its
+// own (no CLONE_VM), so nothing it writes is seen by the parent.
+
+// A Stage is a supervisor that was started and waits for its job.
+type Stage struct {
+	process *os.Process
+	conn    *net.UnixConn
+}
+
+// StartStage starts the supervisor binary at path, in a session of its own, with
+// an empty environment, no descriptors of ours and one end of a socket as
+// descriptor 3. It ends by itself when the other end is closed before a job came.
+func StartStage(path string) (*Stage, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("socket pair: %w", err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "stage"), os.NewFile(uintptr(pair[1]), "stage")
+	defer theirs.Close()
+	defer ours.Close() // net.FileConn makes a descriptor of its own
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	process, err := os.StartProcess(path, []string{"paddock-stage"}, &os.ProcAttr{
+		Dir:   "/",
+		Env:   []string{},
+		Files: []*os.File{null, null, null, theirs},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return nil, err
+	}
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		err = errors.Join(err, process.Kill())
+		_, waitErr := process.Wait()
+		return nil, errors.Join(err, waitErr)
+	}
+	return &Stage{process: process, conn: conn.(*net.UnixConn)}, nil
+}
+
+// Conn returns our end of the socket; closing it is the caller's business.
+func (s *Stage) Conn() *net.UnixConn { return s.conn }
+
+// PID returns the supervisor's process id.
+func (s *Stage) PID() int { return s.process.Pid }
+
+// Kill ends the supervisor at once, and with it, where the tree is held by the
+// kernel, its run. For a supervisor that doesn't answer.
+func (s *Stage) Kill() error { return s.process.Kill() }
+
+// Wait reaps the supervisor, this one child and no other, when it ends. It must
+// be called exactly once.
+func (s *Stage) Wait() error {
+	_, err := s.process.Wait()
+	return err
+}
+
+// The fork hooks that Go's syscall package keeps for programs like this one
+// (go.dev/issue/67401).
+
+//go:linkname beforeFork syscall.runtime_BeforeFork
+func beforeFork()
+
+//go:linkname afterFork syscall.runtime_AfterFork
+func afterFork()
+
+//go:linkname afterForkInChild syscall.runtime_AfterForkInChild
+func afterForkInChild()
+
+// fork makes the process in between. It returns its id in the parent only.
+//
+//go:noinline
+//go:norace
+func fork(s *initState) (pid int, errno syscall.Errno) {
+	syscall.ForkLock.Lock()
+	beforeFork()
+	r, _, e := syscall.RawSyscall6(syscall.SYS_CLONE, s.flags|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+	if r != 0 || e != 0 {
+		afterFork()
+		syscall.ForkLock.Unlock()
+		return int(r), e
+	}
+	afterForkInChild()
+	initMain(s)
+	return 0, 0 // not reached
+}
+
+// In the child ---------------------------------------------------------------
+
+var (
+	pathSetgroups = []byte("/proc/self/setgroups\x00")
+	pathUIDMap    = []byte("/proc/self/uid_map\x00")
+	pathGIDMap    = []byte("/proc/self/gid_map\x00")
+	pathRoot      = []byte("/\x00")
+	pathProc      = []byte("/proc\x00")
+	nameProc      = []byte("proc\x00")
+	pathChildren  = []byte("/proc/self/task/")
+	nameChildren  = []byte("/children\x00")
+	textDeny      = []byte("deny")
+	textZero      = []byte("0")
+	textOne       = []byte("1")
+	emptyPath     = []byte("\x00")
+)
+
+// call is one system call of up to five arguments.
+//
+//go:nosplit
+//go:norace
+func call(trap, a, b, c, d, e uintptr) (uintptr, syscall.Errno) {
+	r, _, errno := syscall.RawSyscall6(trap, a, b, c, d, e, 0)
+	return r, errno
+}
+
+//go:nosplit
+//go:norace
+func addr(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
+
+// initMain is the life of the process in between. It never returns.
+//
+//go:nosplit
+//go:norace
+func initMain(s *initState) {
+	call(syscall.SYS_RT_SIGPROCMASK, 2 /* SIG_SETMASK */, uintptr(unsafe.Pointer(&s.all)), 0, 8, 0)
+	moveDescriptors(s)
+	if s.flags&unix.CLONE_NEWUSER != 0 {
+		writeMaps(s)
+	}
+	call(syscall.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	if s.namespace {
+		call(syscall.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0)
+	} else {
+		call(syscall.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(requestKill), 0, 0, 0)
+		call(syscall.SYS_PRCTL, unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	}
+	// The supervisor may have died before the kernel was told to watch it; then
+	// nobody reads the reports. SIGPIPE is blocked.
+	tell(s, reportHello, 0, 0)
+	if s.namespace {
+		if _, e := call(syscall.SYS_MOUNT, 0, addr(pathRoot), 0, unix.MS_REC|unix.MS_PRIVATE, 0); e != 0 {
+			fail(s, stepMountPrivate, e)
+		}
+		// A /proc of the namespace's own, where the kernel allows it: inside a
+		// container it may not, and then the program sees the outer one.
+		call(syscall.SYS_MOUNT, addr(nameProc), addr(pathProc), addr(nameProc), unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, 0)
+	}
+	call(syscall.SYS_SETSID, 0, 0, 0, 0, 0)
+	startLeader(s)
+	for fd := uintptr(0); fd < slots; fd++ {
+		if fd != slotReport && fd != slotCgroupKill {
+			call(syscall.SYS_CLOSE, fd, 0, 0, 0, 0)
+		}
+	}
+	tell(s, reportStarted, s.leader, 0)
+	for {
+		reap(s)
+		waitForSignal(s)
+	}
+}
+
+// moveDescriptors puts what is needed into the slots and closes everything
+// else, the supervisor's lock first of all.
+//
+//go:nosplit
+//go:norace
+func moveDescriptors(s *initState) {
+	for i := range s.fds {
+		s.high[i] = -1
+		if s.fds[i] < 0 {
+			continue
+		}
+		r, e := call(syscall.SYS_FCNTL, uintptr(s.fds[i]), syscall.F_DUPFD, 64, 0, 0)
+		if e != 0 {
+			fail(s, stepDescriptors, e)
+		}
+		s.high[i] = int32(r)
+	}
+	s.reportFD = s.high[slotReport]
+	for i := range s.high {
+		if s.high[i] < 0 {
+			call(syscall.SYS_CLOSE, uintptr(i), 0, 0, 0, 0)
+			continue
+		}
+		flags := uintptr(0)
+		if i > slotStderr {
+			flags = syscall.O_CLOEXEC
+		}
+		if _, e := call(syscall.SYS_DUP3, uintptr(s.high[i]), uintptr(i), flags, 0, 0); e != 0 {
+			fail(s, stepDescriptors, e)
+		}
+	}
+	s.reportFD = slotReport
+	if _, e := call(unix.SYS_CLOSE_RANGE, slots, 0xffffffff, 0, 0, 0); e != 0 {
+		fail(s, stepDescriptors, e)
+	}
+}
+
+// writeMaps gives the user namespace one id: our own, mapped to itself.
+//
+//go:nosplit
+//go:norace
+func writeMaps(s *initState) {
+	writeFile(s, addr(pathSetgroups), addr(textDeny), uintptr(len(textDeny)))
+	writeFile(s, addr(pathUIDMap), addr(s.uidMap), uintptr(len(s.uidMap)))
+	writeFile(s, addr(pathGIDMap), addr(s.gidMap), uintptr(len(s.gidMap)))
+}
+
+//go:nosplit
+//go:norace
+func writeFile(s *initState, path, text, size uintptr) {
+	at := unix.AT_FDCWD
+	fd, e := call(syscall.SYS_OPENAT, uintptr(at), path, syscall.O_WRONLY|syscall.O_CLOEXEC, 0, 0)
+	if e == 0 {
+		_, e = call(syscall.SYS_WRITE, fd, text, size, 0, 0)
+		call(syscall.SYS_CLOSE, fd, 0, 0, 0, 0)
+	}
+	if e != 0 {
+		fail(s, stepUserNamespace, e)
+	}
+}
+
+// startLeader forks the program and returns once it has become the program.
+//
+//go:nosplit
+//go:norace
+func startLeader(s *initState) {
+	if _, e := call(syscall.SYS_PIPE2, uintptr(unsafe.Pointer(&s.pipe)), syscall.O_CLOEXEC, 0, 0, 0); e != 0 {
+		fail(s, stepDescriptors, e)
+	}
+	r, e := call(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0)
+	if e != 0 {
+		fail(s, stepFork, e)
+	}
+	if r == 0 {
+		become(s)
+	}
+	s.leader = int32(r)
+	call(syscall.SYS_CLOSE, uintptr(s.pipe[1]), 0, 0, 0, 0)
+	n, e := call(syscall.SYS_READ, uintptr(s.pipe[0]), uintptr(unsafe.Pointer(&s.out)), reportSize, 0, 0)
+	if e != 0 {
+		fail(s, stepExec, e)
+	}
+	if n != 0 {
+		fail(s, uintptr(s.out.a), syscall.Errno(s.out.b))
+	}
+	call(syscall.SYS_CLOSE, uintptr(s.pipe[0]), 0, 0, 0, 0)
+}
+
+// become turns this process into the program, or says which step failed.
+//
+//go:nosplit
+//go:norace
+func become(s *initState) {
+	s.reportFD = s.pipe[1]
+	if !s.namespace { // a guardian can be killed; take the program along
+		call(syscall.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0)
+	}
+	if _, e := call(syscall.SYS_SETSID, 0, 0, 0, 0, 0); e != 0 {
+		fail(s, stepSession, e)
+	}
+	if s.fds[slotCgroupProcs] >= 0 {
+		if _, e := call(syscall.SYS_WRITE, slotCgroupProcs, addr(textZero), 1, 0, 0); e != 0 {
+			fail(s, stepCgroup, e)
+		}
+	}
+	if s.setRlimit {
+		if _, e := call(syscall.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, uintptr(unsafe.Pointer(&s.rlimit)), 0, 0); e != 0 {
+			fail(s, stepRlimit, e)
+		}
+	}
+	call(syscall.SYS_UMASK, 0o022, 0, 0, 0, 0)
+	for sig := uintptr(1); sig <= 64; sig++ {
+		if s.ignored&(1<<(sig-1)) != 0 {
+			call(syscall.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&s.action)), 0, 8, 0)
+		}
+	}
+	if _, e := call(syscall.SYS_FCHDIR, slotDir, 0, 0, 0, 0); e != 0 {
+		fail(s, stepDirectory, e)
+	}
+	call(syscall.SYS_RT_SIGPROCMASK, 2 /* SIG_SETMASK */, uintptr(unsafe.Pointer(&s.none)), 0, 8, 0)
+	_, e := call(unix.SYS_EXECVEAT, slotExec, addr(emptyPath), s.argv, s.envp, unix.AT_EMPTY_PATH)
+	fail(s, stepExec, e)
+}
+
+// reap collects every process that has ended. When none is left after the
+// leader's end, the process in between has done its work.
+//
+//go:nosplit
+//go:norace
+func reap(s *initState) {
+	for {
+		r, e := call(syscall.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&s.status)), syscall.WNOHANG|unix.WALL, 0, 0)
+		switch {
+		case e == syscall.EINTR:
+		case e != 0: // ECHILD
+			if s.leaderDone {
+				tell(s, reportEmpty, s.leftovers, 0)
+				call(syscall.SYS_EXIT_GROUP, 0, 0, 0, 0, 0)
+			}
+			return
+		case r == 0:
+			return
+		case int32(r) == s.leader:
+			s.leaderDone = true
+			tell(s, reportLeader, s.status, 0)
+		case s.leaderDone:
+			s.leftovers++
+		}
+	}
+}
+
+// waitForSignal sleeps until a child ended or the supervisor wants something.
+// All signals are blocked, so none is lost and none has a handler. Requests
+// count only when they come from outside the namespace, where the sender's id
+// reads as zero, or from the very supervisor.
+//
+//go:nosplit
+//go:norace
+func waitForSignal(s *initState) {
+	timeout := uintptr(0)
+	if s.killing {
+		timeout = uintptr(unsafe.Pointer(&s.timeout))
+	}
+	r, e := call(syscall.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&s.all)), uintptr(unsafe.Pointer(&s.info)), timeout, 8, 0)
+	if e == 0 && syscall.Signal(r) != syscall.SIGCHLD {
+		sender := *(*int32)(unsafe.Pointer(&s.info[16]))
+		if s.namespace && sender != 0 || !s.namespace && sender != s.supervisor {
+			return
+		}
+		if syscall.Signal(r) == requestKill {
+			s.killing = true
+		} else if s.namespace {
+			call(syscall.SYS_KILL, ^uintptr(0), r, 0, 0, 0)
+		}
+	}
+	if s.killing {
+		killAll(s)
+	}
+}
+
+// killAll ends every process below. A guardian can only see its direct
+// children; it is called again as their children come to it.
+//
+//go:nosplit
+//go:norace
+func killAll(s *initState) {
+	if s.namespace {
+		call(syscall.SYS_KILL, ^uintptr(0), uintptr(syscall.SIGKILL), 0, 0, 0)
+		return
+	}
+	if s.fds[slotCgroupKill] >= 0 {
+		call(syscall.SYS_WRITE, slotCgroupKill, addr(textOne), 1, 0, 0)
+	}
+	self, _ := call(syscall.SYS_GETPID, 0, 0, 0, 0, 0)
+	n := 0
+	for _, c := range pathChildren {
+		s.path[n] = c
+		n++
+	}
+	div := uintptr(1)
+	for self/div >= 10 {
+		div *= 10
+	}
+	for ; div > 0; div /= 10 {
+		s.path[n] = byte('0' + self/div%10)
+		n++
+	}
+	for _, c := range nameChildren {
+		s.path[n] = c
+		n++
+	}
+	at := unix.AT_FDCWD
+	fd, e := call(syscall.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(&s.path)), syscall.O_RDONLY|syscall.O_CLOEXEC, 0, 0)
+	if e != 0 {
+		return
+	}
+	size, e := call(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(&s.children)), uintptr(len(s.children)), 0, 0)
+	call(syscall.SYS_CLOSE, fd, 0, 0, 0, 0)
+	pid := uintptr(0)
+	for i := uintptr(0); e == 0 && i < size; i++ {
+		if c := s.children[i]; c >= '0' && c <= '9' {
+			pid = pid*10 + uintptr(c-'0')
+		} else if pid > 0 {
+			call(syscall.SYS_KILL, pid, uintptr(syscall.SIGKILL), 0, 0, 0)
+			pid = 0
+		}
+	}
+}
+
+// tell writes one report. Without a reader the supervisor is gone, and so is
+// the run.
+//
+//go:nosplit
+//go:norace
+func tell(s *initState, kind, a, b int32) {
+	s.out = report{kind: kind, a: a, b: b}
+	_, e := call(syscall.SYS_WRITE, uintptr(s.reportFD), uintptr(unsafe.Pointer(&s.out)), reportSize, 0, 0)
+	if e != syscall.EPIPE {
+		return
+	}
+	if s.namespace || s.leader == 0 {
+		call(syscall.SYS_EXIT_GROUP, 1, 0, 0, 0, 0)
+	}
+	s.killing = true
+}
+
+//go:nosplit
+//go:norace
+func fail(s *initState, step uintptr, errno syscall.Errno) {
+	tell(s, reportFailed, int32(step), int32(errno))
+	call(syscall.SYS_EXIT_GROUP, 1, 0, 0, 0, 0)
+}

@@ -1,0 +1,153 @@
+package supervise
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"paddock"
+	"paddock/internal/spawn"
+)
+
+// A clock is the timers of an ending. Each channel is nil until it is set.
+type clock struct {
+	grace   <-chan time.Time // then the tree is killed
+	destroy <-chan time.Time // then the process in between is
+}
+
+// untilEmpty carries the run to the end of its last process and returns how the
+// leader ended, nil if that was never learned. r.reason is set by then.
+func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
+	var exit *spawn.Exit
+	var at clock
+	timeout := r.opt.After(time.Duration(r.job.Timeout))
+	if r.reason != nil { // the start could not be recorded
+		at.grace = r.opt.After(time.Duration(r.job.Grace))
+	}
+	leader := func(e spawn.Exit) {
+		exit = &e
+		if r.reason == nil {
+			reason := reasonOf(e)
+			r.reason = &reason
+		}
+	}
+	for {
+		select {
+		case e := <-r.program.Exited():
+			leader(e)
+			// The run is over; what it left behind is asked once and killed.
+			r.program.Signal(syscall.SIGTERM)
+			if at.grace == nil && at.destroy == nil {
+				at.grace = r.opt.After(min(leftoverGrace, time.Duration(r.job.Grace)))
+			}
+		case <-r.program.Done():
+			select {
+			case e := <-r.program.Exited():
+				leader(e)
+			default:
+			}
+			if r.reason == nil {
+				r.reason = &paddock.Reason{Kind: paddock.ReasonSignal, Detail: "the process that held the run was ended"}
+			}
+			return exit
+		case <-timeout:
+			r.end(end{paddock.Reason{Kind: paddock.ReasonTimeout, Limit: time.Duration(r.job.Timeout).Milliseconds()}, syscall.SIGTERM}, &at)
+		case e := <-r.ends:
+			r.end(e, &at)
+		case <-ctx.Done():
+			ctx = context.WithoutCancel(ctx)
+			r.end(end{paddock.Reason{Kind: paddock.ReasonShutdown, Why: "the supervisor was asked to stop"}, syscall.SIGTERM}, &at)
+		case <-at.grace:
+			r.kill(&at)
+		case <-at.destroy:
+			r.program.Destroy()
+		}
+	}
+}
+
+// end carries out a request to end the run. The first reason stays; a later
+// KILL only makes the ending faster, and anything else changes nothing.
+func (r *run) end(e end, at *clock) {
+	first := r.reason == nil
+	if first {
+		r.reason = &e.reason
+	}
+	switch {
+	case e.signal == syscall.SIGKILL:
+		r.kill(at)
+	case first:
+		r.program.Signal(e.signal)
+		at.grace = r.opt.After(time.Duration(r.job.Grace))
+	default:
+		r.loss(e.reason)
+	}
+}
+
+// begin is end for before the loop runs.
+func (r *run) begin(e end) {
+	r.reason = &e.reason
+	r.program.Signal(e.signal)
+}
+
+func (r *run) kill(at *clock) {
+	r.program.Kill()
+	at.grace = nil
+	if at.destroy == nil {
+		at.destroy = r.opt.After(destroyAfter)
+	}
+}
+
+// stateOf gives the state that a reason settles a run in.
+func stateOf(kind paddock.ReasonKind) paddock.State {
+	switch kind {
+	case paddock.ReasonExit:
+		return paddock.Exited
+	case paddock.ReasonTimeout:
+		return paddock.TimedOut
+	case paddock.ReasonOutputLimit:
+		return paddock.OutputLimit
+	case paddock.ReasonStart:
+		return paddock.FailedToStart
+	case paddock.ReasonLost, paddock.ReasonHost:
+		return paddock.Lost
+	default:
+		return paddock.Killed
+	}
+}
+
+// reasonOf tells an exit of the program's own from a signal that wasn't ours.
+func reasonOf(e spawn.Exit) paddock.Reason {
+	if e.Status.Signaled() {
+		return withExit(paddock.Reason{Kind: paddock.ReasonSignal}, &e)
+	}
+	return withExit(paddock.Reason{Kind: paddock.ReasonExit}, &e)
+}
+
+func withExit(reason paddock.Reason, e *spawn.Exit) paddock.Reason {
+	switch {
+	case e == nil:
+	case e.Status.Signaled():
+		reason.Signal = unix.SignalName(e.Status.Signal())
+	case e.Status.Exited():
+		code := e.Status.ExitStatus()
+		reason.ExitCode = &code
+	}
+	return reason
+}
+
+func failedToStart(step string, err error, now time.Time) paddock.Outcome {
+	return paddock.Outcome{
+		State:   paddock.FailedToStart,
+		Reason:  paddock.Reason{Kind: paddock.ReasonStart, Step: step, Detail: err.Error()},
+		EndedAt: now, SettledAt: now,
+	}
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}

@@ -1,0 +1,152 @@
+package supervise
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"paddock"
+	"paddock/internal/spawn"
+)
+
+// readSize is the most that is read from a pipe at once: larger reads gain
+// nothing, smaller ones cost a system call each.
+const readSize = 128 << 10
+
+// pumps are what moves bytes between the program and the run's directory.
+type pumps struct {
+	ours    []*os.File
+	stdin   *os.File
+	reading sync.WaitGroup
+	feeding sync.WaitGroup
+
+	mu      sync.Mutex
+	outside bool // a pipe was still held after the tree was gone
+}
+
+// start makes the pipes, starts the program and the pumps.
+func (r *run) start() (*pumps, error) {
+	p := &pumps{}
+	var theirs []*os.File
+	defer func() {
+		for _, f := range theirs {
+			_ = f.Close() // the program has its own
+		}
+	}()
+	for range 2 {
+		ours, its, err := spawn.OutputPipe()
+		if err != nil {
+			p.close()
+			return nil, err
+		}
+		p.ours, theirs = append(p.ours, ours), append(theirs, its)
+	}
+	stdin, err := r.openStdin(p)
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	theirs = append(theirs, stdin)
+	r.program, err = spawn.Start(spawn.Spec{
+		Argv: r.job.Argv, Env: r.job.Env, Exec: r.files.Exec, Dir: r.files.Dir,
+		Stdin: stdin, Stdout: theirs[0], Stderr: theirs[1],
+		OpenFiles: r.job.OpenFiles, Isolation: r.job.Isolation, Name: string(r.job.RunID),
+	})
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	for i, stream := range []paddock.Stream{paddock.Stdout, paddock.Stderr} {
+		p.reading.Go(func() { r.pump(p, stream, p.ours[i]) })
+	}
+	if p.stdin != nil {
+		p.feeding.Go(func() {
+			// A program that doesn't read all of its input is no error.
+			_, _ = io.Copy(p.stdin, r.files.Stdin)
+			_ = p.stdin.Close()
+		})
+	}
+	return p, nil
+}
+
+func (r *run) openStdin(p *pumps) (*os.File, error) {
+	if r.files.Stdin == nil {
+		return os.Open(os.DevNull)
+	}
+	ours, theirs, err := spawn.InputPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.stdin = ours
+	return theirs, nil
+}
+
+// pump keeps what arrives on one pipe until its end.
+func (r *run) pump(p *pumps, stream paddock.Stream, from *os.File) {
+	buffer := make([]byte, readSize)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			r.keep(stream, buffer[:n])
+		}
+		if err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				p.mu.Lock()
+				p.outside = true
+				p.mu.Unlock()
+			}
+			return
+		}
+	}
+}
+
+// keep banks b, and asks for the end when it can't be kept. What comes after
+// the cap is read on and counted, so that the program isn't stopped by a full
+// pipe in the middle of ending.
+func (r *run) keep(stream paddock.Stream, b []byte) {
+	kept, over, err := r.bank.Append(stream, b)
+	if kept < len(b) {
+		r.bank.Drop(stream, int64(len(b)-kept))
+	}
+	switch {
+	case err != nil:
+		r.ask(end{paddock.Reason{Kind: paddock.ReasonSink, Stream: stream, Detail: err.Error()}, syscall.SIGTERM})
+	case over:
+		r.ask(end{paddock.Reason{Kind: paddock.ReasonOutputLimit, Stream: stream, Limit: r.job.OutputCap}, syscall.SIGTERM})
+	}
+	r.hub.Output(r.bank.Size(paddock.Stdout), r.bank.Size(paddock.Stderr))
+}
+
+// drain reads what is left in the pipes after the tree is gone. All of it is
+// there already, so the limit is only met when somebody outside of the tree
+// holds a pipe open.
+func (p *pumps) drain() {
+	deadline := time.Now().Add(drainLimit)
+	for _, f := range p.ours {
+		// Without a deadline the read would wait for whoever holds the pipe.
+		if err := f.SetReadDeadline(deadline); err != nil {
+			_ = f.Close()
+		}
+	}
+	p.reading.Wait()
+	p.close()
+	p.feeding.Wait()
+}
+
+func (p *pumps) held() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.outside
+}
+
+func (p *pumps) close() {
+	for _, f := range p.ours {
+		_ = f.Close() // read to its end, or of no use
+	}
+	if p.stdin != nil {
+		_ = p.stdin.Close() // closing again is harmless
+	}
+}

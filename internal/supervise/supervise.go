@@ -1,0 +1,353 @@
+// Package supervise is the loop of one run: it owns the pipes, the clocks, the
+// caps and the run's directory, and writes the outcome.
+//
+// [Run] takes a [Job], which somebody else decided, and returns when the run is
+// settled. One goroutine owns the state of the run; what reads pipes, feeds
+// standard input or talks to callers only sends it requests, so the first
+// reason to end wins and no two explanations can mix.
+//
+// # Limits
+//
+// The package knows neither policies nor stores and judges nothing. It doesn't
+// survive its own process: where the tree is held by the kernel the run ends
+// with it, and whoever uses the state directory next writes that down.
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"paddock"
+	"paddock/internal/artifact"
+	"paddock/internal/contain"
+	"paddock/internal/control"
+	"paddock/internal/rundir"
+	"paddock/internal/spawn"
+	"paddock/internal/supervise/hub"
+)
+
+// JobVersion is the version of Job and of what its descriptors mean.
+const JobVersion = 1
+
+// DefaultGrace is the time between a request to end and the kill of the tree.
+const DefaultGrace = 5 * time.Second
+
+// leftoverGrace is for what the leader left behind: the run is over, so it gets
+// less time than a program that is asked to end.
+const leftoverGrace = time.Second
+
+// destroyAfter is how long the process in between may take to kill all others.
+const destroyAfter = time.Second
+
+// drainLimit bounds the reading of a pipe that somebody outside of the tree
+// still holds after the tree is gone.
+const drainLimit = time.Second
+
+// A Job is one run to supervise. It is handed over with descriptors, see Files.
+type Job struct {
+	Version int           `json:"version"`
+	RunDir  string        `json:"run_dir"`
+	RunID   paddock.RunID `json:"run_id"`
+	Argv    []string      `json:"argv"`
+	Env     []string      `json:"env"`
+	// Path of the executable, for messages; what runs is Files.Exec.
+	Path      string `json:"path"`
+	OpenFiles int    `json:"open_files,omitempty"`
+	// Timeout and OutputCap must be positive. Grace zero means DefaultGrace.
+	Timeout   paddock.Duration `json:"timeout_ms"`
+	OutputCap int64            `json:"output_cap"`
+	Grace     paddock.Duration `json:"grace_ms,omitempty"`
+	// Tied runs end when the connection that handed over the job is closed.
+	Tied bool `json:"tied,omitempty"`
+	// Isolation lists means to try in order; empty means all that can work.
+	Isolation   []paddock.Isolation `json:"isolation,omitempty"`
+	LeaveCgroup bool                `json:"leave_cgroup,omitempty"`
+	HasStdin    bool                `json:"has_stdin,omitempty"`
+	StageDigest paddock.Digest      `json:"stage_digest,omitempty"`
+}
+
+// Files are the descriptors of a Job, in the order in which they are sent.
+type Files struct {
+	// Lock is the locked descriptor of the run's directory.
+	Lock *os.File
+	// Dir is where the program starts, Exec what is executed.
+	Dir, Exec *os.File
+	// Stdin is what to feed, a regular file; nil without Job.HasStdin.
+	Stdin *os.File
+}
+
+// FilesOf names the descriptors that came with job.
+func FilesOf(job Job, files []*os.File) (Files, error) {
+	want := 3
+	if job.HasStdin {
+		want = 4
+	}
+	if len(files) != want {
+		return Files{}, fmt.Errorf("%d descriptors came with the job, want %d", len(files), want)
+	}
+	f := Files{Lock: files[0], Dir: files[1], Exec: files[2]}
+	if job.HasStdin {
+		f.Stdin = files[3]
+	}
+	return f, nil
+}
+
+// Options inject what tests replace. The zero value is for real use.
+type Options struct {
+	// After returns a channel that receives once after d; nil means real time.
+	After func(d time.Duration) <-chan time.Time
+	// Now returns the time; nil means time.Now.
+	Now func() time.Time
+}
+
+func (j Job) check() error {
+	switch {
+	case j.Version != JobVersion:
+		return fmt.Errorf("the job has version %d and this supervisor speaks %d: paddock and paddock-stage are of different releases", j.Version, JobVersion)
+	case len(j.Argv) == 0, j.RunDir == "", j.Timeout <= 0, j.OutputCap <= 0:
+		return errors.New("the job is incomplete")
+	}
+	return nil
+}
+
+// Run supervises job until it is settled: the tree is gone, the output is
+// sealed and the outcome is published. conn is the connection by which the job
+// came; nil means none. Ending ctx asks the run to end, as a shutdown.
+//
+// The error is for what could not be written down; the run is over anyway.
+func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) error {
+	if err := job.check(); err != nil {
+		return err
+	}
+	if job.Grace == 0 {
+		job.Grace = paddock.Duration(DefaultGrace)
+	}
+	if len(job.Isolation) == 0 {
+		job.Isolation = contain.Isolations(os.Geteuid())
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.After == nil {
+		opt.After = time.After
+	}
+	dir, err := rundir.OpenRun(job.RunDir)
+	if err != nil {
+		return err
+	}
+	if err := reserve(dir); err != nil {
+		return errors.Join(err, publish(dir, failedToStart("disk space", err, opt.Now()), opt))
+	}
+	bank, err := artifact.Create(job.RunDir, artifact.Options{Cap: job.OutputCap, Now: opt.Now})
+	if err != nil {
+		return errors.Join(err, publish(dir, failedToStart("output files", err, opt.Now()), opt))
+	}
+	r := &run{job: job, files: files, dir: dir, bank: bank, opt: opt, ends: make(chan end), over: make(chan struct{}), hub: hub.New()}
+	return errors.Join(r.supervise(ctx, conn), bank.Close())
+}
+
+// A run is the state of one run. Its fields below ends belong to the goroutine
+// that runs supervise.
+type run struct {
+	job   Job
+	files Files
+	dir   *rundir.Dir
+	bank  *artifact.Bank
+	opt   Options
+	hub   *hub.Hub
+
+	ends chan end      // requests to end, from anywhere
+	over chan struct{} // closed when requests make no sense any more
+
+	program *spawn.Program
+	reason  *paddock.Reason // the first to come
+
+	mu   sync.Mutex
+	late *paddock.Reason // output that could not be kept, seen after the leader's end
+}
+
+// An end is a request to end the run.
+type end struct {
+	reason paddock.Reason
+	signal syscall.Signal
+}
+
+// ask hands e to the goroutine that owns the run. When no process of the run is
+// left there is nothing to end, and only the loss of output still matters.
+func (r *run) ask(e end) {
+	select {
+	case r.ends <- e:
+	case <-r.over:
+		r.loss(e.reason)
+	}
+}
+
+// loss remembers the first output that could not be kept.
+func (r *run) loss(reason paddock.Reason) {
+	if reason.Kind != paddock.ReasonOutputLimit && reason.Kind != paddock.ReasonSink {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.late == nil {
+		r.late = &reason
+	}
+}
+
+// why is the reason of the run: the first one, except that a program which
+// ended by itself did not end well if what it printed could not be kept.
+func (r *run) why() paddock.Reason {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if own := r.reason.Kind == paddock.ReasonExit || r.reason.Kind == paddock.ReasonSignal; own && r.late != nil {
+		return *r.late
+	}
+	return *r.reason
+}
+
+func (r *run) supervise(ctx context.Context, conn net.Conn) error {
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	doors, err := r.serve(serving, conn)
+	if err != nil {
+		r.hub.Close()
+		return errors.Join(err, publish(r.dir, failedToStart("control socket", err, r.opt.Now()), r.opt))
+	}
+	outcome := r.live(ctx)
+	err = publish(r.dir, outcome, r.opt)
+	r.hub.Settle(outcome)
+	r.hub.Drain(time.Second)
+	stop()
+	return errors.Join(err, doors())
+}
+
+// serve opens the doors by which callers reach the run: its control socket,
+// and the connection by which its job came. It returns what waits for them.
+func (r *run) serve(ctx context.Context, conn net.Conn) (wait func() error, err error) {
+	token, err := r.dir.Token()
+	if err != nil {
+		return nil, err
+	}
+	listener, err := control.Listen(r.job.RunDir)
+	if err != nil {
+		return nil, err
+	}
+	var serving sync.WaitGroup
+	var served error
+	serving.Go(func() { served = control.Serve(ctx, listener, handler{r}, token) })
+	if conn != nil {
+		serving.Go(func() {
+			// The caller being gone is news only for a tied run.
+			_ = control.ServeConn(ctx, conn, handler{r})
+			if r.job.Tied {
+				r.ask(end{paddock.Reason{Kind: paddock.ReasonCallerGone}, syscall.SIGTERM})
+			}
+		})
+	}
+	return func() error { serving.Wait(); return served }, nil
+}
+
+// live is the run from its start to the seal of its output.
+func (r *run) live(ctx context.Context) paddock.Outcome {
+	cgroup := "inherited"
+	if r.job.LeaveCgroup {
+		if left, err := contain.LeaveCaller(); err == nil {
+			cgroup = left
+		} else {
+			cgroup = "inherited: " + err.Error()
+		}
+	}
+	pumps, err := r.start()
+	if err != nil {
+		close(r.over)
+		step, cause := "start", err
+		var failed *spawn.StartError
+		if errors.As(err, &failed) {
+			step, cause = failed.Step, failed.Err
+		}
+		return r.seal(failedToStart(step, cause, r.opt.Now()))
+	}
+	// A program of our own user must not be able to look into this process.
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	r.recordStart(cgroup)
+	exit := r.untilEmpty(ctx)
+	ended := r.opt.Now()
+	close(r.over) // before the pumps are waited for: they may want to ask
+	pumps.drain()
+	reason := withExit(r.why(), exit)
+	outcome := paddock.Outcome{
+		State:     stateOf(reason.Kind),
+		Reason:    reason,
+		Leftovers: r.program.End().Leftovers,
+		Survivors: r.program.End().Survivors,
+		EndedAt:   ended,
+	}
+	if pumps.held() {
+		outcome.Reason.Detail = join(outcome.Reason.Detail, "a process outside of the run still held its output open")
+	}
+	return r.seal(outcome)
+}
+
+func (r *run) recordStart(cgroup string) {
+	self, err := rundir.ProcessOf(os.Getpid())
+	if err == nil {
+		err = r.dir.WriteStarted(rundir.Started{
+			Supervisor: self, At: r.opt.Now(), LeaderPID: r.program.Leader(),
+			Isolation: r.program.Isolation, Tree: r.program.Isolation.Tree(),
+			Cgroup: cgroup, StageDigest: r.job.StageDigest, Protocol: control.Protocol,
+		})
+	}
+	if err != nil {
+		r.begin(end{paddock.Reason{Kind: paddock.ReasonSink, Detail: "the start can't be recorded: " + err.Error()}, syscall.SIGTERM})
+	}
+	r.hub.Started(r.program.Leader(), r.program.Isolation)
+}
+
+// seal closes the output and completes the outcome with what was kept.
+func (r *run) seal(outcome paddock.Outcome) paddock.Outcome {
+	var err error
+	outcome.Stdout, outcome.Stderr, err = r.bank.Seal()
+	if err != nil {
+		outcome.State = paddock.Killed
+		outcome.Reason = paddock.Reason{Kind: paddock.ReasonSink, ExitCode: outcome.Reason.ExitCode, Signal: outcome.Reason.Signal, Detail: err.Error()}
+	}
+	outcome.SettledAt = r.opt.Now()
+	return outcome
+}
+
+// reserveSize is enough for an outcome and the directory entries it needs.
+const reserveSize = 64 << 10
+
+// reserve takes the room on the disk that the outcome will need, so that a run
+// which fills the disk can still be settled.
+func reserve(dir *rundir.Dir) error {
+	return os.WriteFile(filepath.Join(dir.Path(), "reserve"), make([]byte, reserveSize), 0o600)
+}
+
+// publish writes the outcome, in the room that was reserved for it if need be.
+// The disk may be full for a moment only, so it is tried for some seconds;
+// without an outcome the next user of the state directory calls the run lost.
+func publish(dir *rundir.Dir, outcome paddock.Outcome, opt Options) error {
+	err := os.Remove(filepath.Join(dir.Path(), "reserve"))
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil // the run ended before it took any room
+	}
+	for range 10 {
+		var publishErr error
+		if _, publishErr = dir.PublishOutcome(outcome); publishErr == nil {
+			return err
+		}
+		err = publishErr
+		<-opt.After(500 * time.Millisecond)
+	}
+	return fmt.Errorf("the outcome can't be written: %w", err)
+}

@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"paddock"
+	"paddock/internal/app"
+)
+
+// The words of package paddock that users of this package meet.
+type (
+	// A Run is the record of one execution.
+	Run = paddock.Run
+	// A RunID names one run.
+	RunID = paddock.RunID
+	// A State of a run; its Settled method tells whether it is final.
+	State = paddock.State
+	// An Outcome is how a run ended.
+	Outcome = paddock.Outcome
+	// A Reason is why.
+	Reason = paddock.Reason
+	// A Refusal is a decision against a request, carried as an error.
+	Refusal = paddock.Refusal
+	// A Decision is the judgement of one request.
+	Decision = paddock.Decision
+	// A Stream names what of a run's output is meant.
+	Stream = paddock.Stream
+	// A PageRequest asks for a part of a run's output.
+	PageRequest = paddock.PageRequest
+	// A Page is a part of a run's output.
+	Page = paddock.Page
+	// A Filter narrows a listing.
+	Filter = app.Filter
+	// A Listing is a page of runs.
+	Listing = app.Listing
+	// Stdin says what a program reads on its standard input.
+	Stdin = paddock.Stdin
+)
+
+// The streams.
+const (
+	Stdout   = paddock.Stdout
+	Stderr   = paddock.Stderr
+	Combined = paddock.Combined
+)
+
+// The states that a run can settle in, and the two before.
+const (
+	Starting      = paddock.Starting
+	Running       = paddock.Running
+	Exited        = paddock.Exited
+	Killed        = paddock.Killed
+	TimedOut      = paddock.TimedOut
+	OutputLimit   = paddock.OutputLimit
+	FailedToStart = paddock.FailedToStart
+	Lost          = paddock.Lost
+)
+
+// Text is a standard input that holds s.
+func Text(s string) Stdin { return Stdin{Text: &s} }
