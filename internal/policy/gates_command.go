@@ -179,11 +179,12 @@ func (j *judge) arguments() {
 		return
 	}
 	args := j.req.Command.Argv[1:]
-	best := pattern.Match{At: -1}
-	var outside []string
-	outsideAt := e.argsAt
+	near := nearest{match: pattern.Match{At: -1}}
 	for i := range e.args {
 		r := &e.args[i]
+		if r.rule.Differs(args) {
+			continue
+		}
 		m := r.rule.Match(args, j.inside(r.deny))
 		switch {
 		case m.OK && r.deny:
@@ -191,32 +192,50 @@ func (j *judge) arguments() {
 			return
 		case m.OK && len(m.Outside) == 0:
 			j.allowedAt = &r.at
-			j.answer(paddock.GateArguments, r.at, "allowed as: "+e.word()+" "+r.rule.Form())
+			j.answer(paddock.GateArguments, r.at, r.allowed)
 			return
-		case m.OK && outside == nil:
-			outside, outsideAt = m.Outside, r.at
-		case !r.deny && m.At > best.At:
-			best = m
+		case !r.deny:
+			near.take(r, m)
 		}
 	}
-	if outside != nil {
-		j.refuse(outsideAt, j.leadsOutside(outside))
+	if len(near.match.Outside) > 0 {
+		j.refuse(near.rule.at, j.leadsOutside(near.match.Outside))
 	} else {
-		j.noForm(e, best)
+		j.noForm(e, near)
 	}
 	j.answer(paddock.GateArguments, paddock.Position{}, "")
+}
+
+// nearest keeps the rule that came nearest to allowing: the first that only
+// misses a path, else the first that understood most words.
+type nearest struct {
+	rule  *argumentRule
+	match pattern.Match
+}
+
+func (n *nearest) take(r *argumentRule, m pattern.Match) {
+	if !n.match.OK && (m.OK || m.At > n.match.At) {
+		n.rule, n.match = r, m
+	}
 }
 
 // inside tells where a path leads. For a deny rule every path counts as
 // inside: what is refused within the roots isn't allowed beyond them.
 func (j *judge) inside(deny bool) func(string) bool {
-	return func(word string) bool { return deny || j.facts.Paths[word].Inside }
+	if deny {
+		return everywhere
+	}
+	return j.isInside
 }
+
+func everywhere(string) bool { return true }
+
+func (j *judge) isInside(word string) bool { return j.facts.Paths[word].Inside }
 
 func (j *judge) denied(r *argumentRule) {
 	message := r.message
 	if message == "" {
-		message = fmt.Sprintf("The policy refuses these arguments: %s %s.", j.executable.word(), r.rule.Form())
+		message = fmt.Sprintf("The policy refuses these arguments: %s.", r.form)
 	}
 	refusal := paddock.Refused(paddock.ArgumentsNotAllowed, "%s", message)
 	refusal.Hint = "A rule of the policy refuses this form on purpose. Use another form, or ask the operator."
@@ -238,16 +257,12 @@ func (j *judge) leadsOutside(words []string) *paddock.Refusal {
 
 // noForm refuses with the forms that are allowed, and says what is wrong with
 // the nearest.
-func (j *judge) noForm(e *executable, best pattern.Match) {
-	var forms []string
-	for _, r := range e.args {
-		if !r.deny {
-			forms = append(forms, "`"+strings.TrimSpace(e.word()+" "+r.rule.Form())+"`")
-		}
-	}
-	r := paddock.Refused(paddock.ArgumentsNotAllowed, "No rule allows these arguments. Allowed: %s.", list(forms))
-	if why := best.Why(); why != "" {
+func (j *judge) noForm(e *executable, near nearest) {
+	r := paddock.Refused(paddock.ArgumentsNotAllowed, "No rule allows these arguments. Allowed: %s.", e.forms)
+	if why := near.match.Why(); why != "" {
 		r.Hint = "In the nearest form " + why + ". " + r.Hint
+	} else {
+		r.Hint = "No form begins like this. " + r.Hint
 	}
 	if shell.HasOperators(j.req.Command.Argv) {
 		r.Suggestion = shell.Suggest(shell.Quote(j.req.Command.Argv))

@@ -28,7 +28,7 @@ var argumentRule = shape.Object{
 		{Name: "allow", Doc: "The words that are allowed, one token per word. A list without `...` or `rest` means exactly these words.", Shape: words},
 		{Name: "deny", Doc: "The words that are refused, one token per word.", Shape: words},
 		{Name: "flags", Doc: "Flags that may stand after the first word, in any order: `none` for one without value, or the token of its value. Others refuse.",
-			Shape: shape.Map{Name: shape.Text{Say: "a flag such as -v or --count", Pattern: regexp.MustCompile(`^-[^=\s\x00-\x1f\x7f]*[^-=\s\x00-\x1f\x7f][^=\s\x00-\x1f\x7f]*$`)}, Of: word}},
+			Shape: shape.Map{Name: shape.Text{Say: "a flag such as -v or --count", Loose: true, Pattern: regexp.MustCompile(`^-[^=\s\x00-\x1f\x7f]*[^-=\s\x00-\x1f\x7f][^=\s\x00-\x1f\x7f]*$`)}, Of: word}},
 		{Name: "rest", Doc: "A token with `...` for any number of further words, such as `<package>...`.", Shape: word},
 		{Name: "message", Doc: "What a caller whom this rule refuses is told, word for word.", Shape: sentence},
 	},
@@ -112,7 +112,7 @@ var Table = shape.Object{
 				{Name: "path", Doc: "an absolute path.", Shape: absolutePath, Required: true},
 			}}}},
 		{Name: "executables", Doc: "the programs that may be run; an empty list permits none.", Required: true, Shape: shape.List{Of: executable}},
-		{Name: "rules", Doc: "Rules over whole requests, asked after everything else allowed it. Deny beats ask beats allow.", Shape: shape.List{Of: rule}},
+		{Name: "rules", Doc: "Rules over whole requests, in CEL. Deny beats ask beats allow.", Shape: shape.List{Of: rule}},
 		{Name: "environment", Doc: "The environment of every program; it is built from nothing.", Shape: shape.Object{
 			Keys: []shape.Key{
 				{Name: "set", Doc: "Variables with their values.", Shape: envValues},

@@ -101,6 +101,23 @@ func (o Owner) Reach(p string) (*Place, error) {
 	return nil, err
 }
 
+// Dir says whether the directory p, and all on the way to it, can be changed by
+// nobody else.
+func (o Owner) Dir(p string) error {
+	end, err := Walk(nil, "", p, o.Check)
+	if err != nil {
+		return err
+	}
+	defer end.Close()
+	switch {
+	case end.Missing != nil:
+		return os.ErrNotExist
+	case end.Stat.Mode&unix.S_IFMT != unix.S_IFDIR:
+		return Distrust(p + " is not a directory")
+	}
+	return nil
+}
+
 // Reopen opens for reading what a walk has found, and nothing else.
 func (p *Place) Reopen() (*os.File, error) {
 	file, err := Openat(int(p.parent.Fd()), p.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"paddock/cmd/paddock/internal/manual"
+)
+
+func (c *cli) manCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "man DIR",
+		Short:  "Write the manual pages into a directory",
+		Hidden: true, // for packagers; people read --help
+		Args:   wants(1, 1, "one directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := c.absolute(args[0])
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+			for _, page := range manual.Pages(cmd.Root(), thisVersion().Version) {
+				if err := os.WriteFile(filepath.Join(dir, page.Name), page.Text, 0o644); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}

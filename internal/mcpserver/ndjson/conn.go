@@ -1,0 +1,302 @@
+package ndjson
+
+import (
+	"bytes"
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// mostInBatch bounds the messages of one JSON array, which clients of
+	// revisions before 2025-06-18 may send.
+	mostInBatch = 64
+	// lastWords is how long answers may take after the client closed its side.
+	lastWords = 15 * time.Second
+	// toolCall is the one method whose errors are for the model to read.
+	toolCall = "tools/call"
+	// mostPending is how many calls may be unanswered before reading stops, so
+	// that a client that sends and never reads can't fill our memory.
+	mostPending = 1024
+)
+
+// A Transport connects In and Out. All fields but Gone and Log are required.
+type Transport struct {
+	In  io.ReadCloser
+	Out io.WriteCloser
+	// MaxLine is the most bytes of a line that is decoded.
+	MaxLine int
+	// ToolError makes the result of a tool call whose line can't be accepted.
+	ToolError func(message string) any
+	// Gone is called once when the client has closed its side, before the
+	// calls in flight are waited for. It must not block. Nil means nothing.
+	Gone func()
+	// Log receives what was refused, without the message itself.
+	Log *slog.Logger
+}
+
+// Connect starts reading. It is called once.
+func (t *Transport) Connect(context.Context) (mcp.Connection, error) {
+	c := &conn{
+		Transport: t,
+		lines:     make(chan line),
+		closed:    make(chan struct{}),
+		pending:   map[jsonrpc.ID]*batch{},
+		fewer:     make(chan struct{}, 1),
+	}
+	go readLines(t.In, t.MaxLine, c.lines, c.closed)
+	return c, nil
+}
+
+// A conn is one connection. Read is called by one goroutine, Write by many.
+type conn struct {
+	*Transport
+	lines chan line
+	queue []jsonrpc.Message // accepted and not yet returned by Read
+
+	closed    chan struct{}
+	closeOnce sync.Once
+	closeErr  error
+
+	out sync.Mutex // held while a line is written
+
+	mu      sync.Mutex            // guards pending and its batches
+	pending map[jsonrpc.ID]*batch // calls not yet answered; nil unless in a batch
+	fewer   chan struct{}         // has a token when pending has shrunk
+}
+
+// SessionID is empty: there is one session, this connection.
+func (c *conn) SessionID() string { return "" }
+
+// Read returns the next message that is acceptable and answers the others.
+func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		if len(c.queue) > 0 {
+			msg := c.queue[0]
+			c.queue = c.queue[1:]
+			return msg, nil
+		}
+		if err := c.await(ctx, mostPending, nil); err != nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-c.closed:
+			return nil, io.EOF
+		case l := <-c.lines:
+			if l.err != nil {
+				return nil, c.end(ctx, l.err)
+			}
+			if err := c.accept(l); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// end waits until the calls in flight are answered and returns why reading
+// ended: io.EOF for a client that closed its side.
+func (c *conn) end(ctx context.Context, why error) error {
+	if c.Gone != nil {
+		c.Gone()
+	}
+	timeout := time.NewTimer(lastWords)
+	defer timeout.Stop()
+	if err := c.await(ctx, 1, timeout.C); err != nil {
+		return err
+	}
+	return why
+}
+
+// await returns when fewer than n calls are unanswered or when enough fires.
+func (c *conn) await(ctx context.Context, n int, enough <-chan time.Time) error {
+	for {
+		c.mu.Lock()
+		unanswered := len(c.pending)
+		c.mu.Unlock()
+		if unanswered < n {
+			return nil
+		}
+		select {
+		case <-c.fewer:
+		case <-enough:
+			return nil
+		case <-c.closed:
+			return io.EOF
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// accept queues the messages of a line or answers why it doesn't. Its error is
+// that of writing: then nothing more can be said to this client.
+func (c *conn) accept(l line) error {
+	if l.long {
+		return c.complain(&l.env, jsonrpc.CodeInvalidRequest,
+			fmt.Sprintf("the message is longer than %d bytes; put large text in a file and name the file", c.MaxLine))
+	}
+	if len(l.data) == 0 {
+		return nil
+	}
+	l.env.Write(l.data)
+	if why, code := check(l.data); why != "" {
+		if code == jsonrpc.CodeParseError {
+			l.env = envelope{} // what isn't JSON has no id either
+		}
+		return c.complain(&l.env, code, why)
+	}
+	if l.data[0] == '[' {
+		return c.acceptBatch(l.data)
+	}
+	msg, err := decode(l.data, &l.env)
+	if err != nil {
+		return c.complain(&l.env, jsonrpc.CodeInvalidRequest, err.Error())
+	}
+	if !c.expect(msg, nil) {
+		return c.complain(&envelope{}, jsonrpc.CodeInvalidRequest, "the id is that of a call still in flight")
+	}
+	c.queue = append(c.queue, msg)
+	return nil
+}
+
+// check returns what is wrong with b as one strict JSON value.
+func check(b []byte) (string, int64) {
+	dec := jsontext.NewDecoder(bytes.NewReader(b))
+	_, err := dec.ReadValue()
+	if err == nil {
+		if _, err = dec.ReadToken(); err == io.EOF {
+			return "", 0
+		}
+		return "more than one JSON value on a line", jsonrpc.CodeParseError
+	}
+	var syntax *jsontext.SyntacticError
+	if errors.As(err, &syntax) && errors.Is(err, jsontext.ErrDuplicateName) {
+		return fmt.Sprintf("duplicate name %q: say each field once", string(syntax.JSONPointer)), jsonrpc.CodeInvalidRequest
+	}
+	// A lenient look tells text that is only badly encoded from what isn't JSON.
+	if jsontext.Value(b).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) {
+		return "a string isn't valid UTF-8", jsonrpc.CodeInvalidRequest
+	}
+	return "not JSON", jsonrpc.CodeParseError
+}
+
+func decode(b []byte, env *envelope) (jsonrpc.Message, error) {
+	msg, err := jsonrpc.DecodeMessage(b)
+	if err != nil {
+		return nil, errors.New(`not a JSON-RPC 2.0 message: want an object with "jsonrpc":"2.0", an id and a method`)
+	}
+	if env.isCall() && !env.ID().IsValid() {
+		return nil, errors.New("the id must be a string or a whole number")
+	}
+	return msg, nil
+}
+
+// expect notes that a call wants an answer; false means that its id is taken.
+func (c *conn) expect(msg jsonrpc.Message, in *batch) bool {
+	req, ok := msg.(*jsonrpc.Request)
+	if !ok || !req.IsCall() {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, taken := c.pending[req.ID]; taken {
+		return false
+	}
+	c.pending[req.ID] = in
+	if in != nil {
+		in.waiting++
+	}
+	return true
+}
+
+// complain answers a line that isn't passed on. A tool call's answer is a tool
+// result, since models see those and few clients show them protocol errors.
+func (c *conn) complain(env *envelope, code int64, why string) error {
+	c.Log.Warn("refused a message", "why", why, "method", env.Method())
+	id := env.ID()
+	if id.IsValid() && env.Method() == toolCall {
+		result, err := json.Marshal(c.ToolError(why))
+		if err != nil {
+			return err
+		}
+		return c.write(&jsonrpc.Response{ID: id, Result: result})
+	}
+	if id.IsValid() {
+		return c.write(&jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: code, Message: why}})
+	}
+	// The library leaves out an id that isn't there; JSON-RPC wants null.
+	body, err := json.Marshal(struct {
+		Version string         `json:"jsonrpc"`
+		ID      *int           `json:"id"`
+		Error   map[string]any `json:"error"`
+	}{"2.0", nil, map[string]any{"code": code, "message": why}}, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return c.writeLine(body)
+}
+
+// Write sends a message of the library.
+func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	resp, ok := msg.(*jsonrpc.Response)
+	if !ok {
+		return c.write(msg)
+	}
+	// Answered means written: the end of reading waits for that.
+	defer c.answered(resp.ID)
+	c.mu.Lock()
+	in := c.pending[resp.ID]
+	c.mu.Unlock()
+	if in != nil {
+		return c.writeBatch(in, resp)
+	}
+	return c.write(resp)
+}
+
+func (c *conn) answered(id jsonrpc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pending, id)
+	select {
+	case c.fewer <- struct{}{}:
+	default:
+	}
+}
+
+func (c *conn) write(msg jsonrpc.Message) error {
+	body, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return err
+	}
+	return c.writeLine(body)
+}
+
+func (c *conn) writeLine(body []byte) error {
+	c.out.Lock()
+	defer c.out.Unlock()
+	_, err := c.Out.Write(append(body, '\n'))
+	return err
+}
+
+// Close ends reading and writing. It may be called again.
+func (c *conn) Close() error {
+	c.closeOnce.Do(func() {
+		close(c.closed)
+		c.closeErr = errors.Join(c.In.Close(), c.Out.Close())
+	})
+	return c.closeErr
+}

@@ -1,0 +1,201 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"paddock"
+	"paddock/internal/app"
+	"paddock/internal/mcpserver/ndjson"
+)
+
+const (
+	// maxLine is the most bytes of one message; longer ones are answered with
+	// an error and not kept.
+	maxLine = 4 << 20
+	// maxCalls is how many tool calls may be under way on one connection.
+	maxCalls = 256
+	// endWait is how long the end of the connection waits for the runs that it
+	// ends: the grace period and a little.
+	endWait = 8 * time.Second
+)
+
+// What becomes of a connection's runs when it ends.
+const (
+	Keep = "keep"
+	Kill = "kill"
+)
+
+// Verbs is what the tools need of package app.
+type Verbs interface {
+	Start(ctx context.Context, req paddock.Request) (paddock.Run, error)
+	Status(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error)
+	Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, wait time.Duration) (paddock.Run, error)
+	Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
+	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
+	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
+	Counters(ctx context.Context, p paddock.Principal) (app.Counters, error)
+}
+
+var _ Verbs = (*app.App)(nil)
+
+// A Config says whom a connection serves and with what.
+type Config struct {
+	// App does the work. It may be nil only when PolicyProblem says why.
+	App Verbs
+	// Principal is in whose name every call is made. The zero Principal is refused.
+	Principal paddock.Principal
+	// OnDisconnect is Keep, which is also what "" means, or Kill: when the
+	// connection ends, for whatever reason, the runs that were started through
+	// it are ended. Runs of the same principal from earlier or other
+	// connections, also ones found again by their idempotency key, go on.
+	OnDisconnect string
+	// Version is shown to clients.
+	Version string
+	// PolicyProblem, when not nil, is asked before every call. What it returns
+	// answers the call in place of the tool; nil lets the tool work.
+	PolicyProblem func() *paddock.Refusal
+	// Words returns the words that the policy permits as argv[0], for the
+	// description of run_command_bg. Nil means that none are named.
+	Words func() []string
+	// Now tells the time; nil means time.Now.
+	Now func() time.Time
+	// Log receives faults in full, which callers never see; nil means
+	// slog.Default, which must not write to the stream that clients read.
+	Log *slog.Logger
+}
+
+// A session is one connection. Its methods are called concurrently.
+type session struct {
+	Config
+	began time.Time
+	calls chan struct{} // one token per tool call under way
+
+	// life ends when Serve's context does: every call ends with it.
+	life context.Context
+	// gone is closed when the client has closed its side: waits end with it,
+	// and what they found is still answered.
+	gone chan struct{}
+
+	mu      sync.Mutex
+	started []paddock.RunID // through this connection; kept only for Kill
+}
+
+// Serve answers the client that writes to in and reads from out until it closes
+// its side or ctx ends, and closes both. It returns nil when the client left
+// and ctx's error when ctx ended it. Runs go on unless cfg says otherwise.
+func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser) error {
+	s, err := newSession(ctx, cfg)
+	if err != nil {
+		return errors.Join(err, in.Close(), out.Close())
+	}
+	server := mcp.NewServer(
+		&mcp.Implementation{Name: "paddock", Title: "Paddock", Version: s.Version},
+		&mcp.ServerOptions{
+			Instructions: instructions,
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+			Logger:       slog.New(warnings{s.Log.Handler()}),
+		})
+	for _, t := range s.tools() {
+		server.AddTool(t.Tool, t.handler)
+	}
+	conn, err := server.Connect(ctx, &ndjson.Transport{
+		In: in, Out: out, MaxLine: maxLine, Log: s.Log,
+		Gone:      func() { close(s.gone) },
+		ToolError: func(why string) any { return refused(invalid("%s", why)) },
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("%w: connecting: %w", paddock.ErrFault, err)
+	}
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		if err := conn.Close(); err != nil {
+			s.Log.Warn("closing the connection", "err", err)
+		}
+	})
+	err = conn.Wait()
+	if !stop() {
+		<-closed
+		err = ctx.Err()
+	}
+	s.end(context.WithoutCancel(ctx))
+	return err
+}
+
+func newSession(ctx context.Context, cfg Config) (*session, error) {
+	if cfg.Principal.Kind == "" || cfg.Principal.ID == "" {
+		return nil, paddock.Refused(paddock.Forbidden, "a connection must have a principal")
+	}
+	if cfg.App == nil && cfg.PolicyProblem == nil {
+		return nil, fmt.Errorf("%w: a connection without verbs and without a reason for it", paddock.ErrFault)
+	}
+	switch cfg.OnDisconnect {
+	case "":
+		cfg.OnDisconnect = Keep
+	case Keep, Kill:
+	default:
+		return nil, invalid("on-disconnect is %q; want %q or %q", cfg.OnDisconnect, Keep, Kill)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	if cfg.Words == nil {
+		cfg.Words = func() []string { return nil }
+	}
+	return &session{
+		Config: cfg,
+		began:  cfg.Now(),
+		calls:  make(chan struct{}, maxCalls),
+		life:   ctx,
+		gone:   make(chan struct{}),
+	}, nil
+}
+
+// remember notes a run for the end of the connection, if it was made by it.
+func (s *session) remember(run paddock.Run) {
+	if s.OnDisconnect != Kill || run.State.Settled() || run.CreatedAt.Before(s.began) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.started = append(s.started, run.ID)
+}
+
+// end ends the runs of this connection if that is wanted: all are asked at
+// once, then all are waited for.
+func (s *session) end(ctx context.Context) {
+	s.mu.Lock()
+	ids := s.started
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, endWait)
+	defer cancel()
+	for _, id := range ids {
+		if _, err := s.App.Kill(ctx, s.Principal, id, app.KillRequest{Reason: "shutdown: the client disconnected", NoWait: true}); err != nil {
+			s.Log.Error("ending a run at the end of its connection", "run", id, "err", err)
+		}
+	}
+	for _, id := range ids {
+		if _, err := s.App.Wait(ctx, s.Principal, id, endWait); err != nil {
+			s.Log.Error("waiting for a run to end with its connection", "run", id, "err", err)
+		}
+	}
+}
+
+// warnings lets only warnings and errors of the MCP library through: what it
+// says of every connection is of no use to an operator.
+type warnings struct{ slog.Handler }
+
+func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
+}
