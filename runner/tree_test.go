@@ -167,13 +167,7 @@ func TestTwoKillsAndTheFirstReasonWins(t *testing.T) {
 	w.ready(run)
 	var all sync.WaitGroup
 	got := make([]Run, 2)
-	first := make(chan struct{})
-	all.Go(func() {
-		close(first)
-		got[0], _ = w.r.Kill(t.Context(), run.ID, TERM, "first")
-	})
-	<-first
-	until(t, "the first was heard", func() bool { return true })
+	all.Go(func() { got[0], _ = w.r.Kill(t.Context(), run.ID, TERM, "first") })
 	all.Go(func() { got[1], _ = w.r.Kill(t.Context(), run.ID, KILL, "second") })
 	all.Wait()
 	end := w.settle(run)
@@ -320,7 +314,8 @@ func host(ctx context.Context, base, stage, what string) (report hostReport, err
 	}
 	switch verb {
 	case "hold", "crash": // leave the run behind; without Close, as a crash would
-		report.Run, err = r.Start(ctx, Command{Argv: []string{"sh", "-c", rest}})
+		// Not tied to ctx, which ends when this host program does.
+		report.Run, err = r.Start(context.WithoutCancel(ctx), Command{Argv: []string{"sh", "-c", rest}})
 		if err != nil {
 			return report, err
 		}
