@@ -58,7 +58,8 @@ type Page struct {
 	Total int64 `json:"total"`
 	// EOF means that the run is settled and NextOffset is its last.
 	EOF bool `json:"eof"`
-	// Entries split a combined page by arrival; their texts concatenate to Content.
+	// Entries split a combined page by arrival; their texts concatenate to
+	// Content. In a base64 page they have no texts: their lengths split the bytes.
 	Entries []Entry `json:"entries,omitempty"`
 	// Matches counts the lines that a Grep kept on this page.
 	Matches int64 `json:"matches,omitempty"`

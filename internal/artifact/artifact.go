@@ -37,8 +37,6 @@ import (
 // ErrSealed is returned for output that comes after Seal or Close.
 var ErrSealed = errors.New("the output is sealed")
 
-const framesName = "frames"
-
 // The streams are counted in this order within the package.
 var streams = [2]paddock.Stream{paddock.Stdout, paddock.Stderr}
 

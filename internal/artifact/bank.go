@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/artifact/frames"
 )
 
 // A file is what a Bank needs of *os.File.
@@ -31,7 +32,7 @@ type Bank struct {
 	kept [2]kept
 
 	order  sync.Mutex // guards what follows; taken after a stream's own lock
-	frames framer
+	frames *frames.Writer
 	file   file // of the frames
 	timer  *time.Timer
 	closed bool
@@ -57,12 +58,12 @@ func Create(dir string, opt Options) (*Bank, error) {
 	}
 	b := &Bank{cap: opt.Cap, now: opt.Now, dir: d}
 	var made []*os.File
-	for _, name := range []string{string(streams[0]), string(streams[1]), framesName} {
+	for _, name := range []string{string(streams[0]), string(streams[1]), frames.Name} {
 		f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
 		if err == nil {
 			made = append(made, f)
-			if name == framesName {
-				_, err = f.WriteAt([]byte(header), 0)
+			if name == frames.Name {
+				b.frames, err = frames.Create(f)
 			}
 		}
 		if err != nil {
@@ -72,7 +73,7 @@ func Create(dir string, opt Options) (*Bank, error) {
 	for i := range b.kept {
 		b.kept[i].init(made[i])
 	}
-	b.file, b.frames.w = made[2], made[2]
+	b.file = made[2]
 	return b, nil
 }
 
@@ -117,9 +118,9 @@ func (b *Bank) Append(s paddock.Stream, p []byte) (kept int, over bool, err erro
 func (b *Bank) note(stream int, size int64) error {
 	b.order.Lock()
 	defer b.order.Unlock()
-	waiting, err := b.frames.note(stream, size, b.now().UnixNano())
+	waiting, err := b.frames.Grow(stream, size, b.now().UnixNano())
 	if waiting && b.timer == nil {
-		b.timer = time.AfterFunc(framesPause, b.catchUp)
+		b.timer = time.AfterFunc(frames.Pause, b.catchUp)
 	}
 	return err
 }
@@ -131,7 +132,7 @@ func (b *Bank) catchUp() {
 	defer b.order.Unlock()
 	b.timer = nil
 	if !b.closed {
-		b.frames.cover(b.frames.last.at, true) //nolint:errcheck // see above
+		b.frames.Settle() //nolint:errcheck // see above
 	}
 }
 
@@ -196,8 +197,7 @@ func (b *Bank) shut() error {
 	if b.dir == nil {
 		return errors.New("this Bank was never created")
 	}
-	_, err := b.frames.cover(b.frames.last.at, true)
-	return err
+	return b.frames.Settle()
 }
 
 // settle makes everything durable while the digests catch up.
@@ -215,7 +215,7 @@ func (b *Bank) settle() error {
 			flush(i, b.kept[i].f)
 		}
 	}
-	if b.frames.n > 0 {
+	if b.frames.Count() > 0 {
 		flush(2, b.file)
 	}
 	for i := range b.kept {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/artifact/frames"
 )
 
 func TestCapIsExact(t *testing.T) {
@@ -69,14 +70,14 @@ func TestCreate(t *testing.T) {
 	t.Parallel()
 	t.Run("files are the owner's", func(t *testing.T) {
 		_, dir := create(t, Options{})
-		for _, name := range []string{"stdout", "stderr", framesName} {
+		for _, name := range []string{"stdout", "stderr", frames.Name} {
 			info, err := os.Lstat(filepath.Join(dir, name))
 			if err != nil || info.Mode() != 0o600 {
 				t.Fatalf("%s: %v, %v", name, info.Mode(), err)
 			}
 		}
 	})
-	for _, name := range []string{"stdout", "stderr", framesName} {
+	for _, name := range []string{"stdout", "stderr", frames.Name} {
 		t.Run("refuses a present "+name, func(t *testing.T) {
 			dir, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
 			if err := os.Symlink(victim, filepath.Join(dir, name)); err != nil {
@@ -221,6 +222,16 @@ func (f *faulty) grow(room int64) {
 	f.room = room
 }
 
+// refit puts the frames of a fresh Bank on another disk.
+func refit(t *testing.T, b *Bank, disk file) {
+	t.Helper()
+	var err error
+	if b.frames, err = frames.Create(disk); err != nil {
+		t.Fatal(err)
+	}
+	b.file = disk
+}
+
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	t.Run("of the stream", func(t *testing.T) {
@@ -246,10 +257,10 @@ func TestFullDisk(t *testing.T) {
 		wantPage(t, Open(dir), paddock.PageRequest{Stream: paddock.Combined}, true, "abcdeno space\nfg")
 	})
 	t.Run("of the frames", func(t *testing.T) {
-		for room := int64(recordSize); room < 4*recordSize; room += 5 {
+		for room := int64(frames.RecordSize); room < 4*frames.RecordSize; room += 5 {
 			b, dir := create(t, Options{})
 			disk := &faulty{file: b.file, room: room}
-			b.file, b.frames.w = disk, disk
+			refit(t, b, disk)
 			var told bool
 			var want string
 			for i := range 4 {
@@ -280,8 +291,8 @@ func TestFullDisk(t *testing.T) {
 	})
 	t.Run("frames catch up", func(t *testing.T) {
 		b, dir := create(t, Options{})
-		disk := &faulty{file: b.file, room: recordSize}
-		b.file, b.frames.w = disk, disk
+		disk := &faulty{file: b.file, room: frames.RecordSize}
+		refit(t, b, disk)
 		for i := range 4 {
 			if kept, _, err := b.Append(streams[i%2], []byte("x")); kept != 1 || err == nil {
 				t.Fatal(kept, err)
@@ -303,44 +314,6 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("%+v, %+v, %v", out, errs, err)
 		}
 	})
-}
-
-// A disk that is really full, where the test may mount one.
-func TestFullFilesystem(t *testing.T) {
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("needs the right to mount: %v", err)
-	}
-	defer func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Error(err)
-		}
-	}()
-	b, err := Create(dir, Options{Cap: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	chunk := bytes.Repeat([]byte("0123456789abcdef"), 8<<10)
-	var total int64
-	for err == nil {
-		var n int
-		n, _, err = b.Append(paddock.Stdout, chunk)
-		total += int64(n)
-	}
-	if !errors.Is(err, syscall.ENOSPC) {
-		t.Fatal(err)
-	}
-	info, statErr := os.Stat(filepath.Join(dir, "stdout"))
-	if statErr != nil || info.Size() != total || b.Size(paddock.Stdout) != total {
-		t.Fatalf("kept %d, the file has %d, %v", total, info.Size(), statErr)
-	}
-	sum, _, err := b.Seal()
-	if err != nil && !errors.Is(err, syscall.ENOSPC) {
-		t.Fatal(err)
-	}
-	if err := Open(dir).Verify(paddock.Stdout, sum); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // Two writers and eight readers at once; every reader sees the same bytes.
@@ -479,11 +452,11 @@ func TestSealWhileAppending(t *testing.T) {
 
 func frameCount(t *testing.T, dir string) int64 {
 	t.Helper()
-	info, err := os.Stat(filepath.Join(dir, framesName))
+	info, err := os.Stat(filepath.Join(dir, frames.Name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return info.Size()/recordSize - 1
+	return info.Size()/frames.RecordSize - 1
 }
 
 func TestFramesCoalesce(t *testing.T) {
@@ -524,7 +497,7 @@ func TestFramesAreBounded(t *testing.T) {
 	t.Parallel()
 	c := &clock{epoch}
 	b, dir := create(t, Options{Now: c.now})
-	bound := func() int64 { return framesFree + (b.Size(paddock.Combined))/framesShare }
+	bound := func() int64 { return frames.Free + (b.Size(paddock.Combined))/frames.Share }
 	const n = 60_000
 	want := map[paddock.Stream][]byte{}
 	for i := range n {
@@ -533,7 +506,7 @@ func TestFramesAreBounded(t *testing.T) {
 		put(t, b, s, string(p))
 		want[s] = append(want[s], p...)
 	}
-	if size := (frameCount(t, dir) + 1) * recordSize; size > bound() {
+	if size := (frameCount(t, dir) + 1) * frames.RecordSize; size > bound() {
 		t.Fatalf("%d bytes of frames for %d of output", size, b.Size(paddock.Combined))
 	}
 	// What waits becomes visible at the latest when the timer fires.

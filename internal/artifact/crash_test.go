@@ -2,19 +2,21 @@ package artifact
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"paddock"
+	"paddock/internal/artifact/frames"
 )
 
 // crashed is a directory as a crash may leave it.
-func crashed(t testing.TB, stdout, stderr, frames []byte) *Reader {
+func crashed(t testing.TB, stdout, stderr, order []byte) *Reader {
 	t.Helper()
 	dir := t.TempDir()
-	for name, data := range map[string][]byte{"stdout": stdout, "stderr": stderr, framesName: frames} {
+	for name, data := range map[string][]byte{"stdout": stdout, "stderr": stderr, frames.Name: order} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -22,8 +24,27 @@ func crashed(t testing.TB, stdout, stderr, frames []byte) *Reader {
 	return Open(dir)
 }
 
+// A memory is a file's content as a source.
+type memory struct{ *bytes.Reader }
+
+func (memory) Close() error                 { return nil }
+func (m memory) Stat() (fs.FileInfo, error) { return m, nil }
+func (memory) Name() string                 { return "" }
+func (memory) Mode() fs.FileMode            { return 0o600 }
+func (memory) ModTime() time.Time           { return epoch }
+func (memory) IsDir() bool                  { return false }
+func (memory) Sys() any                     { return nil }
+
+// inMemory is crashed without a disk, for fuzzing.
+func inMemory(stdout, stderr, order []byte) *Reader {
+	files := map[string][]byte{"stdout": stdout, "stderr": stderr, frames.Name: order}
+	return &Reader{dir: "memory", open: func(path string) (frames.Source, error) {
+		return memory{bytes.NewReader(files[filepath.Base(path)])}, nil
+	}}
+}
+
 // sample makes output of both streams and returns the three files' content.
-func sample(t testing.TB) (stdout, stderr, frames []byte) {
+func sample(t testing.TB) (stdout, stderr, order []byte) {
 	t.Helper()
 	c := &clock{epoch}
 	b, dir := create(t, Options{Now: c.now})
@@ -33,7 +54,7 @@ func sample(t testing.TB) (stdout, stderr, frames []byte) {
 	}
 	seal(t, b)
 	var files [3][]byte
-	for i, name := range []string{"stdout", "stderr", framesName} {
+	for i, name := range []string{"stdout", "stderr", frames.Name} {
 		var err error
 		if files[i], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
@@ -46,18 +67,18 @@ func sample(t testing.TB) (stdout, stderr, frames []byte) {
 // stream begins as it did while the run was alive.
 func TestCrashCutsFrames(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, frames := sample(t)
-	for cut := 0; cut <= len(frames); cut++ {
-		r := crashed(t, stdout, stderr, frames[:cut])
+	stdout, stderr, order := sample(t)
+	for cut := 0; cut <= len(order); cut++ {
+		r := crashed(t, stdout, stderr, order[:cut])
 		live, _ := drain(t, r, paddock.PageRequest{Stream: paddock.Combined, Limit: 3, Raw: true}, false)
 		all, _ := drain(t, r, paddock.PageRequest{Stream: paddock.Combined, Limit: 3}, true)
 		if !bytes.HasPrefix(all, live) {
 			t.Fatalf("cut at %d: %q, then %q", cut, live, all)
 		}
-		if want := max(0, cut/recordSize-1); want == 0 && len(live) > 0 || want > 0 && len(live) == 0 {
+		if want := max(0, cut/frames.RecordSize-1); want == 0 && len(live) > 0 || want > 0 && len(live) == 0 {
 			t.Fatalf("cut at %d: %d records, but live is %q", cut, want, live)
 		}
-		if cut < 2*recordSize && string(all) != string(stdout)+string(stderr) {
+		if cut < 2*frames.RecordSize && string(all) != string(stdout)+string(stderr) {
 			t.Fatalf("without frames: %q", all)
 		}
 		for s, want := range map[paddock.Stream][]byte{paddock.Stdout: stdout, paddock.Stderr: stderr} {
@@ -87,9 +108,9 @@ func TestCrashCutsFrames(t *testing.T) {
 // Data that ends before its frames was lost, and that is said.
 func TestCrashCutsData(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, frames := sample(t)
+	stdout, stderr, order := sample(t)
 	for cut := range stderr {
-		r := crashed(t, stdout, stderr[:cut], frames)
+		r := crashed(t, stdout, stderr[:cut], order)
 		for _, s := range everyStream[1:] {
 			_, err := r.Page(paddock.PageRequest{Stream: s}, true)
 			wantFailure(t, err)
@@ -101,18 +122,18 @@ func TestCrashCutsData(t *testing.T) {
 // Any content of the frames file gives pages or an error: never a panic, a page
 // that breaks the rules of pages, or memory beyond a page's.
 func FuzzFrames(f *testing.F) {
-	stdout, stderr, frames := sample(f)
-	f.Add(frames, int64(0))
-	f.Add(frames[:len(frames)-5], int64(3))
+	stdout, stderr, order := sample(f)
+	f.Add(order, int64(0))
+	f.Add(order[:len(order)-5], int64(3))
 	f.Add([]byte{}, int64(0))
-	f.Add([]byte(header), int64(0))
-	for i := recordSize; i < len(frames); i += 3 {
-		p := bytes.Clone(frames)
+	f.Add(order[:frames.RecordSize], int64(0))
+	for i := frames.RecordSize; i < len(order); i += 3 {
+		p := bytes.Clone(order)
 		p[i] ^= 0xff
 		f.Add(p, int64(i))
 	}
-	f.Fuzz(func(t *testing.T, frames []byte, offset int64) {
-		r := crashed(t, stdout, stderr, frames)
+	f.Fuzz(func(t *testing.T, order []byte, offset int64) {
+		r := inMemory(stdout, stderr, order)
 		since := epoch.Add(time.Second)
 		for _, s := range everyStream {
 			for _, req := range []paddock.PageRequest{{}, {Offset: offset}, {Tail: 1}, {Line: 2}, {Grep: "e"}, {Since: &since}} {
@@ -134,8 +155,8 @@ func FuzzFrames(f *testing.F) {
 
 // Any request gives a page by the rules or an error.
 func FuzzPageRequest(f *testing.F) {
-	stdout, stderr, frames := sample(f)
-	r := crashed(f, stdout, stderr, frames)
+	stdout, stderr, order := sample(f)
+	r := inMemory(stdout, stderr, order)
 	f.Add("stdout", int64(0), int64(0), int64(0), 10, "", false, false, int64(0), true)
 	f.Add("combined", int64(5), int64(0), int64(0), 1, "", false, true, int64(1), false)
 	f.Add("stderr", int64(0), int64(2), int64(0), 16, "e+", false, false, int64(-1), true)

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"paddock"
+	"paddock/internal/artifact/frames"
 )
 
 // TestMain fails when a goroutine or a descriptor is left behind.
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 func openFiles() (n int) {
 	links, _ := filepath.Glob("/proc/self/fd/*")
 	for _, l := range links {
-		if target, err := os.Readlink(l); err == nil && (filepath.Base(target) == "stdout" || filepath.Base(target) == "stderr" || filepath.Base(target) == framesName) {
+		if target, err := os.Readlink(l); err == nil && (filepath.Base(target) == "stdout" || filepath.Base(target) == "stderr" || filepath.Base(target) == frames.Name) {
 			n++
 		}
 	}

@@ -1,13 +1,14 @@
 package artifact
 
 import (
-	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
 
 	"paddock"
+	"paddock/internal/artifact/lines"
 )
 
 // maxEntries bounds a combined page of very small parts; it ends early then.
@@ -42,7 +43,7 @@ func (r *Reader) Page(req paddock.PageRequest, sealed bool) (paddock.Page, error
 	defer v.close()
 	page := paddock.Page{Stream: stream, Total: v.total}
 	if page.Offset, err = v.begin(req); err != nil {
-		return paddock.Page{}, err
+		return paddock.Page{}, failed(err)
 	}
 	var data []byte
 	valid := true
@@ -52,7 +53,7 @@ func (r *Reader) Page(req paddock.PageRequest, sealed bool) (paddock.Page, error
 		data, valid, err = v.whole(&page, req)
 	}
 	if err != nil {
-		return paddock.Page{}, fmt.Errorf("reading output: %w", err)
+		return paddock.Page{}, failed(err)
 	}
 	page.EOF = sealed && page.NextOffset == page.Total
 	page.Content, page.Encoding = string(data), "utf-8"
@@ -69,6 +70,14 @@ func refuse(format string, args ...any) error {
 	return paddock.Refused(paddock.InvalidRequest, format, args...)
 }
 
+// failed says what couldn't be done; a refusal says it itself.
+func failed(err error) error {
+	if refusal := (*paddock.Refusal)(nil); errors.As(err, &refusal) {
+		return err
+	}
+	return fmt.Errorf("reading output: %w", err)
+}
+
 // knownStream returns the stream meant; none means stdout.
 func knownStream(s paddock.Stream) (paddock.Stream, error) {
 	switch s {
@@ -81,7 +90,7 @@ func knownStream(s paddock.Stream) (paddock.Stream, error) {
 }
 
 // checkRequest fills in the limit and returns the filter, if there is one.
-func checkRequest(req *paddock.PageRequest) (filter, error) {
+func checkRequest(req *paddock.PageRequest) (*lines.Filter, error) {
 	set := 0
 	for _, f := range []struct {
 		name  string
@@ -126,7 +135,7 @@ func (v *view) begin(req paddock.PageRequest) (from int64, err error) {
 	case req.Line > 0:
 		from, err = v.line(req.Line)
 	case req.Tail > 0:
-		from, err = v.tail(req.Tail)
+		from, err = lines.Tail(v, v.total, req.Tail)
 	default:
 		from, err = req.Offset, v.within(req.Offset)
 	}
@@ -135,6 +144,14 @@ func (v *view) begin(req paddock.PageRequest) (from int64, err error) {
 	}
 	since, err := v.since(*req.Since)
 	return max(from, since), err
+}
+
+func (v *view) line(n int64) (int64, error) {
+	from, seen, err := lines.Find(v, v.total, n)
+	if err == nil && seen < n-1 {
+		err = refuse("line %d is beyond the end: %s has %d complete lines", n, v.stream, seen)
+	}
+	return from, err
 }
 
 // since returns the position of the first frame that isn't older than t. Bytes
@@ -147,20 +164,12 @@ func (v *view) since(t time.Time) (int64, error) {
 	} else if t.Year() >= 1970 {
 		at = t.UnixNano()
 	}
-	i, err := v.frames.search(func(f frame) bool { return f.at >= at })
+	pos, some, err := v.frames.Since(at)
 	if err != nil {
 		return 0, err
 	}
-	if i == v.frames.count() && v.stream == paddock.Combined {
+	if !some && v.stream == paddock.Combined {
 		return v.total, nil
-	}
-	pos := v.frames.covered()
-	if i < v.frames.count() {
-		f, err := v.frames.at(i)
-		if err != nil {
-			return 0, err
-		}
-		pos = f.start()
 	}
 	from := pos[0] + pos[1]
 	if s, ok := streamIndex(v.stream); ok {
@@ -173,7 +182,7 @@ func (v *view) since(t time.Time) (int64, error) {
 func (v *view) whole(page *paddock.Page, req paddock.PageRequest) (data []byte, valid bool, err error) {
 	if req.Raw {
 		data = make([]byte, min(int64(req.Limit), v.total-page.Offset))
-		err = v.read(data, page.Offset)
+		err = v.Read(data, page.Offset)
 	} else {
 		data, err = v.text(page.Offset, req.Limit)
 	}
@@ -217,7 +226,7 @@ func (v *view) text(from int64, limit int) ([]byte, error) {
 		have := len(buf)
 		more := int(min(int64(limit-count+utf8.UTFMax), v.total-from-int64(have)))
 		buf = append(buf, make([]byte, more)...)
-		if err := v.read(buf[have:], from+int64(have)); err != nil {
+		if err := v.Read(buf[have:], from+int64(have)); err != nil {
 			return nil, err
 		}
 	}
@@ -228,7 +237,7 @@ func (v *view) text(from int64, limit int) ([]byte, error) {
 // a character, it goes to the first. It reports whether every text is valid by
 // itself.
 func (v *view) entries(from int64, data []byte, most int) (list []paddock.Entry, used int, valid bool, err error) {
-	pieces, err := v.frames.pieces(from, len(data))
+	pieces, err := v.frames.Pieces(from, len(data))
 	if err != nil {
 		return nil, 0, false, err
 	}
@@ -242,9 +251,9 @@ func (v *view) entries(from int64, data []byte, most int) (list []paddock.Entry,
 	}
 	at := 0
 	for _, p := range pieces {
-		at += p.length
-		if n := len(list) - 1; n >= 0 && list[n].Stream == streams[p.stream] {
-			for used < at && cutCharacter(data[begin:used]) > 0 && !utf8.RuneStart(data[used]) {
+		at += p.Length
+		if n := len(list) - 1; n >= 0 && list[n].Stream == streams[p.Stream] {
+			for used < at && lines.CutCharacter(data[begin:used]) > 0 && !utf8.RuneStart(data[used]) {
 				used++
 			}
 		}
@@ -257,78 +266,10 @@ func (v *view) entries(from int64, data []byte, most int) (list []paddock.Entry,
 		}
 		begin, used = used, at
 		list = append(list, paddock.Entry{
-			At: time.Unix(0, p.at).UTC(), Stream: streams[p.stream],
-			Offset: p.offset + int64(p.length-(at-begin)),
+			At: time.Unix(0, p.At).UTC(), Stream: streams[p.Stream],
+			Offset: p.Offset + int64(p.Length-(at-begin)),
 		})
 	}
 	finish()
 	return list, used, valid, nil
-}
-
-// cutCharacter returns how many bytes at the end of b begin a character that
-// isn't complete.
-func cutCharacter(b []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
-		if c := b[len(b)-n]; utf8.RuneStart(c) {
-			if utf8.FullRune(b[len(b)-n:]) {
-				return 0
-			}
-			return n
-		}
-	}
-	return 0
-}
-
-// line returns where line n begins.
-func (v *view) line(n int64) (int64, error) {
-	if n == 1 {
-		return 0, nil
-	}
-	buf := make([]byte, min(copyBlock, v.total))
-	seen := int64(0)
-	for off := int64(0); off < v.total; {
-		p := buf[:min(int64(len(buf)), v.total-off)]
-		if err := v.read(p, off); err != nil {
-			return 0, fmt.Errorf("reading output: %w", err)
-		}
-		if c := int64(bytes.Count(p, []byte{'\n'})); seen+c < n-1 {
-			seen += c
-			off += int64(len(p))
-			continue
-		}
-		for i := 0; ; i++ {
-			i += bytes.IndexByte(p[i:], '\n')
-			if seen++; seen == n-1 {
-				return off + int64(i) + 1, nil
-			}
-		}
-	}
-	return 0, refuse("line %d is beyond the end: %s has %d complete lines", n, v.stream, seen)
-}
-
-// tail returns where the last n lines begin, reading backwards from the end.
-func (v *view) tail(n int64) (int64, error) {
-	buf := make([]byte, min(copyBlock, v.total))
-	seen := int64(0)
-	for end := v.total; end > 0; {
-		p := buf[:min(int64(len(buf)), end)]
-		off := end - int64(len(p))
-		if err := v.read(p, off); err != nil {
-			return 0, fmt.Errorf("reading output: %w", err)
-		}
-		for i := len(p); i > 0; {
-			if i = bytes.LastIndexByte(p[:i], '\n'); i < 0 {
-				break
-			}
-			// The line end at the very end ends the last line, begins none.
-			if off+int64(i)+1 == v.total {
-				continue
-			}
-			if seen++; seen == n {
-				return off + int64(i) + 1, nil
-			}
-		}
-		end = off
-	}
-	return 0, nil
 }

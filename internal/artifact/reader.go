@@ -10,22 +10,21 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/artifact/frames"
+	"paddock/internal/artifact/lines"
 )
-
-// copyBlock is what Copy and every scan read at once.
-const copyBlock = 128 << 10
 
 // A Reader reads kept output. It holds no file open between calls, and may be
 // used concurrently and while a Bank, of any process, writes.
 type Reader struct {
 	dir  string
-	open func(path string) (source, error)
+	open func(path string) (frames.Source, error)
 }
 
 // Open returns a Reader of the directory dir. It touches nothing yet.
 func Open(dir string) *Reader { return &Reader{dir: dir, open: openFile} }
 
-func openFile(path string) (source, error) {
+func openFile(path string) (frames.Source, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return nil, err
@@ -33,65 +32,60 @@ func openFile(path string) (source, error) {
 	return f, nil
 }
 
-// A span is a stream as of one moment; read fills p or fails.
-type span interface {
-	read(p []byte, off int64) error
-}
-
 // section is the span of one file.
 type section struct {
-	src  source
+	src  frames.Source
 	name string
 }
 
-func (s section) read(p []byte, off int64) error { return readFull(s.src, p, off, s.name) }
+func (s section) Read(p []byte, off int64) error { return frames.ReadFull(s.src, p, off, s.name) }
 
 // stitched is the span of both files in order of arrival.
 type stitched struct {
-	frames *index
+	frames *frames.Index
 	files  [2]section
 }
 
 // read takes from each file once, however many frames there are: what a range
 // of the combined stream holds of one stream is without gaps.
-func (s stitched) read(p []byte, off int64) error {
-	list, err := s.frames.pieces(off, len(p))
+func (s stitched) Read(p []byte, off int64) error {
+	list, err := s.frames.Pieces(off, len(p))
 	if err != nil {
 		return err
 	}
 	if len(list) == 1 {
-		return s.files[list[0].stream].read(p, list[0].offset)
+		return s.files[list[0].Stream].Read(p, list[0].Offset)
 	}
 	var from [2]int64
 	var size [2]int
 	for _, q := range list {
-		if size[q.stream] == 0 {
-			from[q.stream] = q.offset
+		if size[q.Stream] == 0 {
+			from[q.Stream] = q.Offset
 		}
-		size[q.stream] += q.length
+		size[q.Stream] += q.Length
 	}
 	var parts [2][]byte
 	for i := range parts {
 		parts[i] = make([]byte, size[i])
-		if err := s.files[i].read(parts[i], from[i]); err != nil {
+		if err := s.files[i].Read(parts[i], from[i]); err != nil {
 			return err
 		}
 	}
 	for _, q := range list {
-		copy(p, parts[q.stream][:q.length])
-		p, parts[q.stream] = p[q.length:], parts[q.stream][q.length:]
+		copy(p, parts[q.Stream][:q.Length])
+		p, parts[q.Stream] = p[q.Length:], parts[q.Stream][q.Length:]
 	}
 	return nil
 }
 
 // A view is a stream as of the moment in which it was opened.
 type view struct {
-	span
+	lines.Span
 	stream paddock.Stream
 	total  int64
 	sealed bool
-	frames *index
-	opened []source
+	frames *frames.Index
+	opened []frames.Source
 }
 
 // view opens s. The frames are read before the files are measured: what they
@@ -107,19 +101,19 @@ func (r *Reader) view(s paddock.Stream, sealed bool) (_ *view, err error) {
 			err = fmt.Errorf("reading output: %w", err)
 		}
 	}()
-	src, _, err := r.source(v, framesName)
+	src, _, err := r.source(v, frames.Name)
 	if err != nil {
 		return nil, err
 	}
-	if v.frames, err = openIndex(src); err != nil {
+	if v.frames, err = frames.Open(src); err != nil {
 		return nil, err
 	}
 	if i, ok := streamIndex(s); ok {
-		v.span, v.total, _, err = r.section(v, i)
+		v.Span, v.total, _, err = r.section(v, i)
 		return v, err
 	}
 	both := stitched{frames: v.frames}
-	covered := v.frames.covered()
+	covered := v.frames.Covered()
 	for i := range streams {
 		var size int64
 		var changed time.Time
@@ -128,11 +122,11 @@ func (r *Reader) view(s paddock.Stream, sealed bool) (_ *view, err error) {
 		}
 		v.total += covered[i]
 		if rest := size - covered[i]; sealed && rest > 0 {
-			v.frames.extend(i, changed.UnixNano(), rest)
+			v.frames.Extend(i, changed.UnixNano(), rest)
 			v.total += rest
 		}
 	}
-	v.span = both
+	v.Span = both
 	return v, nil
 }
 
@@ -143,13 +137,13 @@ func (r *Reader) section(v *view, i int) (section, int64, time.Time, error) {
 	if err != nil {
 		return section{}, 0, time.Time{}, err
 	}
-	if want := v.frames.covered()[i]; info.Size() < want {
+	if want := v.frames.Covered()[i]; info.Size() < want {
 		return section{}, 0, time.Time{}, fmt.Errorf("%s has %d bytes of at least %d: output is missing", name, info.Size(), want)
 	}
 	return section{src, name}, info.Size(), info.ModTime(), nil
 }
 
-func (r *Reader) source(v *view, name string) (source, os.FileInfo, error) {
+func (r *Reader) source(v *view, name string) (frames.Source, os.FileInfo, error) {
 	src, err := r.open(filepath.Join(r.dir, name))
 	if err != nil {
 		return nil, nil, err
@@ -208,10 +202,10 @@ func (r *Reader) copy(w io.Writer, s paddock.Stream, offset int64, sealed bool) 
 	if err := v.within(offset); err != nil {
 		return offset, err
 	}
-	buf := make([]byte, min(copyBlock, v.total-offset))
+	buf := make([]byte, min(lines.Block, v.total-offset))
 	for offset < v.total {
 		p := buf[:min(int64(len(buf)), v.total-offset)]
-		if err := v.read(p, offset); err != nil {
+		if err := v.Read(p, offset); err != nil {
 			return offset, fmt.Errorf("reading output: %w", err)
 		}
 		n, err := w.Write(p)

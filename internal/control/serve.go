@@ -29,6 +29,7 @@ func Serve(ctx context.Context, l net.Listener, h Handler, token string) error {
 	}
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
+	defer l.Close() // again, to wait for it
 	var conns sync.WaitGroup
 	defer conns.Wait()
 	room := make(chan struct{}, maxConns)
@@ -95,6 +96,7 @@ func refuse(conn net.Conn, e *Error) {
 type session struct {
 	conn  net.Conn
 	h     Handler
+	peer  func(net.Conn) (uint32, error) // peerUID but for tests
 	lines lineReader
 
 	writing sync.Mutex    // one line at a time
@@ -104,7 +106,7 @@ type session struct {
 }
 
 func newSession(conn net.Conn, h Handler) *session {
-	return &session{conn: conn, h: h, lines: lineReader{r: conn}, stop: make(chan struct{})}
+	return &session{conn: conn, h: h, peer: peerUID, lines: lineReader{r: conn}, stop: make(chan struct{})}
 }
 
 // serve wants a hello unless token is empty, and answers until the end.
@@ -141,7 +143,7 @@ func (s *session) endReading() {
 
 // hello lets the peer in or tells it why not.
 func (s *session) hello(ctx context.Context, token string) error {
-	uid, err := peerUID(s.conn)
+	uid, err := s.peer(s.conn)
 	if err != nil {
 		return err
 	}

@@ -21,10 +21,10 @@ const socketName = "control"
 // for that.
 type listener struct {
 	net.Listener
-	dir   *os.File
-	once  sync.Once
-	inode uint64
-	err   error
+	dir  *os.File
+	once sync.Once
+	own  unix.Stat_t // of the socket as we made it
+	err  error
 }
 
 // Listen makes the socket "control" in dir, for this user only. One that a
@@ -61,7 +61,7 @@ func listenIn(d *os.File) (*listener, error) {
 	if err := unix.Fstatat(int(d.Fd()), socketName, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &listener{Listener: l, dir: d, inode: st.Ino}, nil
+	return &listener{Listener: l, dir: d, own: st}, nil
 }
 
 func removeStale(d *os.File) error {
@@ -85,7 +85,8 @@ func (l *listener) Close() error {
 		l.err = l.Listener.Close()
 		var st unix.Stat_t
 		err := unix.Fstatat(int(l.dir.Fd()), socketName, &st, unix.AT_SYMLINK_NOFOLLOW)
-		if err == nil && st.Ino == l.inode {
+		// Inode numbers are used again; with the same time of change it is ours.
+		if err == nil && st.Ino == l.own.Ino && st.Ctim == l.own.Ctim {
 			err = unix.Unlinkat(int(l.dir.Fd()), socketName, 0)
 		}
 		if errors.Is(err, unix.ENOENT) {

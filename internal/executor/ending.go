@@ -8,6 +8,7 @@ import (
 
 	"paddock"
 	"paddock/internal/control"
+	"paddock/internal/executor/watch"
 )
 
 // An Ending says how a run is to be ended and why.
@@ -41,7 +42,7 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 	limited, cancel := context.WithTimeout(ctx, e.cfg.Grace+time.Second)
 	defer cancel()
 	told := false
-	err = e.await(limited, dir, func(w *watch) (bool, error) {
+	err = e.hub.Await(limited, dir, func(w *watch.Run) (bool, error) {
 		outcome, err := dir.Outcome()
 		if outcome != nil || err != nil {
 			return true, err
@@ -65,8 +66,8 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 
 // tell reports whether the supervisor took note. A connection that breaks isn't
 // an error: the supervisor is asked again, or found gone.
-func tell(ctx context.Context, w *watch, end Ending) (bool, error) {
-	client := w.speaker()
+func tell(ctx context.Context, w *watch.Run, end Ending) (bool, error) {
+	client := w.Client()
 	if client == nil {
 		return false, nil
 	}
@@ -85,7 +86,7 @@ func (e *Executor) Wait(ctx context.Context, id paddock.RunID) (paddock.Run, err
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	waited := e.await(ctx, dir, func(*watch) (bool, error) {
+	waited := e.hub.Await(ctx, dir, func(*watch.Run) (bool, error) {
 		outcome, err := dir.Outcome()
 		return outcome != nil, err
 	})

@@ -2,17 +2,17 @@
 // turns a request into a run, and the only one that brings the end of a run
 // about.
 //
-// A request is judged by one function, whether it is only explained or started:
-// it asks the policy's source, looks at the machine (package facts), lets the
-// policy decide, and then asks the host program's hook. What it looked at stays
+// A request is judged by one function (package judge), whether it is only
+// explained or started. What was looked at to judge it (package facts) stays
 // open, so the run gets exactly what was judged. An allowed request is written
 // down, claimed under the state directory's lock, where the number of runs and
 // the idempotency key are checked for all processes at once, and handed to a
 // supervisor (package stages), which owns the run from there.
 //
-// What became of a run is read from its directory. The supervisor's connection
-// only wakes those who wait: when it is silent or gone, they look, and whoever
-// finds that nobody holds a run's lock writes down that it is lost.
+// What became of a run is read from its directory (package pages for output).
+// The supervisor's connection only wakes those who wait (package watch): when it
+// is silent or gone, they look, and whoever finds that nobody holds a run's lock
+// writes down that it is lost.
 //
 // # Limits
 //
@@ -29,8 +29,9 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/executor/facts"
+	"paddock/internal/executor/judge"
 	"paddock/internal/executor/stages"
+	"paddock/internal/executor/watch"
 	"paddock/internal/rundir"
 )
 
@@ -40,8 +41,24 @@ const Grace = 5 * time.Second
 // reconcileEvery is how often runs without a supervisor are looked for.
 const reconcileEvery = 5 * time.Second
 
-// pollEvery is how often a run whose supervisor can't be heard is looked at.
-const pollEvery = 100 * time.Millisecond
+// ErrClosed is the error of everything that is asked of a closed Executor.
+var ErrClosed = watch.ErrClosed
+
+// The words of package judge that are needed to configure an Executor.
+type (
+	// A Source gives the policy that applies now, or says why there is none.
+	Source = judge.Source
+	// A Hook is a host program's veto.
+	Hook = judge.Hook
+	// A HookRequest is what a Hook is asked about.
+	HookRequest = judge.HookRequest
+)
+
+// PolicyFile is the policy in the file at path; see [judge.PolicyFile].
+func PolicyFile(path string) Source { return judge.PolicyFile(path) }
+
+// PolicyText is the policy that data says; see [judge.PolicyText].
+func PolicyText(name string, data []byte) Source { return judge.PolicyText(name, data) }
 
 // Config says what an Executor works with. State and Policy must be set.
 type Config struct {
@@ -71,27 +88,22 @@ type Config struct {
 	Isolation []paddock.Isolation
 }
 
-// ErrClosed is the error of everything that is asked of a closed Executor.
-var ErrClosed = errors.New("the executor is closed")
-
 // An Executor starts runs and follows them. Its methods may be called
 // concurrently. See [Open].
 type Executor struct {
-	cfg    Config
-	state  *rundir.State
-	finder *facts.Finder
-	life   context.Context // until Close
-	end    context.CancelFunc
-	work   sync.WaitGroup // goroutines that end with life
+	cfg   Config
+	state *rundir.State
+	judge *judge.Judge
+	hub   *watch.Hub
+	life  context.Context // until Close
+	end   context.CancelFunc
+	work  sync.WaitGroup // goroutines that end with life
 
 	poolOnce sync.Once // the binary is looked for when the first run needs it
 	pool     *stages.Pool
 	poolErr  error
 
-	mu      sync.Mutex
-	watches map[paddock.RunID]*watch // guarded by mu
-	closed  bool                     // guarded by mu
-
+	closing     sync.Once
 	reconciling sync.Mutex
 	passes      atomic.Int64 // reconciliations begun
 }
@@ -108,9 +120,6 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	if cfg.Warn == nil {
 		cfg.Warn = func(error) {}
 	}
-	if cfg.HostEnv == nil {
-		cfg.HostEnv = func(string) (string, bool) { return "", false }
-	}
 	if cfg.Grace <= 0 {
 		cfg.Grace = Grace
 	}
@@ -118,7 +127,9 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Executor{cfg: cfg, state: state, finder: facts.New(), watches: map[paddock.RunID]*watch{}}
+	e := &Executor{cfg: cfg, state: state}
+	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now})
+	e.hub = watch.New(ctx, e.seek)
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	// A run that can't be reconciled must not keep the others from their owners.
 	if err := e.reconcile(ctx); err != nil {
@@ -152,31 +163,18 @@ func (e *Executor) stages() (*stages.Pool, error) {
 // Close lets go of the state directory and of every connection. Runs go on,
 // except those that are tied to this process: their supervisors end them.
 func (e *Executor) Close() error {
-	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		return nil
-	}
-	e.closed = true
-	e.mu.Unlock()
-	e.end()
-	e.poolOnce.Do(func() { e.poolErr = ErrClosed })
-	if e.pool != nil {
-		e.pool.Close()
-	}
-	e.work.Wait()
-	return e.state.Close()
-}
-
-// goWhileOpen starts f, which ends with life, unless the Executor is closed.
-func (e *Executor) goWhileOpen(f func()) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return false
-	}
-	e.work.Go(f)
-	return true
+	var err error
+	e.closing.Do(func() {
+		e.end()
+		e.hub.Close()
+		e.poolOnce.Do(func() { e.poolErr = ErrClosed })
+		if e.pool != nil {
+			e.pool.Close()
+		}
+		e.work.Wait()
+		err = e.state.Close()
+	})
+	return err
 }
 
 func (e *Executor) keepReconciling() {
@@ -210,6 +208,18 @@ func (e *Executor) reconcile(ctx context.Context) error {
 	e.passes.Add(1)
 	if _, err := e.state.Reconcile(ctx, e.cfg.Now); err != nil {
 		return fmt.Errorf("reconciling: %w", err)
+	}
+	return nil
+}
+
+// seek looks for a run whose supervisor can't be heard: whether it still exists
+// and whether anybody looks after it. If nobody does, it is settled as lost.
+func (e *Executor) seek(ctx context.Context, dir *rundir.Dir) error {
+	if _, err := e.state.Run(dir.ID()); err != nil {
+		return err
+	}
+	if err := e.reconcile(ctx); err != nil && ctx.Err() == nil && e.life.Err() == nil {
+		e.cfg.Warn(err) // perhaps of another run; ours is asked for again
 	}
 	return nil
 }

@@ -12,10 +12,18 @@ import (
 	"paddock"
 	"paddock/internal/artifact"
 	"paddock/internal/control"
+	"paddock/internal/executor/judge"
 	"paddock/internal/executor/stages"
-	"paddock/internal/policy"
+	"paddock/internal/executor/watch"
 	"paddock/internal/rundir"
 )
+
+// Explain judges req as Start would and changes nothing.
+func (e *Executor) Explain(ctx context.Context, req paddock.Request) paddock.Decision {
+	j := e.judge.Judge(ctx, req)
+	defer j.Close()
+	return j.Decision
+}
 
 // Start judges req and, when it is granted, starts it. It returns once the
 // program has become the program, or the run is settled because it couldn't.
@@ -30,25 +38,25 @@ func (e *Executor) Start(ctx context.Context, req paddock.Request) (paddock.Run,
 	if run, found, err := e.again(ctx, req); found || err != nil {
 		return run, err
 	}
-	j := e.judge(ctx, req)
-	defer j.found.Close()
+	j := e.judge.Judge(ctx, req)
+	defer j.Close()
 	if err := ctx.Err(); err != nil { // what was judged meanwhile may say so in other words
 		return paddock.Run{}, err
 	}
-	if refusal := j.decision.Refusal(); refusal != nil {
+	if refusal := j.Decision.Refusal(); refusal != nil {
 		return paddock.Run{}, refusal
 	}
-	if j.decision.Effect != paddock.Allow || j.decision.Grant == nil || j.found.Launch == nil || j.found.DirFile == nil {
-		return paddock.Run{}, fmt.Errorf("bug: the decision %q has neither a refusal nor all that it takes", j.decision.Effect)
+	if j.Decision.Effect != paddock.Allow || j.Decision.Grant == nil || j.Found.Launch == nil || j.Found.DirFile == nil {
+		return paddock.Run{}, fmt.Errorf("bug: the decision %q has neither a refusal nor all that it takes", j.Decision.Effect)
 	}
-	dir, existing, err := e.claim(ctx, req, &j)
+	dir, existing, err := e.claim(ctx, req, j)
 	if err != nil {
 		return paddock.Run{}, err
 	}
 	if existing != "" {
 		return e.begun(ctx, existing)
 	}
-	return e.launch(ctx, dir, req, &j)
+	return e.launch(ctx, dir, req, j)
 }
 
 // again returns the run that req's idempotency key stands for already.
@@ -90,13 +98,13 @@ func keyed(c *rundir.Claim, req paddock.Request) (paddock.RunID, error) {
 
 // claim writes the run down and makes it exist, unless its key already stands
 // for one, which is returned instead. The directory comes back locked.
-func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judged) (*rundir.Dir, paddock.RunID, error) {
+func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judgement) (*rundir.Dir, paddock.RunID, error) {
 	now := e.cfg.Now()
 	id, err := paddock.NewRunID(now, nil)
 	if err != nil {
 		return nil, "", err
 	}
-	dir, err := e.state.Prepare(ctx, id, rundir.Intent{Request: req, Decision: j.decision, CreatedAt: now})
+	dir, err := e.state.Prepare(ctx, id, rundir.Intent{Request: req, Decision: j.Decision, CreatedAt: now})
 	if err != nil {
 		return nil, "", recordError(ctx, err)
 	}
@@ -107,11 +115,12 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judged) (*
 			return err
 		}
 		// Others may have started runs since we judged.
-		if j.facts.Active, err = c.Active(req.Principal); err != nil {
+		active, err := c.Active(req.Principal)
+		if err != nil {
 			return err
 		}
-		if d := policy.Decide(j.policy, req, j.facts); d.Refusal() != nil {
-			return d.Refusal()
+		if busy := j.Busy(active); busy != nil {
+			return busy
 		}
 		return c.Publish(dir, req.IdempotencyKey)
 	})
@@ -134,7 +143,7 @@ func recordError(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	return unrecordable(err)
+	return judge.Unrecordable(err)
 }
 
 // A job is what a supervisor is told. The other end is supervise.Job, which is
@@ -160,7 +169,7 @@ type job struct {
 const jobVersion = 1
 
 // launch hands the claimed run to a supervisor.
-func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judged) (paddock.Run, error) {
+func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judge.Judgement) (paddock.Run, error) {
 	stage, step, err := e.handOver(ctx, dir, req, j)
 	if err != nil {
 		reason := paddock.Reason{Kind: paddock.ReasonStart, Step: step, Detail: err.Error()}
@@ -176,7 +185,7 @@ func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Requ
 	if err := dir.ReleaseLock(); err != nil {
 		e.cfg.Warn(fmt.Errorf("run %s: %w", dir.ID(), err))
 	}
-	e.adopt(dir, stage)
+	e.hub.Adopt(dir, stage.Conn())
 	run, err := e.begun(ctx, dir.ID())
 	if err != nil && ctx.Err() != nil {
 		run, err = e.Kill(context.WithoutCancel(ctx), dir.ID(), Ending{Kind: paddock.ReasonAbort, By: req.Principal.ID})
@@ -186,7 +195,7 @@ func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Requ
 }
 
 // handOver gives the run to a supervisor; step says what failed.
-func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judged) (_ *stages.Stage, step string, err error) {
+func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judge.Judgement) (_ *stages.Stage, step string, err error) {
 	pool, err := e.stages()
 	if err != nil {
 		return nil, "find the supervisor", err
@@ -195,17 +204,17 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	if err != nil {
 		return nil, "identify the supervisor", err
 	}
-	stdin := j.found.StdinFile
+	stdin := j.Found.StdinFile
 	if req.Command.Stdin.Text != nil {
 		if stdin, err = dir.OpenStdin(); err != nil {
 			return nil, "open the standard input", err
 		}
 		defer stdin.Close()
 	}
-	grant := j.decision.Grant
+	grant := j.Decision.Grant
 	text, err := json.Marshal(job{
 		Version: jobVersion, RunDir: dir.Path(), RunID: dir.ID(),
-		Argv: j.found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.found.Launch.Path,
+		Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
 		OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
 		Grace: paddock.Duration(e.cfg.Grace), Tied: req.Tied, Isolation: e.cfg.Isolation,
 		LeaveCgroup: !req.Tied, HasStdin: stdin != nil, StageDigest: digest,
@@ -213,7 +222,7 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	if err != nil {
 		return nil, "describe the run", err
 	}
-	files := []*os.File{dir.Lock(), j.found.DirFile, j.found.Launch.File}
+	files := []*os.File{dir.Lock(), j.Found.DirFile, j.Found.Launch.File}
 	if stdin != nil {
 		files = append(files, stdin)
 	}
@@ -245,6 +254,25 @@ func (e *Executor) neverStarted(dir *rundir.Dir, state paddock.State, reason pad
 	_, published := dir.PublishOutcome(outcome)
 	if err := errors.Join(err, published, dir.ReleaseLock()); err != nil {
 		return paddock.Run{}, fmt.Errorf("run %s: %w", dir.ID(), err)
+	}
+	return dir.Record(e.cfg.Now())
+}
+
+// begun returns the run once its program has started or it is settled.
+func (e *Executor) begun(ctx context.Context, id paddock.RunID) (paddock.Run, error) {
+	dir, err := e.state.Run(id)
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	err = e.hub.Await(ctx, dir, func(w *watch.Run) (bool, error) {
+		if w.Begun() {
+			return true, nil
+		}
+		run, err := dir.Record(e.cfg.Now())
+		return run.State != paddock.Starting, err
+	})
+	if err != nil {
+		return paddock.Run{}, err
 	}
 	return dir.Record(e.cfg.Now())
 }

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -51,10 +53,36 @@ func TestGuests(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range slices.Concat(
-		papers.Guests(tr, papers.ModulesHeading, modules),
-		papers.Guests(tr, papers.StartersHeading, starters),
+		papers.Guests(tr, papers.ModulesHeading, modules, nil),
+		// A package of a required module is linked as soon as somebody imports it.
+		papers.Guests(tr, papers.StartersHeading, starters, modules),
 	) {
 		t.Error(f)
+	}
+}
+
+// TestOneToolchain sees that every place that names the toolchain names the one
+// of go.mod.
+func TestOneToolchain(t *testing.T) {
+	t.Parallel()
+	version := regexp.MustCompile(`go ?(1\.\d+\.\d+)`)
+	want := ""
+	for _, name := range []string{"go.mod", "tools/go.mod", "Makefile", "README.md", "AGENTS.md"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := version.FindSubmatch(text)
+		if m == nil {
+			t.Errorf("%s names no Go version", name)
+			continue
+		}
+		if want == "" {
+			want = string(m[1])
+		}
+		if got := string(m[1]); got != want {
+			t.Errorf("%s: got Go %s, want %s as in go.mod", name, got, want)
+		}
 	}
 }
 

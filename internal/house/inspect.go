@@ -19,8 +19,9 @@ func Inspect(t *source.Tree) []Finding {
 	return excuse(found, exceptions)
 }
 
-// Planned reports whether dir is a room of the plan, built or not.
-func Planned(dir string) bool {
-	_, ok := floors[dir]
-	return ok
+// Planned reports whether path is a room of the plan or the file that starts
+// programs, built or not.
+func Planned(path string) bool {
+	_, ok := floors[path]
+	return ok || path == TheFile
 }

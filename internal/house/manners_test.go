@@ -104,10 +104,12 @@ func TestMannersMissing(t *testing.T) {
 func TestGuestBook(t *testing.T) {
 	t.Parallel()
 	guests := func(present ...string) check {
-		return func(tr *source.Tree) []house.Finding { return papers.Guests(tr, papers.ModulesHeading, present) }
+		return func(tr *source.Tree) []house.Finding {
+			return papers.Guests(tr, papers.ModulesHeading, present, []string{"returns"})
+		}
 	}
 	book := func() map[string]string {
-		return one(papers.GuestBook, "# Guests\n\n## Modules\n\n| module | reason |\n|---|---|\n| `a.b/c` | to read |\n| `d` |  |\n\n## Other\n\n| `e` | elsewhere |\n")
+		return one(papers.GuestBook, "# Guests\n\n## Modules\n\n| module | reason |\n|---|---|\n| `a.b/c` | to read |\n| `d` |  |\n| `returns/x` | now and then |\n\n## Other\n\n| `e` | elsewhere |\n")
 	}
 	try(t, guests("a.b/c", "d"), []violation{{"a row without a reason", book(), "d: is here without a reason"}})
 	for _, tc := range []struct {

@@ -81,7 +81,7 @@ func Spawning(t *source.Tree) []Finding {
 		}
 	}
 	for _, name := range t.Foreign {
-		if !regexp.MustCompile(`^internal/spawn/\w+_linux_(amd64|arm64)\.s$`).MatchString(name) {
+		if !regexp.MustCompile(`^internal/spawn/\w+_linux(_amd64|_arm64)?\.s$`).MatchString(name) {
 			found = append(found, source.Found("spawning", name, "not Go; only the clone path in internal/spawn may have assembly"))
 		}
 	}

@@ -190,6 +190,7 @@ func TestSpawning(t *testing.T) {
 		{"cgo pragma", one("internal/app/a.go", "package app\n\n//go:cgo_import_dynamic x y z\n"), "has //go:cgo_import_dynamic"},
 		{"assembly", one("internal/app/a_amd64.s", "TEXT ·f(SB),0,$0\n"), "internal/app/a_amd64.s: not Go"},
 		{"assembly of the clone path", one("internal/spawn/clone_linux_amd64.s", "TEXT ·f(SB),0,$0\n"), ""},
+		{"assembly for another system", one("internal/spawn/clone_darwin_arm64.s", "x"), "not Go"},
 		{"an object", one("internal/spawn/a.syso", "x"), "not Go"},
 		{"raw in contain", one("internal/contain/a.go", use("golang.org/x/sys/unix", "unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, 0)")), ""},
 		{"clone in contain", one("internal/contain/a.go", use("golang.org/x/sys/unix", "unix.SYS_CLONE3")), "uses golang.org/x/sys/unix.SYS_CLONE3"},

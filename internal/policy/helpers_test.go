@@ -1,8 +1,6 @@
 package policy_test
 
 import (
-	"testing"
-
 	"paddock"
 	"paddock/internal/policy"
 )
@@ -23,7 +21,12 @@ executables:
 containment: {require: off}
 `
 
-func load(t testing.TB, text string) *policy.Policy {
+type failer interface {
+	Helper()
+	Fatalf(string, ...any)
+}
+
+func load(t failer, text string) *policy.Policy {
 	t.Helper()
 	p, err := policy.Load("policy.yaml", []byte(text))
 	if err != nil {
@@ -58,3 +61,5 @@ func friendly(p *policy.Policy, req paddock.Request) policy.Facts {
 	}
 	return f
 }
+
+const defaultTimeout = paddock.Duration(120_000_000_000)

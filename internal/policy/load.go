@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"paddock"
@@ -157,12 +158,8 @@ func (c *loader) executable(e document.Executable, around paddock.Limits, limits
 	if e.LimitsAt != (paddock.Position{}) {
 		x.limitsAt = e.LimitsAt
 	}
-	if e.SHA256.Given() {
-		pin, err := paddock.ParseDigest(e.SHA256.Value)
-		if err != nil { // the document's shape has checked it
-			c.fault(e.SHA256.At, "%v", err)
-		}
-		x.pin = pin
+	if e.SHA256.Given() { // 64 digits, as the document has checked
+		x.pin = paddock.Digest("sha256:" + strings.ToLower(strings.TrimPrefix(e.SHA256.Value, "sha256:")))
 	}
 	for _, r := range e.Args {
 		x.args = append(x.args, c.argumentRule(r))

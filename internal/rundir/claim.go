@@ -242,8 +242,8 @@ func (s *State) vacant(id paddock.RunID) (*os.File, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		// Only a meddler can have removed it. Then the supervisor must be dead
 		// by other evidence before its run is taken for lost.
-		started, err := d.Started()
-		if err == nil && started != nil && Alive(started.Supervisor) {
+		started, unreadable := d.Started()
+		if unreadable == nil && started != nil && Alive(started.Supervisor) {
 			return nil, nil
 		}
 		f, err = os.OpenFile(d.file("lock"), flags|os.O_CREATE, 0o600)

@@ -15,7 +15,29 @@ import (
 
 	"paddock"
 	"paddock/internal/contain"
+	"paddock/internal/testproc"
 )
+
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
+
+// What holds for root must hold for an ordinary user, whose means are others.
+func TestAsOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // this is that user's run
+	}
+	cmd := testproc.Self(t, "-test.short")
+	testproc.AsUser(t, cmd, testproc.Nobody)
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd.Dir, cmd.Env = dir, append(cmd.Env, "TMPDIR="+dir, "HOME="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
 
 // Every test runs once for each means of holding a tree that can work here.
 func isolations(t *testing.T) []paddock.Isolation {

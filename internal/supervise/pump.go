@@ -117,7 +117,7 @@ func (r *run) keep(stream paddock.Stream, b []byte) {
 	case over:
 		r.ask(end{paddock.Reason{Kind: paddock.ReasonOutputLimit, Stream: stream, Limit: r.job.OutputCap}, syscall.SIGTERM})
 	}
-	r.hub.output(r.bank.Size(paddock.Stdout), r.bank.Size(paddock.Stderr))
+	r.hub.Output(r.bank.Size(paddock.Stdout), r.bank.Size(paddock.Stderr))
 }
 
 // drain reads what is left in the pipes after the tree is gone. All of it is

@@ -32,6 +32,7 @@ import (
 	"paddock/internal/control"
 	"paddock/internal/rundir"
 	"paddock/internal/spawn"
+	"paddock/internal/supervise/hub"
 )
 
 // JobVersion is the version of Job and of what its descriptors mean.
@@ -150,7 +151,7 @@ func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) 
 	if err != nil {
 		return errors.Join(err, publish(dir, failedToStart("output files", err, opt.Now()), opt))
 	}
-	r := &run{job: job, files: files, dir: dir, bank: bank, opt: opt, ends: make(chan end), over: make(chan struct{}), hub: newHub()}
+	r := &run{job: job, files: files, dir: dir, bank: bank, opt: opt, ends: make(chan end), over: make(chan struct{}), hub: hub.New()}
 	return errors.Join(r.supervise(ctx, conn), bank.Close())
 }
 
@@ -162,7 +163,7 @@ type run struct {
 	dir   *rundir.Dir
 	bank  *artifact.Bank
 	opt   Options
-	hub   *hub
+	hub   *hub.Hub
 
 	ends chan end      // requests to end, from anywhere
 	over chan struct{} // closed when requests make no sense any more
@@ -218,13 +219,13 @@ func (r *run) supervise(ctx context.Context, conn net.Conn) error {
 	defer stop()
 	doors, err := r.serve(serving, conn)
 	if err != nil {
-		r.hub.close()
+		r.hub.Close()
 		return errors.Join(err, publish(r.dir, failedToStart("control socket", err, r.opt.Now()), r.opt))
 	}
 	outcome := r.live(ctx)
 	err = publish(r.dir, outcome, r.opt)
-	r.hub.settle(outcome)
-	r.hub.drain(time.Second)
+	r.hub.Settle(outcome)
+	r.hub.Drain(time.Second)
 	stop()
 	return errors.Join(err, doors())
 }
@@ -308,7 +309,7 @@ func (r *run) recordStart(cgroup string) {
 	if err != nil {
 		r.begin(end{paddock.Reason{Kind: paddock.ReasonSink, Detail: "the start can't be recorded: " + err.Error()}, syscall.SIGTERM})
 	}
-	r.hub.started(r.program)
+	r.hub.Started(r.program.Leader(), r.program.Isolation)
 }
 
 // seal closes the output and completes the outcome with what was kept.

@@ -24,7 +24,9 @@ import (
 	"paddock/internal/testproc"
 )
 
-func TestMain(m *testing.M) { testproc.Main(m, nil) }
+func TestMain(m *testing.M) {
+	testproc.Main(m, map[string]func() int{"starter": starterMain})
+}
 
 // A fixture is one run to be supervised in this process.
 type fixture struct {
@@ -435,7 +437,7 @@ func TestATiedRunEndsWithItsCaller(t *testing.T) {
 		acts := []func(){f.printed("up"), func() { f.ours.Close() }}
 		want := paddock.Reason{Kind: paddock.ReasonCallerGone, Signal: "SIGTERM"}
 		if !tied {
-			acts = append(acts, f.kill(control.Kill{Kind: paddock.ReasonKill, By: "me"}))
+			acts = append(acts, f.kill(control.Kill{Kind: paddock.ReasonKill, Signal: "TERM", By: "me"}))
 			want = paddock.Reason{Kind: paddock.ReasonKill, By: "me", Signal: "SIGTERM"}
 		}
 		checkOutcome(t, f.run(acts...), paddock.Killed, want)
@@ -491,7 +493,9 @@ func TestAFullDiskEndsTheRunAndItsOutcomeIsKept(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		state.Close()
-		if err := unix.Unmount(small, 0); err != nil {
+		// Detached, because a process that another test is just starting may
+		// for a moment have a copy of our descriptors.
+		if err := unix.Unmount(small, unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	})

@@ -150,10 +150,14 @@ func scratch(t testing.TB) string {
 
 // clone makes to the same executable as from: a second name, or a copy where
 // that can't be, so that the file name alone says which helper it is.
-func clone(from, to string) (err error) {
+func clone(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
 	}
+	return copyExecutable(from, to)
+}
+
+func copyExecutable(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err

@@ -105,10 +105,30 @@ func MustContain() bool { return os.Getenv("PADDOCK_MUST_CONTAIN") == "1" }
 // guarantee has to be tried it fails instead: a skipped test proves nothing.
 func Skip(t testing.TB, reason string) {
 	t.Helper()
-	if MustContain() {
+	switch {
+	case MustContain():
 		t.Fatalf("PADDOCK_MUST_CONTAIN=1 and %s", reason)
+	default:
+		t.Skip(reason)
 	}
-	t.Skip(reason)
+}
+
+// copyOfSelf returns the path of a copy of the test binary that everybody can
+// execute.
+func copyOfSelf(t testing.TB) string {
+	t.Helper()
+	programs.Lock()
+	defer programs.Unlock()
+	const name = "the test binary" // no helper has such a name
+	if path, ok := programs.made[name]; ok {
+		return path
+	}
+	path := filepath.Join(scratch(t), "tests")
+	if err := clone(self(t), path); err != nil {
+		t.Fatalf("testproc: copying the test binary: %v", err)
+	}
+	programs.made[name] = path
+	return path
 }
 
 func self(t testing.TB) string {

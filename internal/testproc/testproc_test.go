@@ -143,12 +143,16 @@ type recorder struct {
 	testing.TB
 	errors   []string
 	cleanups []func()
+
+	skipped, failed string
 }
 
-func (r *recorder) Helper()            {}
-func (r *recorder) Setenv(_, _ string) {}
-func (r *recorder) Cleanup(f func())   { r.cleanups = append(r.cleanups, f) }
-func (r *recorder) Error(args ...any)  { r.errors = append(r.errors, fmt.Sprint(args...)) }
+func (r *recorder) Skip(args ...any)             { r.skipped = fmt.Sprint(args...) }
+func (r *recorder) Fatalf(f string, args ...any) { r.failed = fmt.Sprintf(f, args...) }
+func (r *recorder) Helper()                      {}
+func (r *recorder) Setenv(_, _ string)           {}
+func (r *recorder) Cleanup(f func())             { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Error(args ...any)            { r.errors = append(r.errors, fmt.Sprint(args...)) }
 
 func TestLeaksReports(t *testing.T) {
 	r := &recorder{TB: t}
@@ -241,5 +245,38 @@ func TestUnknownHelperFails(t *testing.T) {
 	cmd.Env = append(cmd.Env, marker+"=nobody")
 	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), `no helper is called "nobody"`) {
 		t.Errorf("got status %d and %q", cmd.ProcessState.ExitCode(), out)
+	}
+}
+
+func TestSkipFailsWhereEverythingMustBeTried(t *testing.T) {
+	t.Setenv("PADDOCK_MUST_CONTAIN", "")
+	r := &recorder{TB: t}
+	Skip(r, "no cgroup here")
+	if r.skipped != "no cgroup here" || r.failed != "" {
+		t.Errorf("got skipped %q, failed %q; want only the first", r.skipped, r.failed)
+	}
+	t.Setenv("PADDOCK_MUST_CONTAIN", "1")
+	r = &recorder{TB: t}
+	Skip(r, "no cgroup here")
+	if r.skipped != "" || r.failed != "PADDOCK_MUST_CONTAIN=1 and no cgroup here" {
+		t.Errorf("got skipped %q, failed %q; want only the second", r.skipped, r.failed)
+	}
+}
+
+func TestCopyExecutable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	to := filepath.Join(dir, "whoami")
+	if err := copyExecutable(self(t), to); err != nil {
+		t.Fatal(err)
+	}
+	if err := Command(t, to).Run(); err != nil {
+		t.Errorf("the copy doesn't run: %v", err)
+	}
+	if err := copyExecutable(self(t), to); !os.IsExist(err) {
+		t.Errorf("over an existing file: got %v, want that it exists", err)
+	}
+	if err := copyExecutable(filepath.Join(dir, "missing"), filepath.Join(dir, "x")); !os.IsNotExist(err) {
+		t.Errorf("from nothing: got %v, want that it doesn't exist", err)
 	}
 }

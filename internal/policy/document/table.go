@@ -112,7 +112,7 @@ var Table = shape.Object{
 				{Name: "path", Doc: "an absolute path.", Shape: absolutePath, Required: true},
 			}}}},
 		{Name: "executables", Doc: "the programs that may be run; an empty list permits none.", Required: true, Shape: shape.List{Of: executable}},
-		{Name: "rules", Doc: "Rules over whole requests, asked after everything else allowed it. Deny beats ask beats allow.", Shape: shape.List{Of: rule}},
+		{Name: "rules", Doc: "Rules over whole requests, in CEL. Deny beats ask beats allow.", Shape: shape.List{Of: rule}},
 		{Name: "environment", Doc: "The environment of every program; it is built from nothing.", Shape: shape.Object{
 			Keys: []shape.Key{
 				{Name: "set", Doc: "Variables with their values.", Shape: envValues},

@@ -21,7 +21,7 @@ import (
 	"strings"
 
 	"paddock"
-	"paddock/internal/executor/facts"
+	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
 )
 
@@ -166,7 +166,7 @@ func (p Places) nothing(proposal proposal) *paddock.Refusal {
 // read opens a policy that nobody else may be able to change.
 func read(path string, kind Kind, why string) (Found, *paddock.Refusal) {
 	found := Found{Path: path, Kind: kind, Why: why}
-	file, _, err := facts.New().OpenTrusted(path)
+	file, _, err := trust.User().Open(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		refusal := paddock.Refused(paddock.NoPolicy, "The policy %s, %s, doesn't exist, so nothing may run.", path, why)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/executor/facts"
+	"paddock/internal/executor/judge/facts/trust"
 )
 
 // A proposal is a workspace's own file and how it stands.
@@ -87,7 +87,7 @@ func (p Places) Trusted(path string) (*Trust, error) {
 	if p.Config == "" || !exists(p.trustFile(path)) {
 		return nil, nil
 	}
-	file, _, err := facts.New().OpenTrusted(p.trustFile(path))
+	file, _, err := trust.User().Open(p.trustFile(path))
 	if err != nil {
 		return nil, err
 	}
@@ -96,14 +96,14 @@ func (p Places) Trusted(path string) (*Trust, error) {
 	if err != nil {
 		return nil, err
 	}
-	var trust Trust
-	if err := json.Unmarshal(data, &trust); err != nil {
+	var t Trust
+	if err := json.Unmarshal(data, &t); err != nil {
 		return nil, err
 	}
-	if trust.Path != path || trust.Digest == "" {
-		return nil, fmt.Errorf("it is about %q", trust.Path)
+	if t.Path != path || t.Digest == "" {
+		return nil, fmt.Errorf("it is about %q", t.Path)
 	}
-	return &trust, nil
+	return &t, nil
 }
 
 // Trust writes down that this content of the workspace's file counts.
@@ -123,7 +123,7 @@ func Publish(path string, data []byte, replace bool) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := facts.New().TrustedDir(dir); err != nil {
+	if err := trust.User().Dir(dir); err != nil {
 		return fmt.Errorf("%s can't be used: %w", dir, err)
 	}
 	temp, err := os.CreateTemp(dir, ".new-*") // made with mode 0600

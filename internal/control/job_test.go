@@ -1,0 +1,207 @@
+package control
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"paddock/internal/testproc"
+)
+
+type received struct {
+	job   []byte
+	files []*os.File
+	err   error
+}
+
+func receive(conn *net.UnixConn) <-chan received {
+	c := make(chan received, 1)
+	go func() {
+		job, files, err := ReceiveJob(conn)
+		c <- received{job, files, err}
+	}()
+	return c
+}
+
+// Not parallel, as all that count descriptors.
+func TestJob(t *testing.T) {
+	testproc.Leaks(t)
+	a, b := pair(t)
+	defer a.Close()
+	defer b.Close()
+	job := []byte(`{"text":"` + strings.Repeat("x", 4<<20) + `"}`)
+	var files []*os.File
+	for i := range 3 {
+		f, err := os.CreateTemp(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(f, i)
+		defer f.Close()
+		files = append(files, f)
+	}
+	got := receive(b)
+	if err := SendJob(a, job, files); err != nil {
+		t.Fatal(err)
+	}
+	r := <-got
+	if r.err != nil || !bytes.Equal(r.job, job) || len(r.files) != 3 {
+		t.Fatalf("received %d bytes, %d files, %v", len(r.job), len(r.files), r.err)
+	}
+	for i, f := range r.files {
+		defer f.Close()
+		text := make([]byte, 1)
+		if _, err := f.ReadAt(text, 0); err != nil || string(text) != fmt.Sprint(i) {
+			t.Errorf("file %d holds %q, %v", i, text, err)
+		}
+		flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFD, 0)
+		if err != nil || flags&unix.FD_CLOEXEC == 0 {
+			t.Errorf("file %d would be inherited: %v", i, err)
+		}
+	}
+	// The conversation goes on where the job ended.
+	go a.Write([]byte("next\n"))
+	line := lineReader{r: b}
+	if got, err := line.next(100); string(got) != "next" || err != nil {
+		t.Errorf("after the job: %q, %v", got, err)
+	}
+}
+
+func TestJobOfNothing(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	got := receive(b)
+	if err := SendJob(a, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-got; r.err != nil || len(r.job) != 0 || r.files != nil {
+		t.Errorf("received %q, %v, %v", r.job, r.files, r.err)
+	}
+	got = receive(b)
+	a.Close()
+	if r := <-got; !errors.Is(r.err, io.EOF) || errors.Is(r.err, io.ErrUnexpectedEOF) {
+		t.Errorf("the maker ended: %v, want io.EOF", r.err)
+	}
+}
+
+func TestJobBounds(t *testing.T) {
+	t.Parallel()
+	a, _ := pair(t)
+	if err := SendJob(a, make([]byte, maxJob+1), nil); err == nil {
+		t.Error("a job that is too long was sent")
+	}
+	if err := SendJob(a, nil, make([]*os.File, maxFiles+1)); err == nil {
+		t.Error("a job with too many files was sent")
+	}
+}
+
+// What can't be received leaves no descriptor of it behind.
+func TestHostileJobs(t *testing.T) {
+	length := func(n uint32) string { return string(binary.BigEndian.AppendUint32(nil, n)) }
+	for _, c := range []struct {
+		name  string
+		files int
+		text  string
+		want  string
+	}{
+		{"ended in the length", 2, "\x00\x00", "unexpected EOF"},
+		{"ended in the job", 2, length(10) + "12345", "unexpected EOF"},
+		{"ended before the job", 2, length(10), "unexpected EOF"},
+		{"too long", 2, length(maxJob + 1), "longer than"},
+		{"as long as can be said", 2, "\xff\xff\xff\xff", "longer than"},
+		{"one file too many", maxFiles + 1, length(1) + "x", "more than 16 files"},
+		{"many files too many", 200, length(1) + "x", "more than 16 files"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			testproc.Leaks(t)
+			a, b := pair(t)
+			defer a.Close()
+			defer b.Close()
+			got := receive(b)
+			fds := make([]int, c.files)
+			for i := range fds {
+				fds[i] = int(os.Stderr.Fd())
+			}
+			if _, _, err := a.WriteMsgUnix([]byte(c.text[:1]), unix.UnixRights(fds...), nil); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(a, c.text[1:]); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			if r := <-got; r.err == nil || !strings.Contains(r.err.Error(), c.want) || r.files != nil || r.job != nil {
+				t.Errorf("received %q, %v, %v, want %q", r.job, r.files, r.err, c.want)
+			}
+		})
+	}
+}
+
+// Descriptors beside a later byte than the first aren't taken.
+func TestLateFiles(t *testing.T) {
+	testproc.Leaks(t)
+	a, b := pair(t)
+	defer a.Close()
+	defer b.Close()
+	got := receive(b)
+	if _, err := a.Write([]byte{0, 0, 0, 2}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.WriteMsgUnix([]byte("ab"), unix.UnixRights(1, 2), nil); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-got; r.err != nil || string(r.job) != "ab" || r.files != nil {
+		t.Errorf("received %q, %v, %v", r.job, r.files, r.err)
+	}
+}
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	text := "a\n\n" + strings.Repeat("b", 5000) + "\nlast"
+	l := lineReader{r: iotestOneByte{strings.NewReader(text)}}
+	for _, want := range []string{"a", "", strings.Repeat("b", 5000)} {
+		if got, err := l.next(5000); string(got) != want || err != nil {
+			t.Errorf("next = %.20q, %v", got, err)
+		}
+	}
+	if _, err := l.next(5000); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("half a line: %v", err)
+	}
+	for _, text := range []string{"123456\n", "123456"} {
+		l = lineReader{r: strings.NewReader(text)}
+		if got, err := l.next(5); !errors.Is(err, errLineTooLong) {
+			t.Errorf("next = %q, %v", got, err)
+		}
+	}
+	l = lineReader{r: strings.NewReader("")}
+	if _, err := l.next(5); !errors.Is(err, io.EOF) {
+		t.Errorf("the end: %v", err)
+	}
+}
+
+// iotestOneByte reads a byte at a time.
+type iotestOneByte struct{ r io.Reader }
+
+func (o iotestOneByte) Read(p []byte) (int, error) { return o.r.Read(p[:1]) }
+
+func TestMailbox(t *testing.T) {
+	t.Parallel()
+	var m mailbox
+	for i := range int64(1000) {
+		m.putKnown(Event{Kind: EventOutput, Stdout: i})
+		m.putKnown(Event{Kind: "novelty"})
+	}
+	m.putKnown(Event{Kind: EventSettled})
+	if len(m.events) != 2 || m.events[0].Stdout != 999 || m.events[1].Kind != EventSettled {
+		t.Errorf("mailbox: %v", m.events)
+	}
+}

@@ -1,0 +1,266 @@
+package facts
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"paddock/internal/executor/judge/facts/trust"
+	"paddock/internal/policy"
+)
+
+// A root is a directory of the policy, opened before anything inside it.
+type root struct {
+	name string // as the policy says it
+	real string // with links followed
+	file *os.File
+}
+
+// roots are those of the policy that exist.
+type roots struct {
+	list  []root
+	first *root // of the policy, for relative paths; nil if it doesn't exist
+}
+
+func openRoots(names []string) *roots {
+	r := &roots{}
+	for i, name := range names {
+		file, err := trust.Openat(unix.AT_FDCWD, name, unix.O_PATH|unix.O_DIRECTORY)
+		if err != nil {
+			continue
+		}
+		real, err := realPath(file)
+		if err != nil {
+			file.Close()
+			continue
+		}
+		r.list = append(r.list, root{name, real, file})
+		if i == 0 {
+			r.first = &root{name, real, file}
+		}
+	}
+	return r
+}
+
+func (r *roots) close() {
+	for _, one := range r.list {
+		one.file.Close()
+	}
+}
+
+// holding returns the root that holds the real path p, and the rest of p below
+// it. Of roots inside one another the innermost is meant.
+func (r *roots) holding(p string) (found *root, rest string) {
+	for i := range r.list {
+		one := &r.list[i]
+		below, ok := inside(one.real, p)
+		if ok && (found == nil || len(one.real) > len(found.real)) {
+			found, rest = one, below
+		}
+	}
+	return found, rest
+}
+
+// inside reports whether the clean path p is dir or below it, by components,
+// and where; "." is dir itself.
+func inside(dir, p string) (rest string, ok bool) {
+	if p == dir {
+		return ".", true
+	}
+	if dir != "/" {
+		dir += "/"
+	}
+	rest, ok = strings.CutPrefix(p, dir)
+	return rest, ok && rest != ""
+}
+
+var errOutside = errors.New("outside every root")
+
+// tries bounds how often a path that changes under our hands is looked at.
+const tries = 64
+
+// open opens what p leads to from base, with flags, provided that it lies
+// inside a root. It finds out where that is, and then opens it a second time
+// from the root's own descriptor and without following any link, so that at
+// that moment it was inside whatever anyone did to the path. kind is the file
+// type that it must have. The real path is returned with errOutside, too.
+func (r *roots) open(base *os.File, p string, flags int, kind uint32) (*os.File, string, *root, error) {
+	var err error
+	for range tries {
+		var seen *os.File
+		seen, err = openFrom(base, p)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		file, real, in, again := r.reopen(seen, flags, kind)
+		seen.Close()
+		if !moved(again) {
+			return file, real, in, again
+		}
+		err = again
+	}
+	return nil, "", nil, err
+}
+
+// moved reports whether an error may come from a path that was changed between
+// two looks at it.
+func moved(err error) bool {
+	return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EXDEV)
+}
+
+func openFrom(base *os.File, p string) (*os.File, error) {
+	dir := unix.AT_FDCWD
+	if !path.IsAbs(p) {
+		if base == nil {
+			return nil, unix.ENOENT
+		}
+		dir = int(base.Fd())
+	}
+	return openat2(dir, p, unix.O_PATH, unix.RESOLVE_NO_MAGICLINKS)
+}
+
+// reopen opens seen again beneath the root that holds it.
+func (r *roots) reopen(seen *os.File, flags int, kind uint32) (*os.File, string, *root, error) {
+	var was, is unix.Stat_t
+	if err := unix.Fstat(int(seen.Fd()), &was); err != nil {
+		return nil, "", nil, err
+	}
+	real, err := realPath(seen)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	in, rest := r.holding(real)
+	if in == nil {
+		return nil, real, nil, errOutside
+	}
+	if was.Mode&unix.S_IFMT != kind {
+		if kind == unix.S_IFDIR {
+			return nil, real, in, unix.ENOTDIR
+		}
+		return nil, real, in, unix.EINVAL
+	}
+	file, err := openat2(int(in.file.Fd()), rest, flags, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_MAGICLINKS|unix.RESOLVE_NO_SYMLINKS)
+	if err != nil {
+		return nil, real, in, err
+	}
+	if err := unix.Fstat(int(file.Fd()), &is); err != nil {
+		file.Close()
+		return nil, real, in, err
+	}
+	if was.Dev != is.Dev || was.Ino != is.Ino {
+		file.Close()
+		return nil, real, in, unix.EAGAIN
+	}
+	return file, real, in, nil
+}
+
+// dir finds the working directory. A directory outside every root looks the
+// same whether it exists or not, so that asking for it tells nothing.
+func (r *roots) dir(name string) (policy.DirFacts, *os.File) {
+	if r.first == nil && !path.IsAbs(name) {
+		return policy.DirFacts{}, nil
+	}
+	if name == "" {
+		name = "."
+	}
+	var base *os.File
+	basePath := ""
+	if r.first != nil {
+		base, basePath = r.first.file, r.first.real
+	}
+	file, real, in, err := r.open(base, name, unix.O_PATH|unix.O_DIRECTORY, unix.S_IFDIR)
+	switch {
+	case err == nil:
+		return policy.DirFacts{Found: true, Real: real, Root: in.name}, file
+	case errors.Is(err, errOutside):
+		return policy.DirFacts{Found: true, Real: real}, nil
+	}
+	leads := r.leads(base, basePath, name)
+	return policy.DirFacts{Found: !leads.Inside && leads.Real != "", Real: leads.Real}, nil
+}
+
+// path says where the argument p leads for a program that runs in dir.
+func (r *roots) path(dir *os.File, dirPath, p string) policy.PathFacts {
+	if p == "" {
+		return policy.PathFacts{}
+	}
+	return r.leads(dir, dirPath, p)
+}
+
+// leads follows p as far as it exists. A link whose target is missing leads to
+// where the target would be.
+func (r *roots) leads(base *os.File, basePath, p string) policy.PathFacts {
+	end, err := trust.Walk(base, basePath, p, nil)
+	if err != nil {
+		return policy.PathFacts{}
+	}
+	defer end.Close()
+	real, err := realPath(end.File)
+	if err != nil {
+		return policy.PathFacts{}
+	}
+	for _, name := range end.Missing {
+		if name == ".." { // what would it leave? nobody can say
+			return policy.PathFacts{Real: real}
+		}
+		real = path.Join(real, name)
+	}
+	in, _ := r.holding(real)
+	return policy.PathFacts{Real: real, Inside: in != nil}
+}
+
+// stdin opens a regular file inside a root for reading.
+func (r *roots) stdin(dir *os.File, dirPath, p string) (policy.StdinFacts, *os.File) {
+	facts := policy.StdinFacts{Checked: true}
+	// Not blocking, for the case that a pipe takes the file's place meanwhile.
+	file, real, _, err := r.open(dir, p, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, unix.S_IFREG)
+	switch {
+	case err == nil:
+		if err := unix.SetNonblock(int(file.Fd()), false); err != nil {
+			file.Close()
+			facts.Problem = fmt.Sprintf("%s can't be read: %v", p, err)
+			return facts, nil
+		}
+		return facts, file
+	case errors.Is(err, errOutside):
+		facts.Problem = fmt.Sprintf("%s leads to %s, which is outside every root", p, real)
+	case errors.Is(err, unix.EINVAL):
+		facts.Problem = p + " is not a regular file"
+	default:
+		// Whether something outside exists is not for the caller to learn.
+		if leads := r.leads(dir, dirPath, p); !leads.Inside && leads.Real != "" {
+			facts.Problem = fmt.Sprintf("%s leads to %s, which is outside every root", p, leads.Real)
+		} else {
+			facts.Problem = fmt.Sprintf("%s can't be read: %v", p, err)
+		}
+	}
+	return facts, nil
+}
+
+// realPath asks the kernel where an open file is.
+func realPath(f *os.File) (string, error) {
+	return os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
+}
+
+// openat2 opens with O_CLOEXEC. The kernel answers EAGAIN when a rename
+// elsewhere made it unsure whether ".." stayed beneath; then it is asked again.
+func openat2(dir int, p string, flags int, resolve uint64) (*os.File, error) {
+	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: resolve}
+	var err error
+	for range tries {
+		var fd int
+		fd, err = unix.Openat2(dir, p, &how)
+		if err == nil {
+			return os.NewFile(uintptr(fd), p), nil
+		}
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	return nil, err
+}

@@ -1,0 +1,196 @@
+// Package judge decides requests: it asks the policy's source, looks at the
+// machine, lets the policy decide, and then asks the host program's hook. One
+// function does it, whether the request is only explained or carried out.
+//
+// # Limits
+//
+// A [Judgement] is of the moment: others may start runs meanwhile, which
+// [Judgement.Busy] answers. Nothing here starts or records a run.
+package judge
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"paddock"
+	"paddock/internal/executor/judge/facts"
+	"paddock/internal/policy"
+	"paddock/internal/policy/environ"
+	"paddock/internal/rundir"
+)
+
+// A Config says what a Judge works with. Policy, State and Now must be set.
+type Config struct {
+	// Policy gives the policy for each request.
+	Policy Source
+	// State is where runs are counted and homes and kept outputs are.
+	State *rundir.State
+	// HostEnv returns the host's variables that a policy may pass on; nil means
+	// that there are none.
+	HostEnv func(name string) (value string, ok bool)
+	// Hook is asked last, when everything else allows; nil allows.
+	Hook Hook
+	Now  func() time.Time
+}
+
+// A Judge judges requests. Its methods may be called concurrently.
+type Judge struct {
+	cfg    Config
+	finder *facts.Finder
+}
+
+// New returns a Judge.
+func New(cfg Config) *Judge {
+	if cfg.HostEnv == nil {
+		cfg.HostEnv = func(string) (string, bool) { return "", false }
+	}
+	return &Judge{cfg: cfg, finder: facts.New()}
+}
+
+// A Judgement is a decision with everything it was based on, still open.
+type Judgement struct {
+	Decision paddock.Decision
+	// Found holds the descriptors of what was looked at.
+	Found *facts.Found
+
+	request paddock.Request
+	policy  *policy.Policy
+	facts   policy.Facts
+	trouble []paddock.Refusal // what stands against the request beside the policy
+}
+
+// Close closes what was found.
+func (j *Judgement) Close() { j.Found.Close() }
+
+// Busy asks the policy again, for another number of active runs, and returns
+// the refusal if it now refuses.
+func (j *Judgement) Busy(active int) *paddock.Refusal {
+	again := j.facts
+	again.Active = active
+	return policy.Decide(j.policy, j.request, again).Refusal()
+}
+
+// Judge decides req. The caller closes the Judgement.
+func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
+	p, problem := j.cfg.Policy.Load()
+	if problem != nil {
+		p = nil
+	}
+	search := searchPath(p, req)
+	out := j.look(ctx, p, req, search)
+	out.facts.PolicyProblem = problem
+	out.Decision = policy.Decide(p, req, out.facts)
+	// A script was followed with the PATH that we expected its program to get.
+	if got, ok := pathIn(out.Decision.Grant); ok && got != search {
+		out.Close()
+		out = j.look(ctx, p, req, got)
+		out.Decision = policy.Decide(p, req, out.facts)
+	}
+	deny(&out.Decision, out.trouble...)
+	if out.Decision.Effect == paddock.Allow && j.cfg.Hook != nil {
+		j.ask(ctx, req, &out.Decision)
+	}
+	return out
+}
+
+// look finds out what p must know to judge req.
+func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request, search string) *Judgement {
+	if p == nil {
+		return &Judgement{request: req, Found: &facts.Found{}}
+	}
+	wanted := p.Wanted(req)
+	found := j.finder.Find(ctx, facts.Query{
+		Wanted: wanted, Roots: p.Roots(), Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: search,
+	})
+	if id := req.Command.Stdin.Run; id != "" && req.Command.Stdin.File == "" {
+		found.Stdin, found.StdinFile = j.stdinOf(req.Principal, id, req.Command.Stdin.Stream)
+	}
+	out := &Judgement{request: req, policy: p, Found: found, trouble: unspeakable(req), facts: policy.Facts{
+		Executable: found.Executable, Dir: found.Dir, Paths: found.Paths, Stdin: found.Stdin,
+		HostEnv: map[string]string{}, Levels: []paddock.Level{paddock.Off},
+	}}
+	for _, name := range wanted.HostEnv {
+		if value, ok := j.cfg.HostEnv(name); ok {
+			out.facts.HostEnv[name] = value
+		}
+	}
+	out.trouble = append(out.trouble, unfitting(out.facts.HostEnv)...)
+	var err error
+	if found.Dir.Root != "" {
+		if out.facts.Home, err = j.cfg.State.Home(found.Dir.Root); err != nil {
+			out.trouble = append(out.trouble, *Unrecordable(err))
+		}
+	}
+	err = j.cfg.State.Claim(ctx, func(c *rundir.Claim) (err error) {
+		out.facts.Active, err = c.Active(req.Principal)
+		return err
+	})
+	if err != nil {
+		out.trouble = append(out.trouble, *Unrecordable(err))
+	}
+	return out
+}
+
+// Unrecordable refuses because of an error from writing things down.
+func Unrecordable(err error) *paddock.Refusal {
+	return paddock.Refused(paddock.Unrecordable, "The run can't be written down: %v.", err)
+}
+
+// unspeakable refuses text that neither a record nor a supervisor can be told
+// exactly: both are told in JSON, which has no words for stray bytes.
+func unspeakable(req paddock.Request) []paddock.Refusal {
+	c := req.Command
+	refusals := append(unfitting(c.Env), unfitting(c.ReplaceEnv)...)
+	if c.Stdin.Text != nil && !utf8.ValidString(*c.Stdin.Text) {
+		r := paddock.Refused(paddock.StdinNotAllowed, "The text for standard input isn't valid UTF-8.")
+		r.Hint = "Put the bytes in a file inside a root and give that."
+		refusals = append(refusals, *r)
+	}
+	return refusals
+}
+
+// unfitting refuses variables that aren't text.
+func unfitting(vars map[string]string) []paddock.Refusal {
+	var refusals []paddock.Refusal
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		if !utf8.ValidString(name) || !utf8.ValidString(vars[name]) {
+			refusals = append(refusals, *paddock.Refused(paddock.InvalidRequest, "The variable %q isn't valid UTF-8.", name))
+		}
+	}
+	return refusals
+}
+
+// deny turns d into a refusal for further reasons, if there are any.
+func deny(d *paddock.Decision, reasons ...paddock.Refusal) {
+	if len(reasons) > 0 {
+		d.Effect, d.Grant = paddock.Deny, nil
+		d.Refusals = append(d.Refusals, reasons...)
+	}
+}
+
+func searchPath(p *policy.Policy, req paddock.Request) string {
+	if req.Command.ReplaceEnv != nil {
+		return req.Command.ReplaceEnv["PATH"]
+	}
+	if p == nil {
+		return ""
+	}
+	return environ.Path(p.Executables())
+}
+
+// pathIn returns the PATH of a granted environment.
+func pathIn(g *paddock.Grant) (string, bool) {
+	if g == nil {
+		return "", false
+	}
+	for _, v := range g.Environment {
+		if value, ok := strings.CutPrefix(v, "PATH="); ok {
+			return value, true
+		}
+	}
+	return "", true
+}

@@ -1,0 +1,66 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"paddock"
+	"paddock/internal/policy"
+	"paddock/internal/rundir"
+)
+
+// stdinOf opens the kept output of a settled run that principal may read.
+func (j *Judge) stdinOf(p paddock.Principal, id paddock.RunID, s paddock.Stream) (policy.StdinFacts, *os.File) {
+	file, err := j.keptOutput(p, id, s)
+	if err != nil {
+		return policy.StdinFacts{Checked: true, Problem: err.Error()}, nil
+	}
+	return policy.StdinFacts{Checked: true}, file
+}
+
+func (j *Judge) keptOutput(p paddock.Principal, id paddock.RunID, s paddock.Stream) (*os.File, error) {
+	if s == "" {
+		s = paddock.Stdout
+	}
+	if s != paddock.Stdout && s != paddock.Stderr {
+		return nil, fmt.Errorf("a run has no stream %q to feed in; there are stdout and stderr", s)
+	}
+	dir, err := j.cfg.State.Run(id)
+	var run paddock.Run
+	if err == nil {
+		run, err = dir.Record(j.cfg.Now())
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && p.Kind != paddock.Operator && p != run.Principal:
+		return nil, errors.New("there is no such run among those that you may see")
+	case err != nil:
+		return nil, fmt.Errorf("run %s can't be read: %v", id, err)
+	case run.Outcome == nil:
+		return nil, fmt.Errorf("run %s is not over yet; wait for its end", id)
+	}
+	sum := run.Outcome.Stdout
+	if s == paddock.Stderr {
+		sum = run.Outcome.Stderr
+	}
+	return openKept(dir, s, sum)
+}
+
+func openKept(dir *rundir.Dir, s paddock.Stream, sum paddock.StreamSummary) (*os.File, error) {
+	file, err := os.OpenFile(filepath.Join(dir.Path(), string(s)), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("the %s of run %s can't be read: %v", s, dir.ID(), err)
+	}
+	info, err := file.Stat()
+	if err == nil && (!info.Mode().IsRegular() || info.Size() != sum.Bytes) {
+		err = fmt.Errorf("it isn't the %d bytes that were recorded", sum.Bytes)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the %s of run %s can't be fed in: %w", s, dir.ID(), err), file.Close())
+	}
+	return file, nil
+}

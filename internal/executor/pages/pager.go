@@ -1,0 +1,140 @@
+// Package pages reads the output of runs by what their records say: an output
+// that isn't there yet is empty, one that is missing is an error, and one that
+// isn't what was recorded at the end is an error, too.
+//
+// # Limits
+//
+// The package waits for nothing and asks for no permission.
+package pages
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"paddock"
+	"paddock/internal/artifact"
+	"paddock/internal/rundir"
+)
+
+// A Pager reads pages of one run until one holds something.
+type Pager struct {
+	dir    *rundir.Dir
+	reader *artifact.Reader
+	req    paddock.PageRequest
+	page   paddock.Page
+	turned bool // page is one
+}
+
+// New returns a Pager of the run in dir that begins at what req asks for.
+func New(dir *rundir.Dir, req paddock.PageRequest) *Pager {
+	return &Pager{dir: dir, reader: artifact.Open(dir.Path()), req: req}
+}
+
+// Page returns the page read last, and whether one was.
+func (p *Pager) Page() (paddock.Page, bool) { return p.page, p.turned }
+
+// Turn reads the page and reports whether it is worth returning.
+func (p *Pager) Turn() (bool, error) {
+	// First the outcome, then the bytes: what is there after the end is all.
+	outcome, err := p.dir.Outcome()
+	if err != nil {
+		return false, err
+	}
+	page, err := p.reader.Page(p.req, outcome != nil)
+	if errors.Is(err, fs.ErrNotExist) && empty(outcome, p.req.Stream) {
+		page, err = emptyPage(p.req, outcome != nil), nil
+	}
+	if err == nil {
+		err = whole(outcome, page.Stream, page.Total)
+	}
+	if err != nil {
+		return false, fmt.Errorf("run %s: %w", p.dir.ID(), err)
+	}
+	if p.turned {
+		page.Offset = p.page.Offset // of where the caller asked us to begin
+	}
+	p.page, p.turned = page, true
+	return page.Content != "" || page.Matches > 0 || page.EOF, nil
+}
+
+// Further moves on behind lines that didn't match, and reports whether it did.
+func (p *Pager) Further() bool {
+	if p.req.Grep == "" || p.page.NextOffset <= p.page.Offset || p.page.NextOffset == p.req.Offset {
+		return false
+	}
+	p.req.Offset, p.req.Line, p.req.Tail, p.req.Since = p.page.NextOffset, 0, 0, nil
+	return true
+}
+
+// empty reports whether a stream may have no file: its run hasn't got that far,
+// or never did.
+func empty(outcome *paddock.Outcome, s paddock.Stream) bool {
+	return outcome == nil || recorded(outcome, s) == 0
+}
+
+func recorded(outcome *paddock.Outcome, s paddock.Stream) int64 {
+	switch s {
+	case "", paddock.Stdout:
+		return outcome.Stdout.Bytes
+	case paddock.Stderr:
+		return outcome.Stderr.Bytes
+	}
+	return outcome.Stdout.Bytes + outcome.Stderr.Bytes
+}
+
+func emptyPage(req paddock.PageRequest, sealed bool) paddock.Page {
+	s := req.Stream
+	if s == "" {
+		s = paddock.Stdout
+	}
+	return paddock.Page{Stream: s, Encoding: "utf-8", EOF: sealed}
+}
+
+// whole says so when what is kept isn't what was recorded at the end, if that
+// could be recorded.
+func whole(outcome *paddock.Outcome, s paddock.Stream, total int64) error {
+	if outcome == nil || outcome.Stdout.Digest == "" || outcome.Stderr.Digest == "" {
+		return nil
+	}
+	if want := recorded(outcome, s); total != want {
+		return fmt.Errorf("its %s has %d bytes and %d were recorded: the kept output was changed", s, total, want)
+	}
+	return nil
+}
+
+// A Follower copies one stream of a run.
+type Follower struct {
+	dir    *rundir.Dir
+	reader *artifact.Reader
+	stream paddock.Stream
+	offset int64
+}
+
+// Follow returns a Follower of stream s that begins at offset.
+func Follow(dir *rundir.Dir, s paddock.Stream, offset int64) *Follower {
+	return &Follower{dir: dir, reader: artifact.Open(dir.Path()), stream: s, offset: offset}
+}
+
+// Copy writes what is there and wasn't written yet to w, and reports whether
+// that was all.
+func (f *Follower) Copy(w io.Writer) (end bool, err error) {
+	outcome, err := f.dir.Outcome()
+	if err != nil {
+		return false, err
+	}
+	read := f.reader.Copy
+	if outcome != nil {
+		read = f.reader.CopySealed
+	}
+	reached, err := read(w, f.stream, f.offset)
+	if errors.Is(err, fs.ErrNotExist) && empty(outcome, f.stream) {
+		err = nil
+	}
+	f.offset = max(f.offset, reached)
+	if err == nil {
+		err = whole(outcome, f.stream, f.offset)
+	}
+	return outcome != nil, err
+}

@@ -1,0 +1,497 @@
+package policy_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"paddock"
+	"paddock/internal/policy"
+)
+
+// Each code that a gate of this package gives has a test of its name here.
+func TestEveryCodeHasATest(t *testing.T) {
+	source, err := os.ReadFile("refusal_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range paddock.Codes() {
+		if c.Gate == "" && c.Code != paddock.InvalidRequest {
+			continue // other rooms give these
+		}
+		if !regexp.MustCompile(`func TestRefusal_` + string(c.Code) + `\(`).Match(source) {
+			t.Errorf("no test is called TestRefusal_%s", c.Code)
+		}
+	}
+}
+
+// A refusalCase is one request that must be refused.
+type refusalCase struct {
+	name   string
+	policy string // minimal if empty
+	change func(*paddock.Request)
+	facts  func(*policy.Facts)
+	// want are words of the message, hint those of the hint, line the
+	// position's in the policy (0 for no position).
+	want string
+	hint string
+	line int
+}
+
+// refused runs cases of which each must be refused first with code.
+func refused(t *testing.T, code paddock.Code, gate paddock.Gate, cases ...refusalCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			text := c.policy
+			if text == "" {
+				text = minimal
+			}
+			p := load(t, text)
+			req := ask("go", "test", "./...")
+			if c.change != nil {
+				c.change(&req)
+			}
+			facts := friendly(p, req)
+			if c.facts != nil {
+				c.facts(&facts)
+			}
+			d := policy.Decide(p, req, facts)
+			r := d.Refusal()
+			if r == nil {
+				t.Fatalf("allowed")
+			}
+			if r.Code != code || r.Gate != gate {
+				t.Fatalf("refused with %s at gate %s, want %s at %s", r.Code, r.Gate, code, gate)
+			}
+			if !strings.Contains(r.Message, c.want) || c.want == "" {
+				t.Errorf("message %q doesn't say %q", r.Message, c.want)
+			}
+			if !strings.Contains(r.Hint, c.hint) || r.Hint == "" {
+				t.Errorf("hint %q doesn't say %q", r.Hint, c.hint)
+			}
+			line := 0
+			if r.Position != nil {
+				line = r.Position.Line
+			}
+			if line != c.line {
+				t.Errorf("position is line %d, want %d", line, c.line)
+			}
+			wantEffect := paddock.Deny
+			if code == paddock.ApprovalRequired {
+				wantEffect = paddock.Ask
+			}
+			if d.Effect != wantEffect || d.Grant != nil {
+				t.Errorf("effect %s with grant %v", d.Effect, d.Grant)
+			}
+		})
+	}
+}
+
+func argv(words ...string) func(*paddock.Request) {
+	return func(r *paddock.Request) { r.Command.Argv = words }
+}
+
+func TestRefusal_no_policy(t *testing.T) {
+	d := policy.Decide(nil, ask("go"), policy.Facts{})
+	if r := d.Refusal(); r == nil || r.Code != paddock.NoPolicy || r.Gate != paddock.GatePolicy || !strings.Contains(r.Hint, "policy init") {
+		t.Errorf("got %+v", r)
+	}
+	if len(d.Gates) != len(paddock.Gates()) || d.Gates[1].Verdict != paddock.Skipped || d.Effect != paddock.Deny || d.RequestDigest == "" {
+		t.Errorf("got %+v", d)
+	}
+	exact := paddock.Refused(paddock.NoPolicy, "No policy for /srv/x.")
+	if r := policy.Decide(nil, ask("go"), policy.Facts{PolicyProblem: exact}).Refusal(); r.Message != exact.Message {
+		t.Errorf("the problem's own words are lost: %q", r.Message)
+	}
+}
+
+func TestRefusal_policy_invalid(t *testing.T) {
+	// A problem beats a policy: what can't be trusted isn't asked.
+	refused(t, paddock.PolicyInvalid, paddock.GatePolicy, refusalCase{
+		name:  "a policy with a problem",
+		facts: func(f *policy.Facts) { f.PolicyProblem = paddock.Refused(paddock.PolicyInvalid, "writable by others") },
+		want:  "writable by others", hint: "policy check",
+	})
+}
+
+func TestRefusal_invalid_request(t *testing.T) {
+	refused(t, paddock.InvalidRequest, paddock.GateArgv,
+		refusalCase{name: "nobody", change: func(r *paddock.Request) { r.Principal = paddock.Principal{} }, want: "who asks"},
+		refusalCase{name: "no id", change: func(r *paddock.Request) { r.Principal.ID = "" }, want: "who asks"},
+		refusalCase{name: "unknown kind", change: func(r *paddock.Request) { r.Principal.Kind = "root" }, want: "kind"},
+		refusalCase{name: "long key", change: func(r *paddock.Request) { r.IdempotencyKey = strings.Repeat("k", 201) }, want: "201 bytes"},
+		refusalCase{name: "bad key", change: func(r *paddock.Request) { r.IdempotencyKey = "\xff" }, want: "idempotency key"},
+		refusalCase{name: "long label", change: func(r *paddock.Request) { r.Command.Label = strings.Repeat("l", 201) }, want: "at most 200"},
+		refusalCase{name: "two lines", change: func(r *paddock.Request) { r.Command.Label = "a\nb" }, want: "one line"},
+		refusalCase{name: "bad label", change: func(r *paddock.Request) { r.Command.Label = "\xff" }, want: "one line"},
+		refusalCase{name: "line separator", change: func(r *paddock.Request) { r.Command.Label = "a\u2028b" }, want: "one line"},
+	)
+	refused(t, paddock.InvalidRequest, paddock.GateDirectory,
+		refusalCase{name: "NUL in dir", change: func(r *paddock.Request) { r.Command.Dir = "/a\x00" }, want: "working directory"},
+		refusalCase{name: "bad dir", change: func(r *paddock.Request) { r.Command.Dir = "/\xff" }, want: "working directory"},
+		refusalCase{name: "long dir", change: func(r *paddock.Request) { r.Command.Dir = strings.Repeat("/a", 3000) }, want: "working directory"},
+	)
+	refused(t, paddock.InvalidRequest, paddock.GateEnvironment,
+		refusalCase{name: "replaced over MCP", change: func(r *paddock.Request) { r.Command.ReplaceEnv = map[string]string{} }, want: "embeds"},
+		refusalCase{name: "replaced and added", change: func(r *paddock.Request) {
+			r.Door, r.Command.ReplaceEnv, r.Command.Env = paddock.DoorGo, map[string]string{}, map[string]string{"A": "b"}
+		}, want: "not both"},
+		refusalCase{name: "impossible name", change: func(r *paddock.Request) {
+			r.Door, r.Command.ReplaceEnv = paddock.DoorGo, map[string]string{"A=B": "b"}
+		}, want: "name of a variable"},
+		refusalCase{name: "NUL in a value", change: func(r *paddock.Request) {
+			r.Door, r.Command.ReplaceEnv = paddock.DoorGo, map[string]string{"A": "b\x00"}
+		}, want: "NUL"},
+		refusalCase{name: "long value", change: func(r *paddock.Request) {
+			r.Door, r.Command.ReplaceEnv = paddock.DoorGo, map[string]string{"A": strings.Repeat("v", 128<<10)}
+		}, want: "longer"},
+		refusalCase{name: "too many", change: func(r *paddock.Request) {
+			r.Door, r.Command.ReplaceEnv = paddock.DoorGo, map[string]string{}
+			for i := range 1001 {
+				r.Command.ReplaceEnv["V"+strings.Repeat("x", i)] = ""
+			}
+		}, want: "1001 variables"},
+	)
+	text := "in"
+	refused(t, paddock.InvalidRequest, paddock.GateStdin,
+		refusalCase{name: "two sources", change: func(r *paddock.Request) { r.Command.Stdin = paddock.Stdin{Text: &text, File: "f"} }, want: "one source"},
+		refusalCase{name: "stream alone", change: func(r *paddock.Request) { r.Command.Stdin.Stream = paddock.Stdout }, want: "beside a run"},
+		refusalCase{name: "combined stream", change: func(r *paddock.Request) {
+			r.Command.Stdin = paddock.Stdin{Run: "r0000000000000000000000000a", Stream: paddock.Combined}
+		}, want: "stdout or stderr"},
+		refusalCase{name: "no run id", change: func(r *paddock.Request) { r.Command.Stdin.Run = "../x" }, want: "run id"},
+		refusalCase{name: "NUL in file", change: func(r *paddock.Request) { r.Command.Stdin.File = "\x00" }, want: "file to read"},
+	)
+	refused(t, paddock.InvalidRequest, paddock.GateLimits,
+		refusalCase{name: "timeout below zero", change: func(r *paddock.Request) { r.Command.Timeout = -1 }, want: "below zero"},
+		refusalCase{name: "output below zero", change: func(r *paddock.Request) { r.Command.OutputLimit = -1 }, want: "below zero"},
+	)
+}
+
+func TestRefusal_argv_empty(t *testing.T) {
+	refused(t, paddock.ArgvEmpty, paddock.GateArgv,
+		refusalCase{name: "nil", change: argv(), want: "no words", hint: "[\"go\""},
+		refusalCase{name: "empty", change: func(r *paddock.Request) { r.Command.Argv = []string{} }, want: "no words"},
+	)
+}
+
+func TestRefusal_argv_invalid(t *testing.T) {
+	refused(t, paddock.ArgvInvalid, paddock.GateArgv,
+		refusalCase{name: "empty word", change: argv("", "x"), want: "argv[0] is empty"},
+		refusalCase{name: "bad program", change: argv("g\xffo"), want: "argv[0] isn't valid UTF-8"},
+		refusalCase{name: "bad argument", change: argv("go", "test", "\xc3("), want: "argv[2] isn't valid UTF-8", line: 5},
+		refusalCase{name: "surrogate", change: argv("go", "\xed\xa0\x80"), want: "UTF-8", line: 5},
+	)
+}
+
+func TestRefusal_argv_nul(t *testing.T) {
+	refused(t, paddock.ArgvNUL, paddock.GateArgv,
+		refusalCase{name: "program", change: argv("go\x00"), want: "argv[0]"},
+		refusalCase{name: "argument", change: argv("go", "test", "a\x00b"), want: "argv[2]", line: 5},
+	)
+}
+
+func TestRefusal_argv_line_break(t *testing.T) {
+	refused(t, paddock.ArgvLineBreak, paddock.GateArgv,
+		refusalCase{name: "LF", change: argv("go", "test", "a\nb"), want: "argv[2]", hint: "line_breaks: true", line: 5},
+		refusalCase{name: "CR", change: argv("go", "a\rb"), want: "argv[1]", line: 5},
+	)
+	p := load(t, strings.Replace(minimal, "    args:\n", "    line_breaks: true\n    args:\n      - allow: [say, \"<re:(?s).*>\"]\n", 1))
+	req := ask("go", "say", "a\nb")
+	if d := policy.Decide(p, req, friendly(p, req)); d.Effect != paddock.Allow {
+		t.Errorf("line_breaks: true isn't heeded: %v", d.Refusal())
+	}
+}
+
+func TestRefusal_argv_too_long(t *testing.T) {
+	refused(t, paddock.ArgvTooLong, paddock.GateArgv,
+		refusalCase{name: "one over", change: argv("go", "test", strings.Repeat("a", 4097)), want: "4097 bytes; at most 4096", line: 5},
+		refusalCase{name: "2 MB", change: argv("go", "test", strings.Repeat("a", 2<<20)), want: "2097152", line: 5},
+		refusalCase{name: "program", change: argv(strings.Repeat("g", 5000)), want: "argv[0]"},
+		refusalCase{
+			name: "raised", policy: strings.Replace(minimal, "    args:", "    max_arg_bytes: 8KiB\n    args:", 1),
+			change: argv("go", "test", strings.Repeat("a", 8193)), want: "at most 8192", line: 5,
+		},
+	)
+}
+
+func TestRefusal_argv_too_many(t *testing.T) {
+	refused(t, paddock.ArgvTooMany, paddock.GateArgv,
+		refusalCase{name: "one over", change: argv(append([]string{"go"}, make([]string, 256)...)...), want: "257 words; at most 256", line: 5},
+		refusalCase{name: "10,000", change: argv(append([]string{"x"}, make([]string, 9999)...)...), want: "10000 words"},
+		refusalCase{
+			name: "lowered", policy: strings.Replace(minimal, "    args:", "    max_args: 2\n    args:", 1),
+			change: argv("go", "test", "./..."), want: "at most 2", line: 5,
+		},
+	)
+}
+
+func TestRefusal_shell_syntax(t *testing.T) {
+	refused(t, paddock.ShellSyntax, paddock.GateArgv,
+		refusalCase{name: "line", change: argv("go vet ./... && echo done"), want: "white space", hint: "suggestion"},
+		refusalCase{name: "semicolon", change: argv("ls;id"), want: "`;`"},
+		refusalCase{name: "line break", change: argv("go\ntest"), want: "line break"},
+		refusalCase{name: "assignment", change: argv("A=b", "go"), want: "assignment"},
+		refusalCase{name: "tilde", change: argv("~/bin/go"), want: "`~`"},
+		refusalCase{name: "control character", change: argv("go\x1b"), want: "control"},
+		refusalCase{name: "nothing to suggest", change: argv("# go"), want: "`#`", hint: "entry of its own"},
+	)
+}
+
+func TestRefusal_executable_not_allowed(t *testing.T) {
+	refused(t, paddock.ExecutableNotAllowed, paddock.GateExecutable,
+		refusalCase{name: "unknown", change: argv("rm", "-rf", "/"), want: `"rm" isn't a permitted word. Permitted: go.`, line: 4},
+		refusalCase{name: "another path", change: argv("/usr/bin/go"), want: "Permitted: go", hint: "Use the word `go`", line: 4},
+		refusalCase{name: "relative path", change: argv("./go"), want: "Permitted: go", hint: "Use the word", line: 4},
+		refusalCase{name: "upper case", change: argv("GO"), want: "Permitted", line: 4},
+		refusalCase{name: "typing error", policy: strings.Replace(minimal, "name: go", "name: gofumpt", 1), change: argv("gofmupt"), want: "Permitted", hint: "Did you mean `gofumpt`?", line: 4},
+		refusalCase{name: "look-alike", change: argv("gо"), want: "Permitted", hint: "look like `go`", line: 4},
+		refusalCase{name: "full width", change: argv("ｇｏ"), want: "Permitted", hint: "look like `go`", line: 4},
+		refusalCase{name: "zero width", change: argv("g\u200bo"), want: "Permitted", hint: "look like `go`", line: 4},
+		refusalCase{name: "no likeness", change: argv("ゴー"), want: "Permitted", line: 4},
+		refusalCase{name: "a shell", change: argv("bash", "-lc", "go vet ./..."), want: "bash", hint: "A shell isn't permitted", line: 4},
+		refusalCase{name: "none", policy: "version: 1\nroots: [{path: /}]\nexecutables: []\ncontainment: {require: off}\n", want: "Permitted: (none)", line: 3},
+		refusalCase{name: "long word", change: argv(strings.Repeat("g", 4000)), want: "…", line: 4},
+	)
+}
+
+func TestRefusal_executable_missing(t *testing.T) {
+	refused(t, paddock.ExecutableMissing, paddock.GatePin,
+		refusalCase{name: "gone", facts: func(f *policy.Facts) { f.Executable.Found = false }, want: "/usr/local/go/bin/go", line: 5})
+}
+
+func TestRefusal_executable_unsafe(t *testing.T) {
+	refused(t, paddock.ExecutableUnsafe, paddock.GatePin,
+		refusalCase{name: "writable", facts: func(f *policy.Facts) { f.Executable.Unsafe = "/usr/local is writable by others" }, want: "writable by others", line: 5})
+}
+
+const pinned = "9f2c0000000000000000000000000000000000000000000000000000000000AB"
+
+func TestRefusal_executable_changed(t *testing.T) {
+	text := strings.Replace(minimal, "    args:", "    sha256: "+pinned+"\n    args:", 1)
+	refused(t, paddock.ExecutableChanged, paddock.GatePin,
+		refusalCase{name: "another", policy: text, facts: func(f *policy.Facts) {
+			f.Executable.Digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+		}, want: "000000000000 and not 9f2c00000000", line: 5},
+		refusalCase{name: "not computed", policy: text, want: "unknown", line: 5},
+	)
+	p := load(t, text)
+	req := ask("go", "test")
+	facts := friendly(p, req)
+	facts.Executable.Digest = paddock.Digest("sha256:" + strings.ToLower(pinned))
+	if d := policy.Decide(p, req, facts); d.Effect != paddock.Allow || d.Grant.Executable.Digest == "" {
+		t.Errorf("the pinned file isn't accepted: %v", d.Refusal())
+	}
+	if w := p.Wanted(req); !w.Pinned || w.Executable != "/usr/local/go/bin/go" {
+		t.Errorf("wanted %+v", w)
+	}
+}
+
+func TestRefusal_arguments_not_allowed(t *testing.T) {
+	refused(t, paddock.ArgumentsNotAllowed, paddock.GateArguments,
+		refusalCase{name: "unknown flag", change: argv("go", "test", "-exec", "sh"), want: "go test [-run <word>] [-count <int>] [-v] [-race] [<package>...]", hint: `"-exec" isn't a flag`, line: 8},
+		refusalCase{name: "longer word", change: argv("go", "testing"), want: "Allowed", hint: "isn't `test`", line: 8},
+		refusalCase{name: "nothing", change: argv("go"), want: "Allowed", hint: "`test` is missing", line: 8},
+		refusalCase{name: "denied in its own words", change: argv("go", "run", "."), want: "go run executes arbitrary code; use go vet or go test.", hint: "on purpose", line: 12},
+		refusalCase{name: "denied without words", policy: strings.Replace(minimal, "        message: go run executes arbitrary code; use go vet or go test.\n", "", 1),
+			change: argv("go", "run", "."), want: "The policy refuses these arguments: go run ....", hint: "on purpose", line: 12},
+		refusalCase{name: "operators", change: argv("go", "vet", "./...", "|", "head"), want: "Allowed", hint: "There is no shell", line: 8},
+		refusalCase{name: "only denials", policy: "version: 1\nroots: [{path: /}]\nexecutables: [{name: go, path: /bin/go, args: [{deny: [x]}]}]\n", want: "Allowed: (none)", line: 3},
+	)
+}
+
+const paths = `version: 1
+roots: [{path: /srv/checkout}]
+executables:
+  - name: cat
+    path: /bin/cat
+    args:
+      - deny: [<path>, secret]
+      - allow: [<path>, <word>]
+      - allow: []
+        flags: {-o: <path>}
+        rest: <path>...
+environment: {accept: {OUT: <path>}}
+containment: {require: off}
+`
+
+func TestRefusal_path_outside_root(t *testing.T) {
+	outside := func(real string) func(*policy.Facts) {
+		return func(f *policy.Facts) {
+			for w := range f.Paths {
+				f.Paths[w] = policy.PathFacts{Real: real}
+			}
+		}
+	}
+	refused(t, paddock.PathOutsideRoot, paddock.GateArguments,
+		refusalCase{name: "rest", policy: paths, change: argv("cat", "../x"), facts: outside("/srv/x"), want: `"../x" leads to /srv/x`, line: 9},
+		refusalCase{name: "flag", policy: paths, change: argv("cat", "-o=/etc/passwd"), facts: outside(""), want: `"/etc/passwd"`, line: 9},
+		refusalCase{name: "first rule that fits", policy: paths, change: argv("cat", "/etc/passwd", "x"), facts: outside(""), want: `"/etc/passwd"`, line: 8},
+		refusalCase{name: "not looked at", policy: paths, change: argv("cat", "x"), facts: func(f *policy.Facts) { f.Paths = nil }, want: `"x"`, line: 9},
+	)
+	refused(t, paddock.PathOutsideRoot, paddock.GateEnvironment,
+		refusalCase{name: "variable", policy: paths, change: func(r *paddock.Request) {
+			r.Command = paddock.Command{Argv: []string{"cat"}, Env: map[string]string{"OUT": "/etc/x"}}
+		}, facts: outside("/etc/x"), want: "OUT", line: 12},
+	)
+	// What is denied inside the roots isn't allowed by leading outside.
+	refused(t, paddock.ArgumentsNotAllowed, paddock.GateArguments,
+		refusalCase{name: "denied everywhere", policy: paths, change: argv("cat", "/etc/x", "secret"), facts: outside("/etc/x"), want: "refuses these", line: 7})
+}
+
+func TestRefusal_cwd_missing(t *testing.T) {
+	refused(t, paddock.CwdMissing, paddock.GateDirectory,
+		refusalCase{name: "named", change: func(r *paddock.Request) { r.Command.Dir = "/srv/gone" },
+			facts: func(f *policy.Facts) { f.Dir = policy.DirFacts{} }, want: `"/srv/gone", doesn't exist`, line: 2},
+		refusalCase{name: "the root", facts: func(f *policy.Facts) { f.Dir = policy.DirFacts{} }, want: "the first root", line: 2},
+	)
+}
+
+func TestRefusal_cwd_outside_root(t *testing.T) {
+	at := func(real, root string) func(*policy.Facts) {
+		return func(f *policy.Facts) { f.Dir = policy.DirFacts{Found: true, Real: real, Root: root} }
+	}
+	dir := func(r *paddock.Request) { r.Command.Dir = "link" }
+	refused(t, paddock.CwdOutsideRoot, paddock.GateDirectory,
+		refusalCase{name: "link", change: dir, facts: at("/etc", ""), want: `"link", which is /etc, isn't inside a root. Roots: /srv/checkout.`, line: 2},
+		refusalCase{name: "sibling", change: dir, facts: at("/srv/checkout_evil", "/srv/checkout"), want: "isn't inside", line: 2},
+		refusalCase{name: "root of another policy", change: dir, facts: at("/home", "/home"), want: "isn't inside", line: 2},
+		refusalCase{name: "no real path", change: dir, facts: at("", ""), want: `"link", isn't inside`, line: 2},
+	)
+	p := load(t, strings.Replace(minimal, "/srv/checkout", "/", 1))
+	for _, real := range []string{"/", "/srv/x"} {
+		req := ask("go", "test")
+		facts := friendly(p, req)
+		facts.Dir.Real = real
+		if d := policy.Decide(p, req, facts); d.Effect != paddock.Allow {
+			t.Errorf("root / doesn't hold %s: %v", real, d.Refusal())
+		}
+	}
+}
+
+func TestRefusal_environment_not_allowed(t *testing.T) {
+	text := minimal + "environment: {accept: {CI: <word>}}\n"
+	env := func(name, value string) func(*paddock.Request) {
+		return func(r *paddock.Request) { r.Command.Env = map[string]string{name: value} }
+	}
+	refused(t, paddock.EnvironmentNotAllowed, paddock.GateEnvironment,
+		refusalCase{name: "unknown", policy: text, change: env("FOO", "1"), want: `"FOO" from callers. Accepted: CI.`, hint: "environment.accept", line: 15},
+		refusalCase{name: "none accepted", change: env("FOO", "1"), want: "Accepted: (none)"},
+		refusalCase{name: "other case", policy: text, change: env("ci", "1"), want: `"ci"`, line: 15},
+		refusalCase{name: "loader", policy: text, change: env("LD_PRELOAD", "x"), want: "LD_PRELOAD", hint: "no policy accepts it", line: 15},
+		refusalCase{name: "value", policy: text, change: env("CI", "-hunter2"), want: "The value of CI isn't `<word>`", line: 15},
+	)
+	p := load(t, text)
+	req := ask("go", "test")
+	req.Command.Env = map[string]string{"CI": "-hunter2", "LD_PRELOAD": "hunter2"}
+	for _, r := range policy.Decide(p, req, friendly(p, req)).Refusals {
+		if strings.Contains(r.Message+r.Hint, "hunter2") {
+			t.Errorf("a value is printed: %q", r.Message)
+		}
+	}
+}
+
+func TestRefusal_secret_in_environment(t *testing.T) {
+	refused(t, paddock.SecretInEnvironment, paddock.GateEnvironment,
+		refusalCase{name: "replaced", change: func(r *paddock.Request) {
+			r.Door = paddock.DoorGo
+			r.Command.ReplaceEnv = map[string]string{"GITHUB_TOKEN": "hunter2", "DATABASE_URL": "hunter2"}
+		}, want: "DATABASE_URL, GITHUB_TOKEN"},
+	)
+}
+
+func TestRefusal_stdin_not_allowed(t *testing.T) {
+	long := strings.Repeat("x", 1<<20+1)
+	file := func(r *paddock.Request) { r.Command.Stdin.File = "in.txt" }
+	refused(t, paddock.StdinNotAllowed, paddock.GateStdin,
+		refusalCase{name: "long text", change: func(r *paddock.Request) { r.Command.Stdin.Text = &long }, want: "1048577 bytes"},
+		refusalCase{name: "problem", change: file, facts: func(f *policy.Facts) { f.Stdin.Problem = "in.txt is a directory" }, want: "in.txt is a directory."},
+		refusalCase{name: "not looked at", change: file, facts: func(f *policy.Facts) { f.Stdin = policy.StdinFacts{} }, want: "wasn't looked at"},
+	)
+}
+
+func TestRefusal_limit_exceeded(t *testing.T) {
+	own := strings.Replace(minimal, "    args:", "    limits: {timeout: 10s, output: 1KiB}\n    args:", 1)
+	refused(t, paddock.LimitExceeded, paddock.GateLimits,
+		refusalCase{name: "timeout", change: func(r *paddock.Request) { r.Command.Timeout = defaultTimeout + 1 }, want: "maximum, 2m0s", hint: "120000 ms"},
+		refusalCase{name: "output", change: func(r *paddock.Request) { r.Command.OutputLimit = 10<<20 + 1 }, want: "10485761 bytes, is more than the maximum, 10485760", hint: "10485760"},
+		refusalCase{name: "timeout of the program", policy: own, change: func(r *paddock.Request) { r.Command.Timeout = defaultTimeout }, want: "maximum, 10s", line: 7},
+		refusalCase{name: "output of the program", policy: own, change: func(r *paddock.Request) { r.Command.OutputLimit = 1025 }, want: "1024 bytes", line: 7},
+		refusalCase{name: "of the section", policy: minimal + "limits: {timeout: 1s}\n", change: func(r *paddock.Request) { r.Command.Timeout = defaultTimeout }, want: "maximum, 1s", line: 15},
+	)
+}
+
+const ruled = minimal + `rules:
+  - name: no-forbidden
+    deny: argv.exists(a, a == "--forbidden")
+    message: "--forbidden is not for agents."
+  - {name: no-vet, deny: 'executable == "go" && argv[1] == "vet"'}
+  - {name: first, ask: 'argv[1] == "test" && "-v" in argv', message: "Ask a person."}
+  - {name: second, ask: 'argv[1] == "test" && "-race" in argv'}
+`
+
+func TestRefusal_rule_denied(t *testing.T) {
+	anything := strings.Replace(ruled, "      - allow: [test]", "      - allow: [x, ...]\n      - allow: [test]", 1)
+	refused(t, paddock.RuleDenied, paddock.GateRules,
+		refusalCase{name: "in its own words", policy: anything, change: argv("go", "x", "--forbidden"), want: "--forbidden is not for agents.", line: 18},
+		refusalCase{name: "without words", policy: ruled, change: argv("go", "vet", "./..."), want: "Rule `no-vet` denies this request.", line: 19},
+		refusalCase{name: "a rule that errs", policy: minimal + "rules: [{name: far, deny: 'argv[7] == \"x\"'}]\n", want: "Rule `far` can't be evaluated", hint: "operator", line: 15},
+		refusalCase{name: "an ask that errs", policy: minimal + "rules: [{name: far, ask: 'argv[7] == \"x\"'}]\n", want: "can't be evaluated", line: 15},
+		refusalCase{name: "a rule that costs too much", policy: minimal + "rules: [{name: slow, deny: '" + costly + "'}]\n", want: "can't be evaluated", line: 15,
+			change: func(r *paddock.Request) {
+				for range 100 {
+					r.Command.Argv = append(r.Command.Argv, "./a")
+				}
+			}},
+	)
+	p := load(t, ruled)
+	req := ask("go", "vet", "./...")
+	if r := policy.Decide(p, req, friendly(p, req)).Refusal(); r.Rule != "no-vet" {
+		t.Errorf("the rule isn't named: %+v", r)
+	}
+}
+
+// costly takes argv to the fourth power.
+const costly = "argv.all(a, argv.all(b, argv.all(c, argv.all(d, a != b || c != d || true))))"
+
+func TestRefusal_approval_required(t *testing.T) {
+	refused(t, paddock.ApprovalRequired, paddock.GateRules,
+		refusalCase{name: "in its own words", policy: ruled, change: argv("go", "test", "-v"), want: "Ask a person.", line: 20},
+		refusalCase{name: "without words", policy: ruled, change: argv("go", "test", "-race"), want: "Rule `second` wants a person's approval", line: 21},
+		refusalCase{name: "two", policy: ruled, change: argv("go", "test", "-race", "-v"), want: "Ask a person.", line: 20},
+	)
+	// Deny beats ask: with any other reason the effect is deny.
+	p := load(t, ruled)
+	req := ask("go", "test", "-v")
+	facts := friendly(p, req)
+	facts.Active = 8
+	if d := policy.Decide(p, req, facts); d.Effect != paddock.Deny || d.Refusals[0].Code != paddock.ApprovalRequired || d.Refusals[1].Code != paddock.Busy {
+		t.Errorf("got %s with %v", d.Effect, d.Refusals)
+	}
+}
+
+func TestRefusal_containment_unavailable(t *testing.T) {
+	none := strings.Replace(minimal, "containment: {require: off}\n", "", 1)
+	refused(t, paddock.ContainmentUnavailable, paddock.GateContainment,
+		refusalCase{name: "nothing said", policy: none, want: "says nothing of containment and so requires `full`", hint: "require: off"},
+		refusalCase{name: "full", policy: none + "containment: {require: full}\n", want: "requires containment `full`", line: 14},
+		refusalCase{name: "standard", policy: none + "containment: {require: standard}\n", want: "`standard`", line: 14},
+		refusalCase{name: "nothing can be given", facts: func(f *policy.Facts) { f.Levels = nil }, want: "`off`", line: 14},
+	)
+}
+
+func TestRefusal_busy(t *testing.T) {
+	refused(t, paddock.Busy, paddock.GateQuota,
+		refusalCase{name: "eight", facts: func(f *policy.Facts) { f.Active = 8 }, want: "8 runs of yours are going on; at most 8"},
+		refusalCase{name: "its own number", policy: minimal + "limits: {concurrent: 1}\n", facts: func(f *policy.Facts) { f.Active = 1 }, want: "at most 1", line: 15},
+	)
+	p := load(t, minimal)
+	facts := friendly(p, ask("go", "test"))
+	facts.Active = 9
+	if r := policy.Decide(p, ask("go", "test"), facts).Refusal(); !r.Retryable {
+		t.Errorf("busy isn't retryable")
+	}
+}

@@ -1,0 +1,235 @@
+package rundir
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"paddock"
+)
+
+func TestReconcileEvidence(t *testing.T) {
+	t.Parallel()
+	self, err := ProcessOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := self
+	gone.StartTicks++
+	earlier := paddock.Process{PID: 1, StartTicks: 1, BootID: "an earlier start"}
+	const alone = "nobody held the run's lock and there was no outcome"
+	for _, c := range []struct {
+		name       string
+		supervisor *paddock.Process
+		kind       paddock.ReasonKind
+		then       string
+		alive      bool
+		note       string
+	}{
+		{"vanished", &gone, paddock.ReasonLost, BootID(), false, alone},
+		{"there without its lock", &self, paddock.ReasonLost, BootID(), true, alone},
+		{"restarted", &earlier, paddock.ReasonHost, "an earlier start", false, alone},
+		{"never started", nil, paddock.ReasonLost, BootID(), false, alone + "; the program was never said to have started"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			d := orphan(t, s, 0, alice)
+			if c.supervisor != nil {
+				if err := d.WriteStarted(Started{Supervisor: *c.supervisor, At: epoch}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(t, d.file("stdout"), "kept")
+			if lost := reconcile(t, s); !slices.Equal(lost, []paddock.RunID{d.ID()}) {
+				t.Fatalf("lost: %v", lost)
+			}
+			got, err := d.Outcome()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := &paddock.Outcome{
+				State: paddock.Lost, EndedAt: clock(), SettledAt: clock(),
+				Reason: paddock.Reason{Kind: c.kind, Evidence: &paddock.Evidence{
+					SeenAt: clock(), BootIDThen: c.then, BootIDNow: BootID(), Supervisor: c.supervisor, SupervisorAlive: c.alive, Note: c.note,
+				}},
+				Stdout: paddock.StreamSummary{Bytes: 4, Digest: paddock.DigestOf(sha256.Sum256([]byte("kept")))},
+				Stderr: paddock.StreamSummary{Digest: paddock.DigestOf(sha256.Sum256(nil))},
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("outcome (-want +got):\n%s", diff)
+			}
+			if r, err := d.Record(clock()); err != nil || r.State != paddock.Lost {
+				t.Errorf("Record = %v, %v", r.State, err)
+			}
+		})
+	}
+}
+
+// A run is settled also when its files are a mess, and says so.
+func TestReconcileOfAMess(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	d := orphan(t, s, 0, alice)
+	write(t, d.file("request.json"), "{")
+	write(t, d.file("started.json"), "")
+	if err := os.Symlink("/dev/zero", d.file("stdout")); err != nil {
+		t.Fatal(err)
+	}
+	if lost := reconcile(t, s); len(lost) != 1 {
+		t.Fatalf("lost: %v", lost)
+	}
+	o, err := d.Outcome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"request.json", "started.json"} {
+		if !strings.Contains(o.Reason.Evidence.Note, d.file(name)) {
+			t.Errorf("the evidence doesn't tell of %s: %s", name, o.Reason.Evidence.Note)
+		}
+	}
+	if !strings.Contains(o.Reason.Detail, d.file("stdout")) || o.Stdout.Digest != "" {
+		t.Errorf("unreadable output: %q, %v", o.Reason.Detail, o.Stdout)
+	}
+}
+
+// One entry that can't be judged doesn't keep others from it.
+func TestReconcileGoesOn(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	bad := orphan(t, s, 0, alice)
+	write(t, s.activePath(bad.ID()), "")
+	good := orphan(t, s, 1, alice)
+	lost, err := s.Reconcile(t.Context(), clock)
+	if !slices.Equal(lost, []paddock.RunID{good.ID()}) || err == nil || !strings.Contains(err.Error(), s.activePath(bad.ID())) {
+		t.Errorf("Reconcile = %v, %v", lost, err)
+	}
+}
+
+func TestReconcileKeepsWhatIsLookedAfter(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	alive, settled := start(t, s, 0, alice), start(t, s, 1, alice)
+	settle(t, settled)
+	prepared := prepare(t, s, newID(t, 2), intent(alice))
+	if lost := reconcile(t, s); lost != nil {
+		t.Errorf("lost: %v", lost)
+	}
+	if o, err := alive.Outcome(); o != nil || err != nil {
+		t.Errorf("a live run has an outcome: %v, %v", o, err)
+	}
+	if _, err := prepared.Sealed(); err != nil {
+		t.Errorf("a run that is being prepared was swept: %v", err)
+	}
+	if left := names(t, filepath.Join(s.Path(), activeDir)); !slices.Equal(left, []string{string(alive.ID())}) {
+		t.Errorf("active: %v", left)
+	}
+}
+
+// Who removes a lock file doesn't get a live run taken for lost.
+func TestReconcileWithoutLockFile(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	self, err := ProcessOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched, dead := start(t, s, 0, alice), start(t, s, 1, alice)
+	for _, d := range []*Dir{watched, dead} {
+		if err := os.Remove(d.file("lock")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := watched.WriteStarted(Started{Supervisor: self}); err != nil {
+		t.Fatal(err)
+	}
+	if n := active(t, s, alice); n != 1 {
+		t.Errorf("%d active runs", n)
+	}
+	if lost := reconcile(t, s); !slices.Equal(lost, []paddock.RunID{dead.ID()}) {
+		t.Errorf("lost: %v", lost)
+	}
+}
+
+func TestReconcileStopsWhenAsked(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	d := orphan(t, s, 0, alice)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if lost, err := s.Reconcile(ctx, clock); lost != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("Reconcile = %v, %v", lost, err)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	stop := func() time.Time { cancel(); return clock() }
+	if lost, err := s.Reconcile(ctx, stop); lost != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("Reconcile, stopped midway = %v, %v", lost, err)
+	}
+	if o, err := d.Outcome(); o != nil || err != nil {
+		t.Errorf("a run was settled half judged: %v, %v", o, err)
+	}
+	if lost := reconcile(t, s); len(lost) != 1 {
+		t.Errorf("afterwards: %v", lost)
+	}
+}
+
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	self, err := ProcessOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !Alive(self) {
+		t.Error("we are not alive")
+	}
+	for name, change := range map[string]func(*paddock.Process){
+		"another start":   func(p *paddock.Process) { p.StartTicks++ },
+		"no start":        func(p *paddock.Process) { p.StartTicks = 0 },
+		"another boot":    func(p *paddock.Process) { p.BootID = "another" },
+		"no boot":         func(p *paddock.Process) { p.BootID = "" },
+		"another process": func(p *paddock.Process) { p.PID = 1 },
+		"no process":      func(p *paddock.Process) { p.PID = 0 },
+		"a group":         func(p *paddock.Process) { p.PID = -p.PID },
+	} {
+		p := self
+		change(&p)
+		if Alive(p) {
+			t.Errorf("%s: alive", name)
+		}
+	}
+	if _, err := ProcessOf(1 << 30); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("ProcessOf nothing: %v", err)
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	t.Parallel()
+	const rest = " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 987654 20 21"
+	for _, c := range []struct {
+		name, text string
+		state      byte
+		ticks      uint64
+		bad        bool
+	}{
+		{"plain", "12 (cat) S" + rest, 'S', 987654, false},
+		{"a name like a stat", "12 (a) Z 1 (b)) R" + rest, 'R', 987654, false},
+		{"a name with a line break", "12 (a\nb) Z" + rest, 'Z', 987654, false},
+		{"short", "12 (cat) S 1 2 3", 0, 0, true},
+		{"no name", "12 cat S", 0, 0, true},
+		{"empty", "", 0, 0, true},
+		{"no number", "12 (cat) S" + strings.Replace(rest, "987654", "x", 1), 0, 0, true},
+	} {
+		state, ticks, err := parseStat([]byte(c.text))
+		if (err != nil) != c.bad || !c.bad && (state != c.state || ticks != c.ticks) {
+			t.Errorf("%s: %c, %d, %v", c.name, state, ticks, err)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+// Package hub tells everybody who listens to a run what happens to it.
+//
+// # Limits
+//
+// A hub passes on news and keeps only the latest. What was printed is in the
+// run's directory, and so is the outcome for who didn't hear it here.
+package hub
+
+import (
+	"sync"
+	"time"
+
+	"paddock"
+	"paddock/internal/control"
+)
+
+// A Hub tells subscribers what happens. A slow one misses outputs, never the
+// news that matter: after a missed output another follows or the end does.
+type Hub struct {
+	mu     sync.Mutex
+	now    control.Status
+	end    *paddock.Outcome
+	closed bool
+	subs   map[chan control.Event]bool
+	gone   sync.Cond // signalled when a subscriber leaves
+}
+
+// mailbox is how many events a subscriber can be behind.
+const mailbox = 8
+
+// New returns the hub of a run that hasn't started.
+func New() *Hub {
+	h := &Hub{subs: map[chan control.Event]bool{}, now: control.Status{State: paddock.Starting}}
+	h.gone.L = &h.mu
+	return h
+}
+
+// Status returns what is known now.
+func (h *Hub) Status() control.Status {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.now
+}
+
+// Subscribe returns events from now on, beginning with where the run stands,
+// and what ends the subscription. The channel is closed after the last event.
+func (h *Hub) Subscribe() (<-chan control.Event, func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := make(chan control.Event, mailbox)
+	switch {
+	case h.end != nil:
+		c <- control.Event{Kind: "settled", Stdout: h.now.Stdout, Stderr: h.now.Stderr, Outcome: h.end}
+	case h.now.State == paddock.Running:
+		c <- control.Event{Kind: "started", Stdout: h.now.Stdout, Stderr: h.now.Stderr}
+	}
+	if h.closed {
+		close(c)
+		return c, func() {}
+	}
+	h.subs[c] = true
+	return c, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.subs, c)
+		h.gone.Broadcast()
+	}
+}
+
+// Started tells that the program runs.
+func (h *Hub) Started(leader int, by paddock.Isolation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now.State, h.now.LeaderPID, h.now.Isolation = paddock.Running, leader, by
+	h.tell(control.Event{Kind: "started", Stdout: h.now.Stdout, Stderr: h.now.Stderr})
+}
+
+// Output tells how much has been kept.
+func (h *Hub) Output(stdout, stderr int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now.Stdout, h.now.Stderr = max(h.now.Stdout, stdout), max(h.now.Stderr, stderr)
+	if h.now.State == paddock.Starting {
+		return // a fast program; the news of its start will say the sizes
+	}
+	event := control.Event{Kind: "output", Stdout: h.now.Stdout, Stderr: h.now.Stderr}
+	for c := range h.subs {
+		select {
+		case c <- event:
+		default:
+		}
+	}
+}
+
+// Settle tells the outcome and closes the mailboxes.
+func (h *Hub) Settle(outcome paddock.Outcome) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.end = &outcome
+	h.now.State, h.now.Settled = outcome.State, true
+	h.now.Stdout, h.now.Stderr = outcome.Stdout.Bytes, outcome.Stderr.Bytes
+	h.tell(control.Event{Kind: "settled", Stdout: h.now.Stdout, Stderr: h.now.Stderr, Outcome: &outcome})
+	h.shut()
+}
+
+// tell puts event into every mailbox, in place of an older one where it is full.
+func (h *Hub) tell(event control.Event) {
+	for c := range h.subs {
+		for sent := false; !sent; {
+			select {
+			case c <- event:
+				sent = true
+			default:
+				select {
+				case <-c:
+				default:
+				}
+			}
+		}
+	}
+}
+
+func (h *Hub) shut() {
+	if h.closed {
+		return
+	}
+	h.closed = true
+	for c := range h.subs {
+		close(c)
+	}
+}
+
+// Close ends a hub whose run never lived.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.shut()
+}
+
+// Drain waits until every subscriber has heard the end, for at most limit: a
+// subscriber that doesn't read finds the outcome in the run's directory.
+func (h *Hub) Drain(limit time.Duration) {
+	timer := time.AfterFunc(limit, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		clear(h.subs)
+		h.gone.Broadcast()
+	})
+	defer timer.Stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for len(h.subs) > 0 {
+		h.gone.Wait()
+	}
+}

@@ -1,0 +1,283 @@
+package supervise
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"paddock"
+	"paddock/internal/control"
+	"paddock/internal/rundir"
+	"paddock/internal/spawn"
+	"paddock/internal/testproc"
+)
+
+// A victim is a run whose supervisor is going to be killed.
+type victim struct {
+	Dir   string `json:"dir"`
+	Stage int    `json:"stage"`
+}
+
+// hostile keeps two processes that are detached twice and ignore every request;
+// each carries the marker in its arguments.
+const hostile = `
+	(trap '' TERM HUP INT; setsid sh -c 'trap "" TERM HUP INT; echo up; while :; do sleep 1; done' %[1]s &)
+	trap '' TERM HUP INT; while :; do sleep 1; done`
+
+// starterMain starts a run as whoever it is run as, tells about it on its
+// standard output, and lives until its standard input ends.
+func starterMain() int {
+	state, stage, marker, isolation := os.Args[2], os.Args[3], os.Args[4], paddock.Isolation(os.Args[5])
+	v, conn, err := startVictim(state, stage, isolation, marker)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer conn.Close()
+	if err := json.NewEncoder(os.Stdout).Encode(v); err != nil {
+		return 1
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+func startVictim(path, stage string, isolation paddock.Isolation, marker string) (victim, io.Closer, error) {
+	ctx := context.Background()
+	state, err := rundir.Open(path)
+	if err != nil {
+		return victim{}, nil, err
+	}
+	id, err := paddock.NewRunID(time.Now(), nil)
+	if err != nil {
+		return victim{}, nil, err
+	}
+	argv := []string{"sh", "-c", fmt.Sprintf(hostile, marker), marker}
+	req := paddock.Request{Principal: paddock.Principal{Kind: paddock.Host, ID: "test"}, Door: paddock.DoorGo, Command: paddock.Command{Argv: argv}}
+	dir, err := state.Prepare(ctx, id, rundir.Intent{
+		Request: req, CreatedAt: time.Now(),
+		Decision: paddock.Decision{Effect: paddock.Allow, RequestDigest: req.Digest(), Grant: &paddock.Grant{}},
+	})
+	if err != nil {
+		return victim{}, nil, err
+	}
+	if err := state.Claim(ctx, func(c *rundir.Claim) error { return c.Publish(dir, "") }); err != nil {
+		return victim{}, nil, err
+	}
+	s, err := spawn.StartStage(stage)
+	if err != nil {
+		return victim{}, nil, err
+	}
+	where, err := os.Open("/")
+	if err != nil {
+		return victim{}, nil, err
+	}
+	shell, err := os.Open("/bin/sh")
+	if err != nil {
+		return victim{}, nil, err
+	}
+	job, err := json.Marshal(Job{
+		Version: JobVersion, RunDir: dir.Path(), RunID: id, Argv: argv, Env: []string{"PATH=/usr/bin:/bin"}, Path: "/bin/sh",
+		Timeout: paddock.Duration(time.Hour), OutputCap: 1 << 20, Isolation: []paddock.Isolation{isolation},
+	})
+	if err != nil {
+		return victim{}, nil, err
+	}
+	if err := control.SendJob(s.Conn(), job, []*os.File{dir.Lock(), where, shell}); err != nil {
+		return victim{}, nil, err
+	}
+	if err := dir.ReleaseLock(); err != nil {
+		return victim{}, nil, err
+	}
+	events, err := control.NewClient(s.Conn()).Subscribe(ctx)
+	if err != nil {
+		return victim{}, nil, err
+	}
+	for event := range events {
+		if event.Kind == "settled" {
+			return victim{}, nil, fmt.Errorf("settled: %+v", event.Outcome)
+		}
+		if event.Stdout > 0 {
+			return victim{dir.Path(), s.PID()}, s.Conn(), nil
+		}
+	}
+	return victim{}, nil, fmt.Errorf("the supervisor ended")
+}
+
+// carriers returns the processes that have the marker among their arguments.
+func carriers(t *testing.T, marker string) []int {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err == nil && bytes.HasSuffix(b, []byte("\x00"+marker+"\x00")) {
+			pid, err := strconv.Atoi(strings.Split(file, "/")[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// Whoever runs it, by whichever means the kernel holds the tree: a supervisor
+// killed with -9 takes its whole run along, and the next user of the state
+// directory says that it was lost.
+func TestNothingOutlivesAKilledSupervisor(t *testing.T) {
+	type user struct {
+		name string
+		uid  int
+		by   []paddock.Isolation
+	}
+	users := []user{
+		{"root", 0, []paddock.Isolation{paddock.PIDNamespace, paddock.UserPIDNamespace, paddock.CgroupKill, paddock.Guardian}},
+		{"ordinary user", testproc.Nobody, []paddock.Isolation{paddock.UserPIDNamespace, paddock.Guardian}},
+	}
+	stage := testproc.Build(t, "paddock/cmd/paddock-stage")
+	for _, u := range users {
+		if os.Geteuid() != 0 && u.uid == 0 {
+			continue // an ordinary user's run of the suite covers the other
+		}
+		for _, isolation := range u.by {
+			t.Run(u.name+" "+string(isolation), func(t *testing.T) {
+				killSupervisor(t, stage, u.uid, isolation)
+			})
+		}
+	}
+}
+
+func killSupervisor(t *testing.T, stage string, uid int, isolation paddock.Isolation) {
+	home := t.TempDir()
+	if os.Geteuid() == 0 {
+		openTo(t, home, uid)
+	}
+	marker := fmt.Sprintf("paddock-victim-%d-%d-%s", os.Getpid(), uid, isolation)
+	cmd := testproc.Command(t, testproc.Program(t, "starter"), "starter", filepath.Join(home, "state"), stage, marker, string(isolation))
+	if uid != 0 {
+		testproc.AsUser(t, cmd, uid)
+	}
+	cmd.Dir = "/"
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { stdin.Close(); _ = cmd.Wait() }()
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	var v victim
+	if err == nil {
+		err = json.Unmarshal(line, &v)
+	}
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr.Bytes())
+	}
+	if len(carriers(t, marker)) < 2 {
+		t.Fatal("the run doesn't have the processes that are to be ended")
+	}
+	if err := syscall.Kill(v.Stage, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(15 * time.Second); ; {
+		left := carriers(t, marker)
+		if len(left) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			for _, pid := range left {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			t.Fatalf("%d processes outlived their supervisor", len(left))
+		}
+		<-time.After(time.Millisecond)
+	}
+	checkLost(t, v.Dir)
+}
+
+func openTo(t *testing.T, dir string, uid int) {
+	t.Helper()
+	if err := os.Chown(dir, uid, uid); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkLost(t *testing.T, path string) {
+	t.Helper()
+	if os.Geteuid() == 0 { // a state directory is only opened by its owner
+		root := filepath.Join(path, "../../../..")
+		err := filepath.WalkDir(root, func(name string, _ os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			return os.Lchown(name, 0, 0)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	state, err := rundir.Open(filepath.Dir(filepath.Dir(filepath.Dir(path))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	// The kernel ends the run when the supervisor's thread dies and frees the
+	// lock when the last of its threads does.
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		lost, err := state.Reconcile(t.Context(), time.Now)
+		if err == nil && len(lost) == 1 {
+			break
+		}
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("lost %v, %v", lost, err)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	dir, err := rundir.OpenRun(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := dir.Outcome()
+	if err != nil || outcome == nil || outcome.State != paddock.Lost || outcome.Reason.Kind != paddock.ReasonLost {
+		t.Fatalf("outcome %+v, %v", outcome, err)
+	}
+	if e := outcome.Reason.Evidence; e == nil || e.Supervisor == nil || e.SupervisorAlive || e.BootIDNow == "" {
+		t.Errorf("evidence %+v", e)
+	}
+}
+
+func TestAStageThatIsNotNeededEnds(t *testing.T) {
+	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Conn().Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(); err != nil {
+		t.Error(err)
+	}
+}
