@@ -348,7 +348,9 @@ func TestReaderGone(t *testing.T) {
 		in, toServer := io.Pipe()
 		fromServer, out := io.Pipe()
 		served := make(chan error)
-		go func() { served <- Serve(t.Context(), Config{App: &fake{}, Principal: me, Log: slog.New(slog.DiscardHandler)}, in, out) }()
+		go func() {
+			served <- Serve(t.Context(), Config{App: &fake{}, Principal: me, Log: slog.New(slog.DiscardHandler)}, in, out)
+		}()
 		fromServer.Close()
 		if _, err := io.WriteString(toServer, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"+`rubbish`+"\n"); err != nil {
 			t.Error(err)
