@@ -242,3 +242,39 @@ func TestClosed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A context that ends while the run is being made ends the run: whatever was
+// made is settled, and says that it was aborted.
+func TestContextThatEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	for at := range 4 {
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		var f *fixture
+		f = open(t, func(c *Config) {
+			c.Now = func() time.Time {
+				if f != nil { // not while opening
+					if calls++; calls == at+1 {
+						cancel()
+					}
+				}
+				return time.Now()
+			}
+			c.Tick = make(chan time.Time)
+		})
+		run, err := f.e.Start(ctx, request("exec sleep 300"))
+		cancel()
+		switch {
+		case err == nil: // it was told only after the start
+			if _, err := f.e.Kill(t.Context(), run.ID, Ending{Signal: "KILL"}); err != nil {
+				t.Error(err)
+			}
+		case run.ID != "" && (run.State != paddock.Killed || run.Outcome.Reason.Kind != paddock.ReasonAbort):
+			t.Errorf("canceled at %d: %s %+v, %v", at, run.State, run.Outcome, err)
+		}
+		active, err := f.e.Active(t.Context())
+		if err != nil || len(active) > 0 {
+			t.Errorf("canceled at %d: %d go on, %v", at, len(active), err)
+		}
+	}
+}
