@@ -13,12 +13,12 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
+	"paddock/internal/testproc"
 
 	"paddock/internal/mcpserver/answer"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
 
 // A client writes lines and reads lines; it knows no more of MCP than a test
 // tells it, so that it can say what no library would.
