@@ -1,10 +1,17 @@
 package main
 
 import (
+	"crypto/sha256"
+	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"paddock"
+	"paddock/internal/control"
+	"paddock/internal/executor/stages"
 )
 
 // version is set by the build.
@@ -18,7 +25,13 @@ type versionInfo struct {
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
-	Stage    string `json:"stage,omitempty"`
+	// Stage is the supervisor that runs would get, and StageProblem why there
+	// is none.
+	Stage        string         `json:"stage,omitempty"`
+	StageDigest  paddock.Digest `json:"stage_digest,omitempty"`
+	StageProblem string         `json:"stage_problem,omitempty"`
+	// Protocol is the version that supervisors are spoken to in.
+	Protocol int `json:"protocol"`
 }
 
 func (c *cli) versionCommand() *cobra.Command {
@@ -28,6 +41,7 @@ func (c *cli) versionCommand() *cobra.Command {
 		Args:  wants(0, 0, "no words"),
 		RunE: func(*cobra.Command, []string) error {
 			v := thisVersion()
+			v.findStage()
 			if c.settings.json {
 				return c.showJSON(v)
 			}
@@ -35,13 +49,41 @@ func (c *cli) versionCommand() *cobra.Command {
 			if v.Revision != "" {
 				f = append(f, [2]string{"revision", v.Revision + map[bool]string{true: " with changes"}[v.Modified]})
 			}
-			return c.fields(append(f, [2]string{"go", v.Go}, [2]string{"platform", v.Platform}))
+			stage := plain(v.Stage) + " (" + v.StageDigest.Short() + ", protocol " + itoa(v.Protocol) + ")"
+			if v.StageProblem != "" {
+				stage = plain(v.StageProblem)
+			}
+			return c.fields(append(f, [2]string{"go", v.Go}, [2]string{"platform", v.Platform}, [2]string{"stage", stage}))
 		},
 	}
 }
 
+func (v *versionInfo) findStage() {
+	path, err := stages.Find("")
+	if err == nil {
+		v.Stage = path
+		v.StageDigest, err = digestOf(path)
+	}
+	if err != nil {
+		v.StageProblem = err.Error()
+	}
+}
+
+func digestOf(path string) (paddock.Digest, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", err
+	}
+	return paddock.DigestOf([32]byte(sum.Sum(nil))), nil
+}
+
 func thisVersion() versionInfo {
-	v := versionInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	v := versionInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Protocol: control.Protocol}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"paddock/internal/testproc"
+)
+
+// The test binary plays paddock itself, and prog: the program that is run.
+func TestMain(m *testing.M) {
+	testproc.Main(m, map[string]func() int{"paddock": run, "prog": prog})
+}
+
+// prog does what its first word says.
+func prog() int {
+	verb, args := "", []string(nil)
+	if len(os.Args) > 1 {
+		verb, args = os.Args[1], os.Args[2:]
+	}
+	switch verb {
+	case "say": // WORD…: to standard output, a line each
+		for _, word := range args {
+			fmt.Println(word)
+		}
+	case "complain": // WORD…: to standard error
+		for _, word := range args {
+			fmt.Fprintln(os.Stderr, word)
+		}
+	case "both": // one line to each
+		fmt.Println("out")
+		fmt.Fprintln(os.Stderr, "err")
+	case "exit": // N
+		return number(args)
+	case "die": // N: by this signal
+		signal.Reset()
+		if err := syscall.Kill(os.Getpid(), syscall.Signal(number(args))); err != nil {
+			return 99
+		}
+		select {}
+	case "args": // as JSON
+		if err := json.NewEncoder(os.Stdout).Encode(os.Args); err != nil {
+			return 99
+		}
+	case "env":
+		for _, e := range os.Environ() {
+			fmt.Println(e)
+		}
+	case "pwd":
+		dir, err := os.Getwd()
+		if err != nil {
+			return 99
+		}
+		fmt.Println(dir)
+	case "copy": // standard input to standard output
+		if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {
+			return 99
+		}
+	case "fill": // N bytes
+		w := bufio.NewWriter(os.Stdout)
+		if _, err := w.Write(bytes.Repeat([]byte("0123456789abcde\n"), number(args)/16)); err != nil || w.Flush() != nil {
+			return 98
+		}
+	case "bytes": // not UTF-8
+		os.Stdout.Write([]byte("\xff\x00\xfe\n"))
+	case "wait": // says that it is there and stays; ends by any signal
+		fmt.Println("ready")
+		select {}
+	case "polite": // ends with status 5 when asked by INT, HUP or TERM
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, syscall.SIGINT, syscall.SIGHUP, syscall.SIGTERM)
+		fmt.Println("ready")
+		fmt.Println(<-asked)
+		return 5
+	case "stubborn": // ignores all that can be ignored
+		signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGTERM)
+		fmt.Println("ready")
+		select {}
+	case "until": // FILE: says that it is there, goes on when FILE is there
+		fmt.Println("ready")
+		waitForFile(args[0])
+		fmt.Println("done")
+	default:
+		return 97
+	}
+	return 0
+}
+
+func number(args []string) int {
+	n, err := strconv.Atoi(args[0])
+	if err != nil {
+		return 96
+	}
+	return n
+}
