@@ -12,6 +12,8 @@ import (
 	"paddock"
 )
 
+func init() { cobra.EnableCommandSorting = false } // ours is the order of use
+
 // A cli is one invocation: the world outside and the flags given.
 type cli struct {
 	*outside
@@ -67,7 +69,6 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 		return &usageError{err.Error(), cmd.CommandPath() + " --help shows the flags"}
 	})
 	root.AddGroup(&cobra.Group{ID: "runs", Title: "Runs:"}, &cobra.Group{ID: "rules", Title: "Rules:"}, &cobra.Group{ID: "doors", Title: "Doors:"})
-	cobra.EnableCommandSorting = false // ours is the order of use
 	for id, cmds := range map[string][]*cobra.Command{
 		"runs":  {c.runCommand(), c.psCommand(), c.waitCommand(), c.logsCommand(), c.outputCommand(), c.statusCommand(), c.killCommand(), c.showCommand()},
 		"rules": {c.policyCommand()},
