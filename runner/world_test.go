@@ -17,7 +17,9 @@ import (
 	"paddock/internal/testproc"
 )
 
-func TestMain(m *testing.M) { testproc.Main(m, nil) }
+func TestMain(m *testing.M) {
+	testproc.Main(m, map[string]func() int{"host": hostProgram})
+}
 
 // A world is a workspace with a policy and a Runner.
 type world struct {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"paddock"
@@ -535,30 +536,21 @@ func TestFramesAreBounded(t *testing.T) {
 // Bytes that wait for a record are covered by a timer, without another Append.
 func TestWaitingBytesAppear(t *testing.T) {
 	t.Parallel()
-	c := &clock{epoch}
-	b, dir := create(t, Options{Now: c.now})
-	for i := 0; ; i++ {
-		put(t, b, streams[i%2], "x")
-		b.order.Lock()
-		waits := b.timer != nil
-		b.order.Unlock()
-		if waits {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		b, dir := create(t, Options{})
+		for i := range 40_000 { // at one moment: time stands still here
+			put(t, b, streams[i%2], "x")
 		}
-	}
-	total := b.Size(paddock.Combined)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		n, err := Open(dir).Size(paddock.Combined)
-		if err != nil {
-			t.Fatal(err)
+		before, err := Open(dir).Size(paddock.Combined)
+		if err != nil || before >= 40_000 {
+			t.Fatalf("%d are visible, none waits; %v", before, err)
 		}
-		if n == total {
-			break
+		time.Sleep(frames.Pause)
+		synctest.Wait()
+		if n, err := Open(dir).Size(paddock.Combined); err != nil || n != 40_000 {
+			t.Fatalf("%d are visible, %v", n, err)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d are visible", n, total)
-		}
-	}
+	})
 }
 
 func BenchmarkAppend(b *testing.B) {

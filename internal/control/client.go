@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"paddock/internal/control/wire"
 )
 
 // A Client asks one supervisor. Its methods may be called concurrently.
@@ -23,7 +25,7 @@ type Client struct {
 
 	mu         sync.Mutex // guards what follows
 	last       int64
-	waiting    map[int64]chan reply
+	waiting    map[int64]chan wire.Reply
 	err        error      // why reading ended
 	events     chan Event // what the supervisor sends, to the relay
 	subscribed bool
@@ -34,7 +36,7 @@ type Client struct {
 func NewClient(conn net.Conn) *Client {
 	c := &Client{
 		conn: conn, closed: make(chan struct{}), done: make(chan struct{}),
-		waiting: map[int64]chan reply{}, events: make(chan Event),
+		waiting: map[int64]chan wire.Reply{}, events: make(chan Event),
 	}
 	c.reading.Go(c.read)
 	return c
@@ -59,7 +61,7 @@ func (c *Client) Close() error {
 
 // Status returns what the supervisor says of its run.
 func (c *Client) Status(ctx context.Context) (Status, error) {
-	r, err := c.call(ctx, request{Verb: verbStatus})
+	r, err := c.call(ctx, wire.Request{Verb: wire.VerbStatus})
 	if err != nil {
 		return Status{}, err
 	}
@@ -72,13 +74,13 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // Kill asks for the end of the run. It returns when the supervisor has taken
 // note, not when the run is over.
 func (c *Client) Kill(ctx context.Context, k Kill) error {
-	_, err := c.call(ctx, request{Verb: verbKill, Kill: &k})
+	_, err := c.call(ctx, wire.Request{Verb: wire.VerbKill, Kill: &k})
 	return err
 }
 
 // Renew tells the supervisor that its run is still wanted.
 func (c *Client) Renew(ctx context.Context) error {
-	_, err := c.call(ctx, request{Verb: verbRenew})
+	_, err := c.call(ctx, wire.Request{Verb: wire.VerbRenew})
 	return err
 }
 
@@ -91,7 +93,7 @@ func (c *Client) Subscribe(ctx context.Context) (<-chan Event, error) {
 	if err := c.listen(ctx, out); err != nil {
 		return nil, err
 	}
-	if _, err := c.call(ctx, request{Verb: verbSubscribe}); err != nil {
+	if _, err := c.call(ctx, wire.Request{Verb: wire.VerbSubscribe}); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -105,14 +107,14 @@ func (c *Client) listen(ctx context.Context, out chan Event) error {
 	case c.ended:
 		return net.ErrClosed
 	case c.subscribed:
-		return &Error{TooMany, "this connection is subscribed already"}
+		return wire.Fault(wire.TooMany, "this connection is subscribed already")
 	}
 	c.subscribed = true
 	stop := make(chan struct{})
 	relayed := make(chan struct{})
 	c.reading.Go(func() {
 		defer close(out)
-		relay(c.events, out, stop)
+		wire.Relay(c.events, out, stop)
 		close(relayed)
 	})
 	c.reading.Go(func() {
@@ -130,8 +132,8 @@ func (c *Client) listen(ctx context.Context, out chan Event) error {
 }
 
 // call sends r and waits for the answer.
-func (c *Client) call(ctx context.Context, r request) (reply, error) {
-	answer := make(chan reply, 1)
+func (c *Client) call(ctx context.Context, r wire.Request) (wire.Reply, error) {
+	answer := make(chan wire.Reply, 1)
 	c.mu.Lock()
 	c.last++
 	r.ID = c.last
@@ -143,24 +145,24 @@ func (c *Client) call(ctx context.Context, r request) (reply, error) {
 		c.mu.Unlock()
 	}()
 	if err := c.send(ctx, r); err != nil {
-		return reply{}, err
+		return wire.Reply{}, err
 	}
 	select {
 	case got := <-answer:
 		return got, asError(got)
 	case <-ctx.Done():
-		return reply{}, ctx.Err()
+		return wire.Reply{}, ctx.Err()
 	case <-c.done:
 	}
 	select {
 	case got := <-answer: // the last thing it said
 		return got, asError(got)
 	default:
-		return reply{}, c.reason()
+		return wire.Reply{}, c.reason()
 	}
 }
 
-func asError(r reply) error {
+func asError(r wire.Reply) error {
 	if r.Error != nil {
 		return r.Error
 	}
@@ -170,13 +172,13 @@ func asError(r reply) error {
 // send writes r's line. A line that ctx cut short would garble the next, so the
 // connection ends with it. That the peer is gone is found by reading, where a
 // last word of it may still be.
-func (c *Client) send(ctx context.Context, r request) error {
-	line, err := encode(r)
+func (c *Client) send(ctx context.Context, r wire.Request) error {
+	line, err := wire.Encode(r)
 	if err != nil {
 		return err
 	}
-	if len(line) > maxLine {
-		return &Error{Malformed, "the request is too long"}
+	if len(line) > wire.MaxLine {
+		return wire.Fault(wire.Malformed, "the request is too long")
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -207,12 +209,12 @@ func (c *Client) send(ctx context.Context, r request) error {
 func (c *Client) read() {
 	defer close(c.events)
 	defer close(c.done)
-	lines := lineReader{r: c.conn}
+	lines := wire.NewLines(c.conn)
 	for {
-		line, err := lines.next(maxLine)
-		var r reply
+		line, err := lines.Next(wire.MaxLine)
+		var r wire.Reply
 		if err == nil {
-			r, err = decodeReply(line)
+			r, err = wire.DecodeReply(line)
 		}
 		if err != nil {
 			c.fail(err)
@@ -240,7 +242,7 @@ func (c *Client) reason() error {
 
 // deliver hands r to who waits for it. An error without a number is about the
 // connection: everybody who waits gets it.
-func (c *Client) deliver(r reply) {
+func (c *Client) deliver(r wire.Reply) {
 	c.mu.Lock()
 	listening := c.subscribed
 	for id, answer := range c.waiting {

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"paddock/internal/control/peer"
+	"paddock/internal/control/wire"
 )
 
 const (
@@ -52,7 +55,7 @@ func Serve(ctx context.Context, l net.Listener, h Handler, token string) error {
 		select {
 		case room <- struct{}{}:
 		default:
-			refuse(conn, &Error{TooMany, "too many connections"})
+			refuse(conn, wire.Fault(wire.TooMany, "too many connections"))
 			continue
 		}
 		conns.Go(func() {
@@ -85,7 +88,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // refuse tells the peer why, if it listens, and ends the conversation.
 func refuse(conn net.Conn, e *Error) {
-	if line, err := encode(reply{Error: e}); err == nil {
+	if line, err := wire.Encode(wire.Reply{Error: e}); err == nil {
 		conn.SetWriteDeadline(time.Now().Add(flushTime))
 		conn.Write(line)
 	}
@@ -96,8 +99,8 @@ func refuse(conn net.Conn, e *Error) {
 type session struct {
 	conn  net.Conn
 	h     Handler
-	peer  func(net.Conn) (uint32, error) // peerUID but for tests
-	lines lineReader
+	peer  func(net.Conn) (uint32, error) // peer.UID but for tests
+	lines *wire.Lines
 
 	writing sync.Mutex    // one line at a time
 	told    chan Event    // of the subscription; nil when there is none
@@ -106,7 +109,7 @@ type session struct {
 }
 
 func newSession(conn net.Conn, h Handler) *session {
-	return &session{conn: conn, h: h, peer: peerUID, lines: lineReader{r: conn}, stop: make(chan struct{})}
+	return &session{conn: conn, h: h, peer: peer.UID, lines: wire.NewLines(conn), stop: make(chan struct{})}
 }
 
 // serve wants a hello unless token is empty, and answers until the end.
@@ -147,97 +150,94 @@ func (s *session) hello(ctx context.Context, token string) error {
 	if err != nil {
 		return err
 	}
-	if !trustedPeer(uid, uint32(os.Geteuid())) {
-		return s.refuse(&Error{Unauthorized, "this run belongs to another user"})
+	if !peer.Trusted(uid, uint32(os.Geteuid())) {
+		return s.refuse(wire.Fault(wire.Unauthorized, "this run belongs to another user"))
 	}
 	s.conn.SetReadDeadline(time.Now().Add(helloTime))
-	line, err := s.lines.next(maxHello)
-	if errors.Is(err, errLineTooLong) {
-		return s.refuse(&Error{Malformed, err.Error()})
+	line, err := s.lines.Next(wire.MaxHello)
+	if errors.Is(err, wire.ErrTooLong) {
+		return s.refuse(wire.Fault(wire.Malformed, "%v", err))
 	}
 	if err != nil {
 		return err
 	}
-	r, bad := decodeRequest(line)
+	r, bad := wire.DecodeRequest(line)
 	switch {
 	case bad != nil:
 		return s.refuse(bad)
-	case r.Verb != verbHello:
-		return s.refuse(&Error{Unauthorized, "say hello first"})
+	case r.Verb != wire.VerbHello:
+		return s.refuse(wire.Fault(wire.Unauthorized, "say hello first"))
 	case r.Protocol != Protocol:
-		return s.refuse(&Error{Mismatch, fmt.Sprintf("this supervisor speaks protocol %d, not %d", Protocol, r.Protocol)})
+		return s.refuse(wire.Fault(wire.Mismatch, "this supervisor speaks protocol %d, not %d", Protocol, r.Protocol))
 	case subtle.ConstantTimeCompare([]byte(r.Token), []byte(token)) != 1:
-		return s.refuse(&Error{Unauthorized, "the token is wrong"})
+		return s.refuse(wire.Fault(wire.Unauthorized, "the token is wrong"))
 	}
 	s.conn.SetReadDeadline(time.Time{})
 	if ctx.Err() != nil { // it may have set a deadline that we have just taken off
 		s.endReading()
 	}
-	return s.send(reply{ID: r.ID, OK: true, Protocol: Protocol})
+	return s.send(wire.Reply{ID: r.ID, OK: true, Protocol: Protocol})
 }
 
-// trustedPeer says whether a process of user uid may speak to one of user self.
-func trustedPeer(uid, self uint32) bool { return uid == self || uid == 0 }
-
 func (s *session) refuse(e *Error) error {
-	return errors.Join(e, s.send(reply{Error: e}))
+	return errors.Join(e, s.send(wire.Reply{Error: e}))
 }
 
 // answer reads one request and answers it.
 func (s *session) answer() error {
-	line, err := s.lines.next(maxLine)
-	if errors.Is(err, errLineTooLong) {
-		return s.refuse(&Error{Malformed, err.Error()})
+	line, err := s.lines.Next(wire.MaxLine)
+	if errors.Is(err, wire.ErrTooLong) {
+		return s.refuse(wire.Fault(wire.Malformed, "%v", err))
 	}
 	if err != nil {
 		return err
 	}
-	r, bad := decodeRequest(line)
-	out := reply{ID: r.ID}
+	r, bad := wire.DecodeRequest(line)
+	out := wire.Reply{ID: r.ID}
 	if bad == nil {
 		bad = s.do(r, &out)
 	}
 	if out.OK = bad == nil; !out.OK {
-		out = reply{ID: r.ID, Error: bad}
+		out = wire.Reply{ID: r.ID, Error: bad}
 	}
 	err = s.send(out)
-	if out.OK && r.Verb == verbSubscribe {
+	if out.OK && r.Verb == wire.VerbSubscribe {
 		s.events.Go(s.tell) // after the answer, and also when that failed: the listener mustn't wait
 	}
 	return err
 }
 
 // do carries r out and completes the reply to it.
-func (s *session) do(r request, out *reply) *Error {
-	if r.Kill != nil != (r.Verb == verbKill) || r.Verb != verbHello && (r.Protocol != 0 || r.Token != "") {
-		return &Error{Malformed, fmt.Sprintf("the fields aren't those of verb %q", r.Verb)}
+func (s *session) do(r wire.Request, out *wire.Reply) *Error {
+	if r.Kill != nil != (r.Verb == wire.VerbKill) || r.Verb != wire.VerbHello && (r.Protocol != 0 || r.Token != "") {
+		return wire.Fault(wire.Malformed, "the fields aren't those of verb %q", r.Verb)
 	}
 	switch r.Verb {
-	case verbStatus:
+	case wire.VerbStatus:
 		status := s.h.Status()
 		out.Status = &status
-	case verbKill:
-		if err := r.Kill.check(); err != nil {
-			return &Error{Malformed, err.Error()}
+	case wire.VerbKill:
+		if err := r.Kill.Check(); err != nil {
+			return wire.Fault(wire.Malformed, "%v", err)
 		}
 		if err := s.h.Kill(*r.Kill); err != nil {
-			return failure(err)
+			return wire.Failure(err)
 		}
-	case verbRenew:
+	case wire.VerbRenew:
 		if err := s.h.Renew(); err != nil {
-			return failure(err)
+			return wire.Failure(err)
 		}
-	case verbStdin:
-		return &Error{Unsupported, "standard input can't be written to in this version"}
-	case verbSubscribe:
+	case wire.VerbStdin:
+		return wire.Fault(wire.Unsupported, "standard input can't be written to in this version")
+	case wire.VerbSubscribe:
 		if s.told != nil {
-			return &Error{TooMany, "this connection is subscribed already"}
+			return wire.Fault(wire.TooMany, "this connection is subscribed already")
 		}
 		s.listen()
-	case verbHello:
-		return &Error{Malformed, "hello comes first and once"}
+	case wire.VerbHello:
+		return wire.Fault(wire.Malformed, "hello comes first and once")
 	default:
-		return &Error{UnknownVerb, fmt.Sprintf("unknown verb %q", r.Verb)}
+		return wire.Fault(wire.UnknownVerb, "unknown verb %q", r.Verb)
 	}
 	return nil
 }
@@ -249,7 +249,7 @@ func (s *session) listen() {
 	in, cancel := s.h.Subscribe()
 	s.events.Go(func() {
 		defer close(s.told)
-		left := relay(in, s.told, s.stop)
+		left := wire.Relay(in, s.told, s.stop)
 		cancel()
 		for _, e := range left {
 			s.told <- e
@@ -264,15 +264,15 @@ func (s *session) tell() {
 		if broken {
 			continue // so that the listener isn't left waiting
 		}
-		if err := s.send(reply{Event: &e}); err != nil {
+		if err := s.send(wire.Reply{Event: &e}); err != nil {
 			broken = true
 			s.conn.Close() // which ends the reading too
 		}
 	}
 }
 
-func (s *session) send(r reply) error {
-	line, err := encode(r)
+func (s *session) send(r wire.Reply) error {
+	line, err := wire.Encode(r)
 	if err != nil {
 		return err
 	}

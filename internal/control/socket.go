@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"paddock/internal/control/peer"
+	"paddock/internal/control/wire"
 )
 
 const socketName = "control"
@@ -46,22 +48,37 @@ func listenIn(d *os.File) (*listener, error) {
 	if err := removeStale(d); err != nil {
 		return nil, err
 	}
-	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-		var mode error
-		// The mode of the unbound socket is the mode that its file will have.
-		err := c.Control(func(fd uintptr) { mode = unix.Fchmod(int(fd), 0o600) })
-		return errors.Join(err, mode)
-	}}
-	l, err := lc.Listen(context.Background(), "unix", pathThrough(d))
+	l, err := bind(pathThrough(d))
 	if err != nil {
 		return nil, err
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // we do it below, for our own file only
 	var st unix.Stat_t
 	if err := unix.Fstatat(int(d.Fd()), socketName, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return &listener{Listener: l, dir: d, own: st}, nil
+}
+
+// bind makes the socket by hand: the mode of the unbound socket becomes that of
+// its file, so that it is never there with another.
+func bind(path string) (net.Listener, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), socketName)
+	err = unix.Fchmod(fd, 0o600)
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrUnix{Name: path})
+	}
+	if err == nil {
+		err = unix.Listen(fd, maxConns)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	l, err := net.FileListener(f)
+	return l, errors.Join(err, f.Close())
 }
 
 func removeStale(d *os.File) error {
@@ -122,17 +139,17 @@ func Dial(ctx context.Context, dir, token string) (*Client, error) {
 		}
 		return nil, fmt.Errorf("control socket in %s: %w", dir, err)
 	}
-	uid, err := peerUID(conn)
-	if err == nil && !trustedPeer(uid, uint32(os.Geteuid())) {
+	uid, err := peer.UID(conn)
+	if err == nil && !peer.Trusted(uid, uint32(os.Geteuid())) {
 		err = fmt.Errorf("user %d listens there: %w", uid, fs.ErrPermission)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("control socket in %s: %w", dir, err), conn.Close())
 	}
 	c := NewClient(conn)
-	r, err := c.call(ctx, request{Verb: verbHello, Protocol: Protocol, Token: token})
+	r, err := c.call(ctx, wire.Request{Verb: wire.VerbHello, Protocol: Protocol, Token: token})
 	if err == nil && r.Protocol != Protocol {
-		err = &Error{Mismatch, fmt.Sprintf("the supervisor speaks protocol %d, not %d", r.Protocol, Protocol)}
+		err = wire.Fault(wire.Mismatch, "the supervisor speaks protocol %d, not %d", r.Protocol, Protocol)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -151,25 +168,4 @@ func connect(ctx context.Context, path string) (net.Conn, error) {
 		}
 		pause(ctx, 2*time.Millisecond)
 	}
-}
-
-// peerUID asks the kernel which user the other end belongs to.
-func peerUID(conn net.Conn) (uint32, error) {
-	u, ok := conn.(*net.UnixConn)
-	if !ok {
-		return 0, errors.New("not a Unix socket")
-	}
-	raw, err := u.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	var cred *unix.Ucred
-	var failed error
-	err = raw.Control(func(fd uintptr) {
-		cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	})
-	if err := errors.Join(err, failed); err != nil {
-		return 0, fmt.Errorf("peer's user: %w", err)
-	}
-	return cred.Uid, nil
 }

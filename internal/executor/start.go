@@ -127,9 +127,10 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 	if err == nil && existing == "" {
 		return dir, "", nil
 	}
-	// What was published in spite of an error is found lost without its lock.
-	if e := errors.Join(dir.Abandon(), dir.ReleaseLock()); err == nil {
-		err = e
+	// What was published in spite of an error is found lost without its lock,
+	// and what can't be removed is swept by whoever reconciles next.
+	if left := errors.Join(dir.Abandon(), dir.ReleaseLock()); left != nil {
+		e.cfg.Warn(fmt.Errorf("run %s, which isn't to be: %w", id, left))
 	}
 	return nil, existing, recordError(ctx, err)
 }
@@ -185,7 +186,7 @@ func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Requ
 	if err := dir.ReleaseLock(); err != nil {
 		e.cfg.Warn(fmt.Errorf("run %s: %w", dir.ID(), err))
 	}
-	e.hub.Adopt(dir, stage.Conn())
+	e.hub.Adopt(dir, stage.Conn(), func() { stage.Reap() })
 	run, err := e.begun(ctx, dir.ID())
 	if err != nil && ctx.Err() != nil {
 		run, err = e.Kill(context.WithoutCancel(ctx), dir.ID(), Ending{Kind: paddock.ReasonAbort, By: req.Principal.ID})
@@ -235,8 +236,12 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	}
 	if err := control.SendJob(stage.Conn(), text, files); err != nil {
 		// It may have got the job or not; dead, it can't run it any more.
-		err = errors.Join(err, stage.Kill(), stage.Conn().Close())
-		<-stage.Ended()
+		killed := stage.Kill()
+		if errors.Is(killed, os.ErrProcessDone) {
+			killed = nil
+		}
+		err = errors.Join(err, killed, stage.Conn().Close())
+		<-stage.Reap()
 		return nil, "hand over the run", err
 	}
 	return stage, "", nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -69,7 +70,7 @@ func (f *fake) addLocked(p paddock.Principal, argv []string) paddock.RunID {
 		panic(err)
 	}
 	f.runs = append(f.runs, &fakeRun{changed: make(chan struct{}), Run: paddock.Run{
-		ID: id, State: paddock.Running, Label: argv[0], Argv: argv, Dir: "/srv/checkout", Principal: p,
+		ID: id, State: paddock.Running, Label: strings.Join(argv, " "), Argv: argv, Dir: "/srv/checkout", Principal: p,
 		Door: paddock.DoorMCP, CreatedAt: now, StartedAt: &now, Duration: paddock.Duration(1500 * time.Millisecond),
 	}})
 	return id
@@ -208,11 +209,13 @@ func (r *fakeRun) page(req paddock.PageRequest) paddock.Page {
 			page.Encoding, page.Content = "base64", base64.StdEncoding.EncodeToString(rest[:n])
 		}
 	} else {
+		var text strings.Builder
 		for chars := 0; chars < req.Limit && n < len(rest) && (utf8.FullRune(rest[n:]) || r.State.Settled()); chars++ {
 			c, size := utf8.DecodeRune(rest[n:])
-			page.Content += string(c)
+			text.WriteRune(c)
 			n += size
 		}
+		page.Content = text.String()
 	}
 	page.NextOffset = offset + int64(n)
 	page.EOF = r.State.Settled() && page.NextOffset == page.Total

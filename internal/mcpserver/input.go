@@ -71,7 +71,7 @@ func badField(err error, in reflect.Type) error {
 	if semantic.GoType != nil {
 		want = goKindName(semantic.GoType)
 	}
-	if semantic.JSONKind == '0' {
+	if semantic.JSONKind == '0' && want == wholeNumber {
 		return invalid("%s must be %s that fits in 64 bits, written without fraction or exponent", name, want)
 	}
 	return invalid("%s must be %s, not %s", name, want, kindName(semantic.JSONKind))
@@ -128,6 +128,8 @@ func kindName(k jsontext.Kind) string {
 	return "something else"
 }
 
+const wholeNumber = "a whole number"
+
 func goKindName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -142,7 +144,7 @@ func goKindName(t reflect.Type) string {
 	case reflect.Map, reflect.Struct:
 		return "an object"
 	}
-	return "a whole number"
+	return wholeNumber
 }
 
 // shortened cuts s to at most n bytes without splitting a character.

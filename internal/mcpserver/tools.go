@@ -49,11 +49,11 @@ func (s *session) tools() []tool {
 		}, (*session).start),
 		newTool(s, mcp.Tool{
 			Name: "command_status", Title: "Status of a command", Description: aboutStatus,
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
 		}, (*session).status),
 		newTool(s, mcp.Tool{
 			Name: "command_output", Title: "Output of a command", Description: aboutOutput,
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
 		}, (*session).output),
 		newTool(s, mcp.Tool{
 			Name: "command_kill", Title: "End a command", Description: aboutKill,
@@ -61,7 +61,7 @@ func (s *session) tools() []tool {
 		}, (*session).kill),
 		newTool(s, mcp.Tool{
 			Name: "command_list", Title: "List commands", Description: aboutList,
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no},
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
 		}, (*session).list),
 	}
 }

@@ -5,23 +5,19 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"paddock"
 	"paddock/internal/policy/document"
+	"paddock/internal/policy/lookalike"
 	"paddock/internal/policy/pattern"
 	"paddock/internal/policy/shell"
-)
-
-const (
-	maxLabel = 200
-	maxKey   = 200
+	"paddock/internal/policy/wellformed"
 )
 
 // argv judges the shape of the command, and of what the request says of itself.
 func (j *judge) argv() {
-	if problem := j.circumstances(); problem != "" {
+	if problem := wellformed.Request(j.req); problem != "" {
 		j.refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "%s", problem))
 	}
 	argv := j.req.Command.Argv
@@ -39,7 +35,7 @@ func (j *judge) argv() {
 	}
 	said := map[paddock.Code]bool{} // each code once, for the first word
 	for i, w := range argv {
-		if code, problem := wordProblem(i, w, mostBytes, breaks); code != "" && !said[code] {
+		if code, problem := wellformed.Word(i, w, mostBytes, breaks); code != "" && !said[code] {
 			said[code] = true
 			j.refuse(at, paddock.Refused(code, "argv[%d] %s", i, problem))
 		}
@@ -48,49 +44,6 @@ func (j *judge) argv() {
 		j.shellSyntax(argv)
 	}
 	j.shapely = j.answer(paddock.GateArgv, paddock.Position{}, fmt.Sprintf("%d words", len(argv)))
-}
-
-// wordProblem says what is wrong with the shape of one word.
-func wordProblem(i int, w string, mostBytes int64, breaks bool) (paddock.Code, string) {
-	switch {
-	case i == 0 && w == "":
-		return paddock.ArgvInvalid, "is empty."
-	case int64(len(w)) > mostBytes:
-		return paddock.ArgvTooLong, fmt.Sprintf("has %d bytes; at most %d are allowed.", len(w), mostBytes)
-	case strings.IndexByte(w, 0) >= 0:
-		return paddock.ArgvNUL, "contains a NUL byte."
-	case !utf8.ValidString(w):
-		return paddock.ArgvInvalid, "isn't valid UTF-8."
-	case i > 0 && !breaks && strings.ContainsAny(w, "\r\n"):
-		return paddock.ArgvLineBreak, "contains a line break."
-	}
-	return "", ""
-}
-
-// circumstances says what is wrong with the request apart from its command.
-func (j *judge) circumstances() string {
-	r := j.req
-	switch {
-	case r.Principal.Kind == "" || r.Principal.ID == "":
-		return "The request doesn't say who asks."
-	case r.Principal.Kind != paddock.Operator && r.Principal.Kind != paddock.Agent && r.Principal.Kind != paddock.Host:
-		return "The kind of the principal must be operator, agent or host."
-	case len(r.IdempotencyKey) > maxKey:
-		return fmt.Sprintf("The idempotency key has %d bytes; at most %d are allowed.", len(r.IdempotencyKey), maxKey)
-	case !utf8.ValidString(r.IdempotencyKey):
-		return "The idempotency key isn't valid UTF-8."
-	case len(r.Command.Label) > maxLabel:
-		return fmt.Sprintf("The label has %d bytes; at most %d are allowed.", len(r.Command.Label), maxLabel)
-	case !oneLine(r.Command.Label):
-		return "The label must be one line of valid UTF-8 without control characters."
-	}
-	return ""
-}
-
-func oneLine(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool {
-		return unicode.IsControl(c) || c == '\u2028' || c == '\u2029'
-	})
 }
 
 // shellSyntax refuses an argv[0] that can't be a program's word but could be a
@@ -127,12 +80,13 @@ func (j *judge) word() {
 	}
 	words := j.policy.Words()
 	r := paddock.Refused(paddock.ExecutableNotAllowed, "%s isn't a permitted word. Permitted: %s.", quote(argv[0]), list(words))
+	like := lookalike.Of(argv[0], words)
 	switch near := document.Nearest(argv[0], words); {
 	case shell.IsShell(argv):
 		r.Suggestion = shell.Suggest(shell.Line(argv))
 		r.Hint = "A shell isn't permitted. Send the commands themselves, each as an argv array; the suggestion shows them where they can be told."
-	case lookAlike(argv[0], words) != "":
-		r.Hint = fmt.Sprintf("argv[0] has letters of another script that look like `%s`. Type the word anew in plain letters.", lookAlike(argv[0], words))
+	case like != "":
+		r.Hint = fmt.Sprintf("argv[0] has letters of another script that look like `%s`. Type the word anew in plain letters.", like)
 	case slices.Contains(words, path.Base(argv[0])):
 		r.Hint = fmt.Sprintf("Use the word `%s`, which stands for the policy's own path of it.", path.Base(argv[0]))
 	case near != "":
@@ -154,7 +108,7 @@ func (j *judge) pin() {
 	case !f.Found:
 		j.refuse(e.at, paddock.Refused(paddock.ExecutableMissing, "The policy permits %s as %s, but there is no such file.", e.word(), e.path))
 	case f.Unsafe != "":
-		j.refuse(e.at, paddock.Refused(paddock.ExecutableUnsafe, "%s can't be trusted: %s.", e.path, strings.TrimSuffix(f.Unsafe, ".")))
+		j.refuse(e.at, paddock.Refused(paddock.ExecutableUnsafe, "%s can't be trusted: %s.", e.path, shown(strings.TrimSuffix(f.Unsafe, "."))))
 	case e.pin != "" && f.Digest != e.pin:
 		j.refuse(e.at, paddock.Refused(paddock.ExecutableChanged, "%s isn't the file that the policy pinned: its digest is %s and not %s.", e.path, or(f.Digest.Short(), "unknown"), e.pin.Short()))
 	case e.pin != "":
@@ -179,11 +133,12 @@ func (j *judge) arguments() {
 		return
 	}
 	args := j.req.Command.Argv[1:]
-	best := pattern.Match{At: -1}
-	var outside []string
-	outsideAt := e.argsAt
+	near := nearest{match: pattern.Match{At: -1}}
 	for i := range e.args {
 		r := &e.args[i]
+		if r.rule.Differs(args) {
+			continue
+		}
 		m := r.rule.Match(args, j.inside(r.deny))
 		switch {
 		case m.OK && r.deny:
@@ -191,32 +146,50 @@ func (j *judge) arguments() {
 			return
 		case m.OK && len(m.Outside) == 0:
 			j.allowedAt = &r.at
-			j.answer(paddock.GateArguments, r.at, "allowed as: "+e.word()+" "+r.rule.Form())
+			j.answer(paddock.GateArguments, r.at, r.allowed)
 			return
-		case m.OK && outside == nil:
-			outside, outsideAt = m.Outside, r.at
-		case !r.deny && m.At > best.At:
-			best = m
+		case !r.deny:
+			near.take(r, m)
 		}
 	}
-	if outside != nil {
-		j.refuse(outsideAt, j.leadsOutside(outside))
+	if len(near.match.Outside) > 0 {
+		j.refuse(near.rule.at, j.leadsOutside(near.match.Outside))
 	} else {
-		j.noForm(e, best)
+		j.noForm(e, near)
 	}
 	j.answer(paddock.GateArguments, paddock.Position{}, "")
+}
+
+// nearest keeps the rule that came nearest to allowing: the first that only
+// misses a path, else the first that understood most words.
+type nearest struct {
+	rule  *argumentRule
+	match pattern.Match
+}
+
+func (n *nearest) take(r *argumentRule, m pattern.Match) {
+	if !n.match.OK && (m.OK || m.At > n.match.At) {
+		n.rule, n.match = r, m
+	}
 }
 
 // inside tells where a path leads. For a deny rule every path counts as
 // inside: what is refused within the roots isn't allowed beyond them.
 func (j *judge) inside(deny bool) func(string) bool {
-	return func(word string) bool { return deny || j.facts.Paths[word].Inside }
+	if deny {
+		return everywhere
+	}
+	return j.isInside
 }
+
+func everywhere(string) bool { return true }
+
+func (j *judge) isInside(word string) bool { return j.facts.Paths[word].Inside }
 
 func (j *judge) denied(r *argumentRule) {
 	message := r.message
 	if message == "" {
-		message = fmt.Sprintf("The policy refuses these arguments: %s %s.", j.executable.word(), r.rule.Form())
+		message = fmt.Sprintf("The policy refuses these arguments: %s.", r.form)
 	}
 	refusal := paddock.Refused(paddock.ArgumentsNotAllowed, "%s", message)
 	refusal.Hint = "A rule of the policy refuses this form on purpose. Use another form, or ask the operator."
@@ -228,7 +201,7 @@ func (j *judge) leadsOutside(words []string) *paddock.Refusal {
 	said := make([]string, 0, len(words))
 	for _, w := range words {
 		if f := j.facts.Paths[w]; f.Real != "" {
-			said = append(said, fmt.Sprintf("%s leads to %s", quote(w), f.Real))
+			said = append(said, fmt.Sprintf("%s leads to %s", quote(w), shown(f.Real)))
 		} else {
 			said = append(said, quote(w))
 		}
@@ -238,16 +211,12 @@ func (j *judge) leadsOutside(words []string) *paddock.Refusal {
 
 // noForm refuses with the forms that are allowed, and says what is wrong with
 // the nearest.
-func (j *judge) noForm(e *executable, best pattern.Match) {
-	var forms []string
-	for _, r := range e.args {
-		if !r.deny {
-			forms = append(forms, "`"+strings.TrimSpace(e.word()+" "+r.rule.Form())+"`")
-		}
-	}
-	r := paddock.Refused(paddock.ArgumentsNotAllowed, "No rule allows these arguments. Allowed: %s.", list(forms))
-	if why := best.Why(); why != "" {
+func (j *judge) noForm(e *executable, near nearest) {
+	r := paddock.Refused(paddock.ArgumentsNotAllowed, "No rule allows these arguments. Allowed: %s.", e.forms)
+	if why := near.match.Why(); why != "" {
 		r.Hint = "In the nearest form " + why + ". " + r.Hint
+	} else {
+		r.Hint = "No form begins like this. " + r.Hint
 	}
 	if shell.HasOperators(j.req.Command.Argv) {
 		r.Suggestion = shell.Suggest(shell.Quote(j.req.Command.Argv))

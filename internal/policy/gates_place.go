@@ -6,19 +6,17 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"paddock"
 	"paddock/internal/policy/environ"
 	celrule "paddock/internal/policy/rule"
+	"paddock/internal/policy/wellformed"
 )
 
 const (
-	maxDir = 4096
 	// maxVariable is the longest NAME=value that Linux hands to a program.
 	maxVariable  = 128<<10 - 1
 	maxVariables = 1000
-	maxStdinText = 1 << 20
 )
 
 // directory asks whether the working directory is inside a root.
@@ -30,18 +28,18 @@ func (j *judge) directory() {
 		asked = "the first root"
 	}
 	switch {
-	case len(dir) > maxDir || strings.IndexByte(dir, 0) >= 0 || !utf8.ValidString(dir):
-		j.refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The working directory must be a path of at most %d bytes of UTF-8 without NUL.", maxDir))
+	case !wellformed.Path(dir):
+		j.refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The working directory must be a path of at most %d bytes of UTF-8 without NUL.", wellformed.MaxPath))
 	case !f.Found:
 		j.refuse(at, paddock.Refused(paddock.CwdMissing, "The working directory, %s, doesn't exist or isn't a directory. Roots: %s.", asked, list(j.policy.roots)))
-	case !slices.Contains(j.policy.roots, f.Root) || !contains(f.Root, f.Real):
+	case !slices.Contains(j.policy.roots, f.Root) || !contains(or(f.RootReal, f.Root), f.Real):
 		where := asked
 		if f.Real != "" && f.Real != dir {
-			where += ", which is " + f.Real + ","
+			where += ", which is " + shown(f.Real) + ","
 		}
 		j.refuse(at, paddock.Refused(paddock.CwdOutsideRoot, "The working directory, %s, isn't inside a root. Roots: %s.", strings.TrimSuffix(where, ","), list(j.policy.roots)))
 	}
-	j.placed = j.answer(paddock.GateDirectory, at, f.Real)
+	j.placed = j.answer(paddock.GateDirectory, at, shown(f.Real))
 }
 
 // contains reports whether the clean absolute path p is root or below it.
@@ -150,7 +148,7 @@ func (j *judge) secrets() []string {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(j.env)) {
 		if environ.IsSecret(name) {
-			found = append(found, name)
+			found = append(found, shown(name))
 		}
 	}
 	return found
@@ -159,38 +157,19 @@ func (j *judge) secrets() []string {
 // stdin asks whether what the program is to read can be given.
 func (j *judge) stdin() {
 	s, detail := j.req.Command.Stdin, "empty"
-	given := 0
-	for _, is := range []bool{s.Text != nil, s.File != "", s.Run != ""} {
-		if is {
-			given++
-		}
-	}
-	invalid := ""
-	_, badRun := paddock.ParseRunID(string(s.Run))
-	switch {
-	case given > 1:
-		invalid = "Standard input has one source: text, file or run."
-	case s.Stream != "" && s.Run == "":
-		invalid = "A stream can be named only beside a run."
-	case s.Stream != "" && s.Stream != paddock.Stdout && s.Stream != paddock.Stderr:
-		invalid = "The stream of a run is stdout or stderr."
-	case s.Run != "" && badRun != nil:
-		invalid = "The run to read from isn't named by a run id."
-	case len(s.File) > maxDir || strings.IndexByte(s.File, 0) >= 0 || !utf8.ValidString(s.File):
-		invalid = fmt.Sprintf("The file to read from must be a path of at most %d bytes of UTF-8 without NUL.", maxDir)
-	}
+	invalid := wellformed.Stdin(s)
 	switch {
 	case invalid != "":
 		j.refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "%s", invalid))
-	case s.Text != nil && len(*s.Text) > maxStdinText:
-		j.refuse(paddock.Position{}, paddock.Refused(paddock.StdinNotAllowed, "The text for standard input has %d bytes; at most %d can be given.", len(*s.Text), maxStdinText))
+	case s.Text != nil && len(*s.Text) > wellformed.MaxStdinText:
+		j.refuse(paddock.Position{}, paddock.Refused(paddock.StdinNotAllowed, "The text for standard input has %d bytes; at most %d can be given.", len(*s.Text), wellformed.MaxStdinText))
 	case s.Text != nil:
 		detail = "text"
-	case given == 0:
+	case s.IsZero():
 	case !j.facts.Stdin.Checked:
 		j.refuse(paddock.Position{}, paddock.Refused(paddock.StdinNotAllowed, "The standard input asked for wasn't looked at."))
 	case j.facts.Stdin.Problem != "":
-		j.refuse(paddock.Position{}, paddock.Refused(paddock.StdinNotAllowed, "The standard input asked for can't be given: %s.", strings.TrimSuffix(j.facts.Stdin.Problem, ".")))
+		j.refuse(paddock.Position{}, paddock.Refused(paddock.StdinNotAllowed, "The standard input asked for can't be given: %s.", shown(strings.TrimSuffix(j.facts.Stdin.Problem, "."))))
 	case s.Run != "":
 		detail = "a run's output"
 	default:
@@ -218,8 +197,8 @@ func (j *judge) limits() {
 		return
 	}
 	if c.Timeout > e.limits.Timeout {
-		r := paddock.Refused(paddock.LimitExceeded, "The timeout asked for, %s, is more than the maximum, %s.", show(c.Timeout), show(e.limits.Timeout))
-		r.Hint = fmt.Sprintf("Ask for a timeout of at most %s (%d ms), or leave it out.", show(e.limits.Timeout), time.Duration(e.limits.Timeout).Milliseconds())
+		r := paddock.Refused(paddock.LimitExceeded, "The timeout asked for, %s, is more than the maximum, %s.", c.Timeout, e.limits.Timeout)
+		r.Hint = fmt.Sprintf("Ask for a timeout of at most %s (%d ms), or leave it out.", e.limits.Timeout, time.Duration(e.limits.Timeout).Milliseconds())
 		j.refuse(e.limitsAt, r)
 	}
 	if c.OutputLimit > e.limits.Output {
@@ -230,10 +209,8 @@ func (j *judge) limits() {
 	j.granted = e.limits
 	j.granted.Timeout = or(c.Timeout, e.limits.Timeout)
 	j.granted.Output = or(c.OutputLimit, e.limits.Output)
-	j.answer(paddock.GateLimits, e.limitsAt, fmt.Sprintf("%s, %d bytes per stream", show(j.granted.Timeout), j.granted.Output))
+	j.answer(paddock.GateLimits, e.limitsAt, fmt.Sprintf("%s, %d bytes per stream", j.granted.Timeout, j.granted.Output))
 }
-
-func show(d paddock.Duration) string { return time.Duration(d).String() }
 
 // containment asks whether what the policy requires can be given here.
 func (j *judge) containment() {
@@ -284,7 +261,7 @@ func (j *judge) rules() {
 	for _, r := range asks {
 		j.refuse(r.at, r.refusal(paddock.ApprovalRequired, "wants a person's approval for"))
 	}
-	j.answer(paddock.GateRules, j.policy.sections["rules"], fmt.Sprintf("%d rules, none applies", len(j.policy.rules)))
+	j.answer(paddock.GateRules, j.policy.sections["rules"], fmt.Sprintf("none of %d applies", len(j.policy.rules)))
 }
 
 // refusal is the rule's answer, in its own words where it has some.

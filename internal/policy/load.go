@@ -34,6 +34,7 @@ type executable struct {
 	any         bool
 	args        []argumentRule
 	argsAt      paddock.Position
+	forms       string // what args allow, for messages
 	environment environment
 	limits      paddock.Limits
 	limitsAt    paddock.Position
@@ -54,6 +55,8 @@ type argumentRule struct {
 	deny    bool
 	rule    *pattern.Rule
 	message string
+	// form is how messages show the rule, allowed the detail of a pass.
+	form, allowed string
 }
 
 type rule struct {
@@ -161,13 +164,19 @@ func (c *loader) executable(e document.Executable, around paddock.Limits, limits
 	if e.SHA256.Given() { // 64 digits, as the document has checked
 		x.pin = paddock.Digest("sha256:" + strings.ToLower(strings.TrimPrefix(e.SHA256.Value, "sha256:")))
 	}
+	var forms []string
 	for _, r := range e.Args {
-		x.args = append(x.args, c.argumentRule(r))
+		a := c.argumentRule(r, x.word())
+		x.args = append(x.args, a)
+		if !a.deny {
+			forms = append(forms, a.form)
+		}
 	}
+	x.forms = list(forms)
 	return x
 }
 
-func (c *loader) argumentRule(r document.ArgumentRule) argumentRule {
+func (c *loader) argumentRule(r document.ArgumentRule, word string) argumentRule {
 	source := pattern.Source{Rest: r.Rest.Value}
 	for _, w := range r.Words {
 		source.Words = append(source.Words, w.Value)
@@ -188,7 +197,12 @@ func (c *loader) argumentRule(r document.ArgumentRule) argumentRule {
 		}
 		c.fault(at, "%s", f.Message)
 	}
-	return argumentRule{at: r.At, deny: r.Deny, rule: compiled, message: r.Message.Value}
+	a := argumentRule{at: r.At, deny: r.Deny, rule: compiled, message: r.Message.Value}
+	if compiled != nil {
+		a.form = "`" + strings.TrimSpace(word+" "+compiled.Form()) + "`"
+		a.allowed = "allowed as " + a.form
+	}
+	return a
 }
 
 // words makes the table of the words accepted in argv[0].

@@ -19,21 +19,24 @@ func (p *Policy) Wanted(req paddock.Request) Wanted {
 	}
 	e := p.find(req)
 	if e == nil {
-		slices.Sort(w.Paths)
+		w.Paths, w.HostEnv = sorted(w.Paths), sorted(w.HostEnv)
 		return w
 	}
 	w.Executable, w.Pinned = e.path, e.pin != ""
 	w.HostEnv = append(w.HostEnv, e.environment.pass...)
-	if args := req.Command.Argv[1:]; len(args) < e.maxArgs {
+	if args := req.Command.Argv[1:]; len(args) < e.maxArgs { // else the rules aren't asked
 		for _, r := range e.args {
 			if !r.deny && r.rule.WantsPaths() {
 				w.Paths = append(w.Paths, r.rule.Paths(args)...)
 			}
 		}
 	}
-	slices.Sort(w.Paths)
-	w.Paths = slices.Compact(w.Paths)
-	slices.Sort(w.HostEnv)
-	w.HostEnv = slices.Compact(w.HostEnv)
+	w.Paths, w.HostEnv = sorted(w.Paths), sorted(w.HostEnv)
 	return w
+}
+
+// sorted sorts words in place and keeps each once.
+func sorted(words []string) []string {
+	slices.Sort(words)
+	return slices.Compact(words)
 }

@@ -17,7 +17,12 @@ import (
 	"paddock/internal/rundir/durable"
 )
 
-const tokenBytes = 32
+const (
+	tokenBytes = 32
+	// maxArgv is more bytes of arguments than Linux gives a program. Held to
+	// it, request.json stays far below what is read, however it is escaped.
+	maxArgv = 6 << 20
+)
 
 // An Intent is what is about to be run, as it was asked for and granted.
 type Intent struct {
@@ -138,6 +143,13 @@ func seal(id paddock.RunID, rec Intent) ([]sealedFile, error) {
 	}
 	if dec.Effect != paddock.Allow || dec.Grant == nil {
 		return nil, fmt.Errorf("its decision is %q and not to allow it", dec.Effect)
+	}
+	size := 0
+	for _, word := range req.Command.Argv {
+		size += len(word)
+	}
+	if size > maxArgv {
+		return nil, fmt.Errorf("its %d bytes of arguments are more than %d", size, maxArgv)
 	}
 	digest := req.Digest()
 	if dec.RequestDigest != digest {

@@ -258,7 +258,9 @@ func TestPrepareRefuses(t *testing.T) {
 		{"no grant", t.Context(), id, func(r *Intent) { r.Decision.Grant = nil }, "not to allow"},
 		{"another request's decision", t.Context(), id, func(r *Intent) { r.Request.Command.Dir = "/elsewhere" }, "another request"},
 		{"bad UTF-8", t.Context(), id, func(r *Intent) { *r = intent(alice, "go\xff") }, "UTF-8"},
-		{"a request too long to be read again", t.Context(), id, func(r *Intent) { *r = intent(alice, strings.Repeat("x", 65<<20)) }, "bytes long"},
+		{"more than a program can be given", t.Context(), id, func(r *Intent) {
+			r.Request.Command.Argv = []string{"go", strings.Repeat("x", maxArgv)}
+		}, "bytes of arguments"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rec := intent(alice)

@@ -4,8 +4,8 @@
 //
 // # Limits
 //
-// A supervisor that was taken is the taker's: the package only reaps it. It
-// doesn't talk to supervisors and doesn't end them. One that waits for its job
+// A supervisor that was taken is the taker's. The package doesn't talk to
+// supervisors and doesn't end them. One that waits for its job
 // ends by itself when its connection is closed, so also when this process ends.
 package stages
 
@@ -18,6 +18,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"paddock"
 	"paddock/internal/spawn"
@@ -61,18 +63,41 @@ func executable(path string) error {
 	return nil
 }
 
-// A Stage is a supervisor that was taken.
+// A Stage is a supervisor that was started.
 type Stage struct {
 	*spawn.Stage
+	once  sync.Once
 	ended chan struct{}
-	err   error // set before ended is closed
 }
 
-// Ended is closed when the supervisor was reaped.
-func (s *Stage) Ended() <-chan struct{} { return s.ended }
+// Reap waits for the supervisor's end, in the background, so that it leaves no
+// zombie. Whoever takes a Stage calls it once its connection has ended: to wait
+// for it all its life would hold a thread per run. The channel is closed when
+// the supervisor is gone.
+func (s *Stage) Reap() <-chan struct{} {
+	s.once.Do(func() {
+		go func() {
+			defer close(s.ended)
+			_ = s.Wait() // how it ended is read from the run's directory
+		}()
+	})
+	return s.ended
+}
 
-// Err says how the supervisor ended; valid once Ended is closed.
-func (s *Stage) Err() error { return s.err }
+// silent reports whether the supervisor has closed its end, having said nothing.
+func (s *Stage) silent() bool {
+	raw, err := s.Conn().SyscallConn()
+	if err != nil {
+		return true
+	}
+	gone := true
+	err = raw.Read(func(fd uintptr) bool {
+		n, _, err := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		gone = err == nil && n == 0 || err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
+		return true
+	})
+	return err != nil || gone
+}
 
 // A Pool starts supervisors. Its methods may be called concurrently.
 type Pool struct {
@@ -115,12 +140,11 @@ func (p *Pool) Take() (*Stage, error) {
 		s := p.idle[0]
 		p.idle = p.idle[1:]
 		p.mu.Unlock()
-		select {
-		case <-s.ended: // somebody ended it while it waited
-			_ = s.Conn().Close()
-		default:
+		if !s.silent() {
 			return s, nil
 		}
+		_ = s.Conn().Close() // somebody ended it while it waited
+		s.Reap()
 	}
 }
 
@@ -129,12 +153,7 @@ func (p *Pool) start() (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stage{Stage: started, ended: make(chan struct{})}
-	go func() {
-		defer close(s.ended)
-		s.err = started.Wait()
-	}()
-	return s, nil
+	return &Stage{Stage: started, ended: make(chan struct{})}, nil
 }
 
 // refill brings the idle ones up to their number, in the background.
@@ -164,6 +183,7 @@ func (p *Pool) addIdle() bool {
 	if p.closed {
 		p.filling = false
 		_ = s.Conn().Close()
+		s.Reap()
 		return false
 	}
 	p.idle = append(p.idle, s)
@@ -189,7 +209,7 @@ func (p *Pool) Close() {
 		_ = s.Conn().Close() // nothing was sent on it
 	}
 	for _, s := range idle {
-		<-s.ended
+		<-s.Reap()
 	}
 }
 

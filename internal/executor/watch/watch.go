@@ -101,19 +101,21 @@ func (r *Run) set(change func()) {
 // Adopt listens to a run that was just handed over, by the connection it was
 // handed over on, which is the Hub's from then on. It does so for as long as
 // the run or the Hub lives, whether anybody waits or not: a tied run ends when
-// that connection does.
-func (h *Hub) Adopt(dir *rundir.Dir, conn net.Conn) {
+// that connection does. When it has ended, done is called.
+func (h *Hub) Adopt(dir *rundir.Dir, conn net.Conn, done func()) {
 	client := control.NewClient(conn)
 	h.mu.Lock()
 	r, life := h.put(dir)
 	h.mu.Unlock()
 	ours := h.goWhileOpen(func() {
 		r.hear(life, client)
+		done()
 		h.release(r)
 		r.listen(life) // for those who still wait, if any
 	})
 	if !ours { // closed meanwhile: as Close does to all others
 		_ = client.Close()
+		done()
 		h.release(r)
 	}
 }

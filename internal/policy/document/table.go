@@ -28,7 +28,7 @@ var argumentRule = shape.Object{
 		{Name: "allow", Doc: "The words that are allowed, one token per word. A list without `...` or `rest` means exactly these words.", Shape: words},
 		{Name: "deny", Doc: "The words that are refused, one token per word.", Shape: words},
 		{Name: "flags", Doc: "Flags that may stand after the first word, in any order: `none` for one without value, or the token of its value. Others refuse.",
-			Shape: shape.Map{Name: shape.Text{Say: "a flag such as -v or --count", Pattern: regexp.MustCompile(`^-[^=\s\x00-\x1f\x7f]*[^-=\s\x00-\x1f\x7f][^=\s\x00-\x1f\x7f]*$`)}, Of: word}},
+			Shape: shape.Map{Name: shape.Text{Say: "a flag such as -v or --count", Loose: true, Pattern: regexp.MustCompile(`^-[^=\s\x00-\x1f\x7f]*[^-=\s\x00-\x1f\x7f][^=\s\x00-\x1f\x7f]*$`)}, Of: word}},
 		{Name: "rest", Doc: "A token with `...` for any number of further words, such as `<package>...`.", Shape: word},
 		{Name: "message", Doc: "What a caller whom this rule refuses is told, word for word.", Shape: sentence},
 	},
@@ -127,7 +127,7 @@ var Table = shape.Object{
 			Later: laterLimits,
 		}},
 		{Name: "containment", Doc: "How programs are contained.", Shape: containment},
-		{Name: "tests", Doc: "Commands and what this policy must say of them; `paddock policy test` runs them.", Shape: shape.List{Of: test}},
+		{Name: "tests", Doc: "Commands and what this policy must say of them.", Shape: shape.List{Of: test}},
 	},
 	Later: map[string]string{
 		"secrets": "secrets handed to programs", "launch": "starting agents and engines", "git": "the git tools",

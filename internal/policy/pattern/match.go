@@ -74,6 +74,12 @@ func (r *Rule) Match(args []string, inside func(word string) bool) Match {
 	return w.run()
 }
 
+// Differs reports that the first word already excludes a match. It is for
+// long lists of rules, most of which differ there; false says nothing.
+func (r *Rule) Differs(args []string) bool {
+	return len(args) > 0 && len(r.words) > 0 && r.words[0].kind == literal && r.words[0].text != args[0]
+}
+
 // Paths returns the words that Match may ask about.
 func (r *Rule) Paths(args []string) []string {
 	if !r.paths {

@@ -98,7 +98,7 @@ func (w *writer) tail() {
 	w.line("# every command is refused, because less containment is never given in silence.")
 	w.line("containment: {require: off}")
 	w.line("")
-	w.line("tests:                                  # `paddock policy test FILE` holds the policy to these")
+	w.line("tests:                                  # what this policy must say of some commands")
 	for _, t := range w.tests {
 		w.line("  - %s", t)
 	}

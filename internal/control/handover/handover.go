@@ -1,4 +1,11 @@
-package control
+// Package handover passes a job and open files to a supervisor over a
+// connected Unix socket.
+//
+// # Limits
+//
+// It doesn't know what a job is, and judges neither it nor the files. After the
+// job the connection is as good as new, for others to speak over.
+package handover
 
 import (
 	"bytes"
@@ -17,11 +24,11 @@ const (
 	maxFiles = 16
 )
 
-// SendJob hands a job and open files to a supervisor: the length in four bytes,
+// Send hands a job and open files to a supervisor: the length in four bytes,
 // most significant first, with the descriptors beside it, and then the job. The
 // caller still owns its files. Once it returns nil all is handed over, though
 // perhaps not yet received.
-func SendJob(conn *net.UnixConn, job []byte, files []*os.File) error {
+func Send(conn *net.UnixConn, job []byte, files []*os.File) error {
 	if len(job) > maxJob {
 		return fmt.Errorf("job of %d bytes is longer than %d", len(job), maxJob)
 	}
@@ -48,10 +55,10 @@ func SendJob(conn *net.UnixConn, job []byte, files []*os.File) error {
 	return err
 }
 
-// ReceiveJob waits for what SendJob sends. The caller owns the files, which are
+// Receive waits for what Send sends. The caller owns the files, which are
 // close-on-exec, and judges their number. io.EOF means that the maker ended
 // before it handed anything over.
-func ReceiveJob(conn *net.UnixConn) (job []byte, files []*os.File, err error) {
+func Receive(conn *net.UnixConn) (job []byte, files []*os.File, err error) {
 	var head [4]byte
 	n, files, err := receiveRights(conn, head[:])
 	if err == nil {

@@ -1,4 +1,4 @@
-package control
+package handover
 
 import (
 	"bytes"
@@ -16,6 +16,8 @@ import (
 	"paddock/internal/testproc"
 )
 
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
+
 type received struct {
 	job   []byte
 	files []*os.File
@@ -25,7 +27,7 @@ type received struct {
 func receive(conn *net.UnixConn) <-chan received {
 	c := make(chan received, 1)
 	go func() {
-		job, files, err := ReceiveJob(conn)
+		job, files, err := Receive(conn)
 		c <- received{job, files, err}
 	}()
 	return c
@@ -49,7 +51,7 @@ func TestJob(t *testing.T) {
 		files = append(files, f)
 	}
 	got := receive(b)
-	if err := SendJob(a, job, files); err != nil {
+	if err := Send(a, job, files); err != nil {
 		t.Fatal(err)
 	}
 	r := <-got
@@ -69,9 +71,9 @@ func TestJob(t *testing.T) {
 	}
 	// The conversation goes on where the job ended.
 	go a.Write([]byte("next\n"))
-	line := lineReader{r: b}
-	if got, err := line.next(100); string(got) != "next" || err != nil {
-		t.Errorf("after the job: %q, %v", got, err)
+	next := make([]byte, 5)
+	if _, err := io.ReadFull(b, next); string(next) != "next\n" || err != nil {
+		t.Errorf("after the job: %q, %v", next, err)
 	}
 }
 
@@ -79,7 +81,7 @@ func TestJobOfNothing(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
 	got := receive(b)
-	if err := SendJob(a, nil, nil); err != nil {
+	if err := Send(a, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if r := <-got; r.err != nil || len(r.job) != 0 || r.files != nil {
@@ -95,10 +97,10 @@ func TestJobOfNothing(t *testing.T) {
 func TestJobBounds(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
-	if err := SendJob(a, make([]byte, maxJob+1), nil); err == nil {
+	if err := Send(a, make([]byte, maxJob+1), nil); err == nil {
 		t.Error("a job that is too long was sent")
 	}
-	if err := SendJob(a, nil, make([]*os.File, maxFiles+1)); err == nil {
+	if err := Send(a, nil, make([]*os.File, maxFiles+1)); err == nil {
 		t.Error("a job with too many files was sent")
 	}
 }
@@ -164,44 +166,22 @@ func TestLateFiles(t *testing.T) {
 	}
 }
 
-func TestLines(t *testing.T) {
-	t.Parallel()
-	text := "a\n\n" + strings.Repeat("b", 5000) + "\nlast"
-	l := lineReader{r: iotestOneByte{strings.NewReader(text)}}
-	for _, want := range []string{"a", "", strings.Repeat("b", 5000)} {
-		if got, err := l.next(5000); string(got) != want || err != nil {
-			t.Errorf("next = %.20q, %v", got, err)
+// pair is the two ends of a connection that needs no hello.
+func pair(t testing.TB) (a, b *net.UnixConn) {
+	t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends [2]*net.UnixConn
+	for i, fd := range fds {
+		f := os.NewFile(uintptr(fd), "end")
+		c, err := net.FileConn(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
 		}
+		ends[i] = c.(*net.UnixConn)
+		t.Cleanup(func() { c.Close() })
 	}
-	if _, err := l.next(5000); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("half a line: %v", err)
-	}
-	for _, text := range []string{"123456\n", "123456"} {
-		l = lineReader{r: strings.NewReader(text)}
-		if got, err := l.next(5); !errors.Is(err, errLineTooLong) {
-			t.Errorf("next = %q, %v", got, err)
-		}
-	}
-	l = lineReader{r: strings.NewReader("")}
-	if _, err := l.next(5); !errors.Is(err, io.EOF) {
-		t.Errorf("the end: %v", err)
-	}
-}
-
-// iotestOneByte reads a byte at a time.
-type iotestOneByte struct{ r io.Reader }
-
-func (o iotestOneByte) Read(p []byte) (int, error) { return o.r.Read(p[:1]) }
-
-func TestMailbox(t *testing.T) {
-	t.Parallel()
-	var m mailbox
-	for i := range int64(1000) {
-		m.putKnown(Event{Kind: EventOutput, Stdout: i})
-		m.putKnown(Event{Kind: "novelty"})
-	}
-	m.putKnown(Event{Kind: EventSettled})
-	if len(m.events) != 2 || m.events[0].Stdout != 999 || m.events[1].Kind != EventSettled {
-		t.Errorf("mailbox: %v", m.events)
-	}
+	return ends[0], ends[1]
 }

@@ -1,4 +1,4 @@
-package control
+package wire
 
 // A mailbox holds the events that a slow reader hasn't taken yet: of each kind
 // only the latest, so it never holds more than four and never makes a writer
@@ -29,10 +29,10 @@ func (m *mailbox) putKnown(e Event) {
 	}
 }
 
-// relay moves events from in to out by way of a mailbox, until in is closed
+// Relay moves events from in to out by way of a mailbox, until in is closed
 // and everything is delivered, or until stop. It always has an ear for in. On
 // stop it returns what is undelivered, for the caller to send if it still can.
-func relay(in <-chan Event, out chan<- Event, stop <-chan struct{}) (left []Event) {
+func Relay(in <-chan Event, out chan<- Event, stop <-chan struct{}) (left []Event) {
 	var box mailbox
 	for in != nil || len(box.events) > 0 {
 		var to chan<- Event

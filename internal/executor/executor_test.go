@@ -1,0 +1,244 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"paddock"
+	"paddock/internal/supervise"
+	"paddock/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
+
+// What we tell a supervisor is what it understands, word for word.
+func TestJobIsTheSupervisorsOwn(t *testing.T) {
+	t.Parallel()
+	ours, theirs := reflect.TypeFor[job](), reflect.TypeFor[supervise.Job]()
+	fields := func(of reflect.Type) map[string]string {
+		all := map[string]string{}
+		for f := range of.Fields() {
+			all[f.Name] = f.Type.String() + " " + string(f.Tag)
+		}
+		return all
+	}
+	if diff := cmp.Diff(fields(theirs), fields(ours)); diff != "" {
+		t.Error(diff)
+	}
+	if jobVersion != supervise.JobVersion {
+		t.Errorf("version %d, the supervisor's is %d", jobVersion, supervise.JobVersion)
+	}
+	text, err := json.Marshal(job{Version: jobVersion, Argv: []string{"a"}, Timeout: paddock.Duration(time.Second), HasStdin: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got supervise.Job
+	if err := json.Unmarshal(text, &got); err != nil || got.Timeout != paddock.Duration(time.Second) || !got.HasStdin {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+const permissive = `version: 1
+roots: [{path: ROOT}]
+executables: [{name: sh, path: /bin/sh, args: any}]
+containment: {require: off}
+`
+
+type fixture struct {
+	e        *Executor
+	dir      string
+	mu       sync.Mutex
+	warnings []error
+}
+
+func open(t *testing.T, change ...func(*Config)) *fixture {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{dir: dir}
+	cfg := Config{
+		State:  filepath.Join(dir, "state"),
+		Policy: PolicyText("policy.yaml", []byte(strings.ReplaceAll(permissive, "ROOT", dir))),
+		Warn: func(err error) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.warnings = append(f.warnings, err)
+		},
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	if cfg.Stage == "" {
+		cfg.Stage = testproc.Build(t, "paddock/cmd/paddock-stage")
+	}
+	if f.e, err = Open(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+func request(line string) paddock.Request {
+	return paddock.Request{
+		Principal: paddock.Principal{Kind: paddock.Host, ID: "test"}, Door: paddock.DoorGo,
+		Command: paddock.Command{Argv: []string{"sh", "-c", line}},
+	}
+}
+
+// A run that has no supervisor is a run all the same, and never started.
+func TestMissingSupervisor(t *testing.T) {
+	t.Parallel()
+	f := open(t, func(c *Config) { c.Stage = filepath.Join(c.State, "none"); c.Warm = 1 })
+	run, err := f.e.Start(t.Context(), request("true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(run.Outcome.Reason.Detail, "go build") {
+		t.Errorf("detail %q doesn't say how to install it", run.Outcome.Reason.Detail)
+	}
+	if run.State != paddock.FailedToStart || run.Outcome.Reason.Step != "find the supervisor" || run.StartedAt != nil {
+		t.Errorf("%s %+v", run.State, run.Outcome)
+	}
+	if page, err := f.e.Output(t.Context(), run.ID, paddock.PageRequest{Stream: paddock.Combined}); err != nil || !page.EOF {
+		t.Errorf("its output is %+v, %v", page, err)
+	}
+	if len(f.warnings) == 0 {
+		t.Error("nobody was warned of the supervisors that were to be kept warm")
+	}
+}
+
+// A supervisor that dies at once leaves a settled run, too.
+func TestSupervisorThatDiesAtOnce(t *testing.T) {
+	t.Parallel()
+	f := open(t, func(c *Config) { c.Stage = "/bin/false" })
+	for range 10 {
+		run, err := f.e.Start(t.Context(), request("true"))
+		if err == nil && (run.State == paddock.Lost || run.State == paddock.FailedToStart) {
+			continue
+		}
+		t.Errorf("%s %+v, %v", run.State, run.Outcome, err)
+	}
+	running, _, err := f.e.Count(t.Context(), request("").Principal)
+	if err != nil || running != 0 {
+		t.Errorf("%d runs go on, %v", running, err)
+	}
+}
+
+// An idle supervisor that somebody ended is not the one that gets the job.
+func TestWarmSupervisors(t *testing.T) {
+	t.Parallel()
+	f := open(t, func(c *Config) { c.Warm = 2 })
+	for range 5 {
+		run, err := f.e.Start(t.Context(), request("exit 3"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run, err = f.e.Wait(t.Context(), run.ID); err != nil || run.State != paddock.Exited {
+			t.Errorf("%s %+v %v", run.State, run.Outcome, err)
+		}
+	}
+}
+
+func TestWhatCannotBeWrittenDownIsNotRun(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	tmp := filepath.Join(f.dir, "state", "tmp")
+	if err := os.Remove(tmp); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(tmp, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.e.Start(t.Context(), request("touch started"))
+	r, ok := err.(*paddock.Refusal)
+	if !ok || r.Code != paddock.Unrecordable {
+		t.Fatalf("error %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(f.dir, "started")); err == nil {
+		t.Error("it was run")
+	}
+}
+
+// While nobody asks, runs that lost their supervisor are settled by the clock.
+func TestReconcilesByItself(t *testing.T) {
+	t.Parallel()
+	tick := make(chan time.Time)
+	f := open(t, func(c *Config) { c.Tick = tick })
+	run, err := f.e.Start(t.Context(), request("exec sleep 98765"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := os.FindProcess(run.Supervisor.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := f.e.state.Run(run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for outcome := (*paddock.Outcome)(nil); outcome == nil; {
+		select {
+		case tick <- time.Time{}:
+		case <-t.Context().Done():
+			t.Fatal("never settled")
+		}
+		if outcome, err = dir.Outcome(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	run, err := f.e.Start(t.Context(), request("exec sleep 300"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan error, 1)
+	begun := make(chan struct{})
+	go func() {
+		close(begun)
+		_, err := f.e.Wait(context.WithoutCancel(t.Context()), run.ID)
+		waiting <- err
+	}()
+	<-begun
+	if err := f.e.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-waiting; err != ErrClosed {
+		t.Errorf("who waited was told %v", err)
+	}
+	if _, err := f.e.Start(t.Context(), request("true")); err != ErrClosed {
+		t.Errorf("start: %v", err)
+	}
+	// The run went on, and whoever opens the directory next can end it.
+	next, err := Open(t.Context(), f.e.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run, err = next.Kill(t.Context(), run.ID, Ending{}); err != nil || run.State != paddock.Killed {
+		t.Errorf("%s, %v", run.State, err)
+	}
+	if err := next.Close(); err != nil {
+		t.Error(err)
+	}
+}

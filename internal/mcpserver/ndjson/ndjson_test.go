@@ -1,0 +1,245 @@
+package ndjson
+
+import (
+	"bytes"
+	"encoding/json/v2"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestEnvelope(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		line   string
+		id     any // nil: none
+		method string
+		call   bool
+	}{
+		{`{"id":1,"method":"tools/call"}`, int64(1), "tools/call", true},
+		{`{"method":"tools/call","params":{"id":2,"method":"x"},"id":1}`, int64(1), "tools/call", true},
+		{` { "id" : "a\"b\u00e9" , "method" : "m" } `, `a"bé`, "m", true},
+		{`{"params":"\"id\":5,\"method\":\"x\"","id":-7}`, int64(-7), "", true},
+		{`{"params":["id",1,{"a":[{}]}],"id":3}`, int64(3), "", true},
+		{`{"method":"notifications/x"}`, nil, "notifications/x", false},
+		{`{"id":null}`, nil, "", true},
+		{`{"id":1.5}`, nil, "", true},
+		{`{"id":1e3}`, nil, "", true},
+		{`{"id":true}`, nil, "", true},
+		{`{"id":{"id":1}}`, nil, "", true},
+		{`{"id":[1]}`, nil, "", true},
+		{`{"id":9007199254740993}`, nil, "", true},
+		{`{"id":9007199254740992}`, int64(1 << 53), "", true},
+		{`{"id":1,"id":2}`, nil, "", true},
+		{`{"\u0069d":1}`, nil, "", false},
+		{`{"method":5,"id":1}`, int64(1), "", true},
+		{`{"id":"` + strings.Repeat("x", 1000) + `"}`, nil, "", true},
+		{`{"` + strings.Repeat("x", 1000) + `":1,"id":2}`, int64(2), "", true},
+		{`[{"id":1,"method":"x"}]`, nil, "", false},
+		{`{"id":1`, nil, "", false},
+		{`}}}}{"id":1}`, nil, "", false},
+		{``, nil, "", false},
+	}
+	for _, test := range tests {
+		for _, size := range []int{1, 7, 1 << 20} {
+			var e envelope
+			for b := []byte(test.line); len(b) > 0; b = b[min(size, len(b)):] {
+				e.Write(b[:min(size, len(b))])
+			}
+			if e.ID().Raw() != test.id || e.Method() != test.method || e.isCall() != test.call {
+				t.Errorf("%.60s in pieces of %d: id %#v, method %q, call %t", test.line, size, e.ID().Raw(), e.Method(), e.isCall())
+			}
+		}
+	}
+}
+
+// On every message that is strictly right, the envelope sees what a decoder sees.
+func TestEnvelopeAgreesWithDecoder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		members := []string{
+			fmt.Sprintf(`"id":%d`, rapid.Int32().Draw(t, "id")),
+			`"params":` + string(must(json.Marshal(rapid.MapOf(rapid.String(), rapid.SliceOf(rapid.String())).Draw(t, "params")))),
+			`"method":` + string(must(json.Marshal(rapid.StringN(0, 30, 100).Draw(t, "method")))),
+			`"jsonrpc":"2.0"`,
+		}
+		line := []byte("{" + strings.Join(rapid.Permutation(members).Draw(t, "members"), ",") + "}")
+		var e envelope
+		e.Write(line)
+		msg, err := decode(line, &e)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if req := msg.(*jsonrpc.Request); req.ID != e.ID() || req.Method != e.Method() {
+			t.Fatalf("%s: decoder %v %q, envelope %v %q", line, req.ID, req.Method, e.ID(), e.Method())
+		}
+	})
+}
+
+func must(b []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func FuzzEnvelope(f *testing.F) {
+	f.Add([]byte(`{"id":1,"method":"tools/call","params":{"a":"\""}}`))
+	f.Add([]byte(`{"id":"x","id":2}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var e envelope
+		e.Write(b)
+		if len(e.name) > keep+1 || len(e.value) > keep+1 {
+			t.Errorf("keeps %d and %d bytes", len(e.name), len(e.value))
+		}
+		e.ID()
+		e.Method()
+		if why, _ := check(b); why == "" && bytes.HasPrefix(b, []byte("{")) {
+			if msg, err := jsonrpc.DecodeMessage(b); err == nil {
+				if req, ok := msg.(*jsonrpc.Request); ok && e.ID().IsValid() && req.ID != e.ID() {
+					t.Errorf("%q: decoder says id %v, envelope %v", b, req.ID.Raw(), e.ID().Raw())
+				}
+			}
+		}
+	})
+}
+
+func TestReadLines(t *testing.T) {
+	t.Parallel()
+	ten := strings.Repeat("x", 10)
+	in := ten + "\n" + ten + "y\n\r\n  a\r\n" + ten + ten + "\nlast"
+	for name, r := range map[string]io.Reader{"whole": strings.NewReader(in), "byte by byte": iotest.OneByteReader(strings.NewReader(in))} {
+		out, quit := make(chan line), make(chan struct{})
+		go readLines(r, 10, out, quit)
+		var got []string
+		for l := range out {
+			if l.err != nil {
+				got = append(got, l.err.Error())
+				break
+			}
+			if l.long {
+				got = append(got, "long")
+				continue
+			}
+			got = append(got, string(l.data))
+		}
+		if want := []string{ten, "long", "", "a", "long", "last", "EOF"}; fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A line without end is read in constant memory.
+func TestEndlessLine(t *testing.T) {
+	t.Parallel()
+	r := io.MultiReader(strings.NewReader(`{"id":5,"x":"`), io.LimitReader(endless{}, 64<<20), strings.NewReader("\"}\nnext\n"))
+	out, quit := make(chan line), make(chan struct{})
+	defer close(quit)
+	go readLines(r, 1<<20, out, quit)
+	if l := <-out; !l.long || cap(l.data) != 0 || l.env.ID().Raw() != int64(5) {
+		t.Errorf("long %t, %d bytes kept, id %v", l.long, cap(l.data), l.env.ID().Raw())
+	}
+	if l := <-out; string(l.data) != "next" {
+		t.Errorf("then %q", l.data)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// A client that sends and never reads stops being read.
+func TestUnansweredCallsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in, client := io.Pipe()
+		gone := 0
+		tr := &Transport{In: in, Out: discard{}, MaxLine: 1000, Log: slog.New(slog.DiscardHandler), Gone: func() { gone++ }}
+		c, err := tr.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := 0
+		go func() {
+			for i := range 3000 {
+				if _, err := fmt.Fprintf(client, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i); err != nil {
+					return
+				}
+				sent++
+			}
+			client.Close()
+		}()
+		var calls []jsonrpc.ID
+		end := make(chan error)
+		go func() {
+			for {
+				msg, err := c.Read(t.Context())
+				if err != nil {
+					end <- err
+					return
+				}
+				calls = append(calls, msg.(*jsonrpc.Request).ID)
+			}
+		}()
+		synctest.Wait()
+		if len(calls) != mostPending {
+			t.Errorf("%d calls were taken", len(calls))
+		}
+		for answered := 0; answered < 3000; answered++ {
+			if err := c.Write(t.Context(), &jsonrpc.Response{ID: calls[answered], Result: []byte("{}")}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if err := <-end; err != io.EOF || len(calls) != 3000 || gone != 1 {
+			t.Errorf("end %v after %d calls, gone %d times", err, len(calls), gone)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The end of reading waits for answers, but not for ever.
+func TestEndIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in := io.NopCloser(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+		tr := &Transport{In: in, Out: discard{}, MaxLine: 1000, Log: slog.New(slog.DiscardHandler)}
+		c, err := tr.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := c.Read(t.Context()); err != io.EOF || time.Since(began) != lastWords {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) Close() error                { return nil }

@@ -1,0 +1,361 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"paddock"
+	"paddock/internal/app"
+)
+
+// inTime runs a test in a bubble of its own time, with a client that has greeted.
+func inTime(t *testing.T, cfg Config, test func(t *testing.T, c *client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, cfg)
+		test(t, c)
+		if err := c.leave(); err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+}
+
+func TestWaitEndsWithItsTime(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		asked int64
+		want  time.Duration
+		note  bool
+	}{
+		"not at all":  {0, 0, false},
+		"a second":    {1000, time.Second, false},
+		"the most":    {45_000, 45 * time.Second, false},
+		"ten minutes": {600_000, 45 * time.Second, true},
+		"30 days":     {2_592_000_000, 45 * time.Second, true},
+		"for ever":    {9_000_000_000_000_000, 45 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{}
+			inTime(t, Config{App: f}, func(t *testing.T, c *client) {
+				id := f.add(me, "sleep")
+				for _, tool := range []string{"command_status", "command_output"} {
+					began := time.Now()
+					r := c.call(tool, taskArgs(id, fmt.Sprintf(`,"waitMs":%d`, test.asked)))
+					if got := time.Since(began); got != test.want || r.IsError {
+						t.Errorf("%s waited %s, want %s", tool, got, test.want)
+					}
+					if got := strings.Contains(string(r.Structured), `"note"`); got != test.note {
+						t.Errorf("%s notes: %s", tool, r.Structured)
+					}
+					if tool == "command_status" && test.want > 0 && *parse[statusResult](t, r.Structured).WaitedMs != test.want.Milliseconds() {
+						t.Errorf("said: %s", r.Structured)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestWaitEndsWithTheTask(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	inTime(t, Config{App: f}, func(t *testing.T, c *client) {
+		id := f.add(me, "sleep")
+		_, status := c.begin("tools/call", callParams("command_status", taskArgs(id, `,"waitMs":45000`)))
+		_, output := c.begin("tools/call", callParams("command_output", taskArgs(id, `,"waitMs":45000`)))
+		time.Sleep(7 * time.Second) // of the bubble's time
+		f.change(id, func(r *fakeRun) { r.stdout = []byte("line\n") })
+		if page := parse[outputResult](t, c.result(<-output).Structured); page.Content != "line\n" || page.EOF {
+			t.Errorf("output: %+v", page)
+		}
+		time.Sleep(3 * time.Second)
+		f.change(id, func(r *fakeRun) { r.exit(0) })
+		if got := parse[statusResult](t, c.result(<-status).Structured); !got.Settled || *got.WaitedMs != 10_000 {
+			t.Errorf("status: %+v", got)
+		}
+	})
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	inTime(t, Config{App: f}, func(t *testing.T, c *client) {
+		id := f.add(me, "sleep")
+		for i, tool := range []string{"command_status", "command_output"} {
+			token := []string{`"tok"`, `7`}[i]
+			_, answer := c.begin("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s,"_meta":{"progressToken":%s}}`, tool, taskArgs(id, `,"waitMs":17000`), token))
+			<-answer
+			for _, want := range []float64{5000, 10000, 15000} {
+				select {
+				case m := <-c.stray:
+					got := parse[struct {
+						ProgressToken   any
+						Progress, Total float64
+						Message         string
+					}](t, m.Params)
+					if m.Method != "notifications/progress" || fmt.Sprintf("%#v", got.ProgressToken) != token || got.Progress != want || got.Total != 17000 || got.Message == "" {
+						t.Errorf("got %s", m.raw)
+					}
+				default:
+					t.Errorf("no progress at %v", want)
+				}
+			}
+		}
+		c.call("command_status", taskArgs(id, `,"waitMs":17000`))
+		if len(c.stray) != 0 {
+			t.Errorf("progress without a token: %s", (<-c.stray).raw)
+		}
+	})
+}
+
+// A client that gives up a call loses nothing by it.
+func TestCanceledCallLosesNothing(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	inTime(t, Config{App: f}, func(t *testing.T, c *client) {
+		id := f.add(me, "sleep")
+		request, answer := c.begin("tools/call", callParams("command_status", taskArgs(id, `,"waitMs":45000`)))
+		synctest.Wait()
+		began := time.Now()
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":"timeout"}}`, request))
+		if got := parse[refusalResult](t, c.result(<-answer).Structured); got.Code != canceled || !got.Retryable {
+			t.Errorf("got %+v", got)
+		}
+		if time.Since(began) != 0 {
+			t.Error("it was waited on")
+		}
+		f.change(id, func(r *fakeRun) { r.stdout = []byte("done\n"); r.exit(3) })
+		if got := ok[statusResult](c, "command_status", taskArgs(id, `,"waitMs":45000`)); *got.ExitCode != 3 || got.TailPreview != "done\n" {
+			t.Errorf("afterwards: %+v", got)
+		}
+	})
+}
+
+// A start that is under way is finished whatever the client does: the run is
+// there, and the request's context doesn't reach it.
+func TestCanceledStartIsFinished(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}), make(chan struct{})
+	f := &fake{before: func(verb string) error {
+		if verb == "start" {
+			entered <- struct{}{}
+			<-release
+		}
+		return nil
+	}}
+	c := connect(t, Config{App: f})
+	request, answer := c.begin("tools/call", callParams("run_command_bg", `{"argv":["make"]}`))
+	<-entered
+	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, request))
+	ok[listResult](c, "command_list", `{}`)
+	close(release)
+	if r := c.result(<-answer); r.IsError {
+		t.Errorf("got %s", r.Content[0].Text)
+	}
+	if got := ok[listResult](c, "command_list", `{}`); len(got.Tasks) != 1 || got.Tasks[0].State != paddock.Running {
+		t.Errorf("afterwards: %+v", got.Tasks)
+	}
+}
+
+// A script that pipes requests in and closes gets every answer, and waits end.
+func TestLeavingEndsWaitsAndLosesNoAnswer(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, Config{App: f})
+		id := f.add(me, "sleep")
+		f.change(id, func(r *fakeRun) { r.stdout = []byte("so far\n") })
+		_, status := c.begin("tools/call", callParams("command_status", taskArgs(id, `,"waitMs":45000`)))
+		_, output := c.begin("tools/call", callParams("command_output", taskArgs(id, `,"waitMs":45000,"offset":7`)))
+		_, list := c.begin("tools/call", callParams("command_list", `{}`))
+		began := time.Now()
+		if err := c.leave(); err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("leaving took %s", took)
+		}
+		if got := parse[statusResult](t, c.result(<-status).Structured); got.TailPreview != "so far\n" || got.Settled {
+			t.Errorf("status: %+v", got)
+		}
+		if got := parse[outputResult](t, c.result(<-output).Structured); got.NextOffset != 7 {
+			t.Errorf("output: %+v", got)
+		}
+		if r := c.result(<-list); r.IsError {
+			t.Errorf("list: %+v", r)
+		}
+	})
+}
+
+// Serve returns only when no verb is under way, also when its answer comes too
+// late to be written: what a verb is doing must not be cut off by an exit.
+func TestLeavingWaitsForVerbs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		f := &fake{before: func(verb string) error {
+			if verb == "list" {
+				<-release
+			}
+			return nil
+		}}
+		c := connect(t, Config{App: f})
+		c.begin("tools/call", callParams("command_list", `{}`))
+		synctest.Wait()
+		began := time.Now()
+		go func() { time.Sleep(20 * time.Second); close(release) }()
+		if err := c.leave(); err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		if took := time.Since(began); took != 20*time.Second {
+			t.Errorf("leaving took %s", took)
+		}
+	})
+}
+
+func TestContextEndsServing(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, Config{App: f, OnDisconnect: Kill})
+		run := ok[startResult](c, "run_command_bg", `{"argv":["sleep"]}`)
+		c.begin("tools/call", callParams("command_status", taskArgs(run.TaskID, `,"waitMs":45000`)))
+		synctest.Wait()
+		began := time.Now()
+		c.cancel()
+		if err := <-c.served; !errors.Is(err, context.Canceled) {
+			t.Errorf("Serve: %v", err)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("took %s", took)
+		}
+		if !f.runs[0].State.Settled() {
+			t.Error("the run goes on")
+		}
+	})
+}
+
+func TestOnDisconnect(t *testing.T) {
+	t.Parallel()
+	for _, what := range []string{"", Keep, Kill} {
+		t.Run("is "+what, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{}
+			earlier := f.add(me, "earlier")
+			f.add(stranger, "foreign")
+			inTime(t, Config{App: f, OnDisconnect: what}, func(t *testing.T, c *client) {
+				f.change(earlier, func(r *fakeRun) { r.CreatedAt = time.Now().Add(-time.Hour) })
+				for range 3 {
+					ok[startResult](c, "run_command_bg", `{"argv":["sleep"]}`)
+				}
+			})
+			for i, r := range f.runs {
+				if want := what == Kill && i >= 2; r.State.Settled() != want {
+					t.Errorf("run %d settled: %t, want %t", i, r.State.Settled(), want)
+				}
+			}
+			for _, k := range f.killed {
+				if !strings.Contains(k.Reason, "shutdown") || !k.NoWait {
+					t.Errorf("killed with %+v", k)
+				}
+			}
+		})
+	}
+}
+
+// A run that an idempotency key found again wasn't started by this connection.
+func TestOnDisconnectSparesFoundRuns(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	inTime(t, Config{App: foundAgain{f}, OnDisconnect: Kill}, func(t *testing.T, c *client) {
+		ok[startResult](c, "run_command_bg", `{"argv":["sleep"],"idempotencyKey":"k"}`)
+	})
+	if len(f.killed) != 0 {
+		t.Errorf("killed: %v", f.killed)
+	}
+}
+
+// foundAgain answers a start with a run of an hour ago.
+type foundAgain struct{ *fake }
+
+func (f foundAgain) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
+	run, err := f.fake.Start(ctx, req)
+	run.CreatedAt = run.CreatedAt.Add(-time.Hour)
+	return run, err
+}
+
+// A run that can't be ended doesn't keep the server from leaving, and is told.
+func TestOnDisconnectIsBounded(t *testing.T) {
+	t.Parallel()
+	f := &fake{onKill: func(*fakeRun, app.KillRequest) {}}
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, Config{App: f, OnDisconnect: Kill})
+		for range 20 {
+			ok[startResult](c, "run_command_bg", `{"argv":["stuck"]}`)
+		}
+		began := time.Now()
+		if err := c.leave(); err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		if took := time.Since(began); took > endWait {
+			t.Errorf("leaving took %s", took)
+		}
+		if len(f.killed) != 20 {
+			t.Errorf("%d asked to end", len(f.killed))
+		}
+	})
+}
+
+func TestTooManyCallsAreRefused(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	inTime(t, Config{App: f}, func(t *testing.T, c *client) {
+		id := f.add(me, "sleep")
+		var answers []chan message
+		for range maxCalls {
+			_, a := c.begin("tools/call", callParams("command_status", taskArgs(id, `,"waitMs":45000`)))
+			answers = append(answers, a)
+		}
+		synctest.Wait()
+		if got := no(c, "command_list", `{}`); got.Code != paddock.Busy || !got.Retryable || !strings.Contains(got.Message, "256") {
+			t.Errorf("got %+v", got)
+		}
+		if m := c.ask("ping", `{}`); m.Error != nil {
+			t.Errorf("ping: %s", m.raw)
+		}
+		f.change(id, func(r *fakeRun) { r.exit(0) })
+		for _, a := range answers {
+			if r := c.result(<-a); r.IsError {
+				t.Errorf("got %+v", r)
+			}
+		}
+		ok[listResult](c, "command_list", `{}`)
+	})
+}
+
+// A client that has stopped reading doesn't keep Serve from ending.
+func TestReaderGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in, toServer := io.Pipe()
+		fromServer, out := io.Pipe()
+		served := make(chan error)
+		go func() { served <- Serve(t.Context(), Config{App: &fake{}, Principal: me, Log: slog.New(slog.DiscardHandler)}, in, out) }()
+		fromServer.Close()
+		if _, err := io.WriteString(toServer, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"+`rubbish`+"\n"); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err == nil {
+			t.Error("Serve: no error, though answers could not be written")
+		}
+		toServer.Close()
+	})
+}

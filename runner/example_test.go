@@ -1,0 +1,171 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"paddock"
+	"paddock/internal/testproc"
+	"paddock/runner"
+)
+
+// workspace makes what the examples need: a directory with a policy, and the
+// supervisor, which an installed Paddock has beside it.
+func workspace() (dir, stage string, remove func()) {
+	dir, err := os.MkdirTemp("", "example")
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err == nil {
+		err = os.Mkdir(filepath.Join(dir, "work"), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "policy.yaml"), fmt.Appendf(nil, `version: 1
+roots: [{path: %s/work}]
+executables:
+  - name: echo
+    path: /bin/echo
+    args: [{allow: [hello, ...]}]
+  - name: sleep
+    path: /bin/sleep
+    args: [{allow: [<int>]}]
+limits: {timeout: 1m}
+containment: {require: off}
+`, dir), 0o600)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return dir, testproc.Build(builder{}, "paddock/cmd/paddock-stage"), func() { _ = os.RemoveAll(dir) }
+}
+
+// builder stands in for a test where there is none.
+type builder struct{ testing.TB }
+
+func (builder) Helper()                      {}
+func (builder) Context() context.Context     { return context.Background() }
+func (builder) Fatal(args ...any)            { panic(fmt.Sprint(args...)) }
+func (builder) Fatalf(form string, a ...any) { panic(fmt.Sprintf(form, a...)) }
+
+func Example() {
+	dir, stage, remove := workspace()
+	defer remove()
+	ctx := context.Background()
+	r, err := runner.Open(ctx, filepath.Join(dir, "policy.yaml"), runner.Options{
+		StateDir: filepath.Join(dir, "state"),
+		Stage:    stage,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+
+	run, err := r.Start(ctx, runner.Command{Argv: []string{"echo", "hello", "world"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	run, err = r.Wait(ctx, run.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	page, err := r.Output(ctx, run.ID, runner.PageRequest{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(run.State, *run.Outcome.Reason.ExitCode)
+	fmt.Printf("%q, and that is all: %v\n", page.Content, page.EOF)
+	// Output:
+	// exited 0
+	// "hello world\n", and that is all: true
+}
+
+// A request that isn't allowed gives a Refusal, which says what to do.
+func ExampleRunner_Start_refused() {
+	dir, stage, remove := workspace()
+	defer remove()
+	ctx := context.Background()
+	r, err := runner.Open(ctx, filepath.Join(dir, "policy.yaml"), runner.Options{StateDir: filepath.Join(dir, "state"), Stage: stage})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+
+	_, err = r.Start(ctx, runner.Command{Argv: []string{"echo hello && rm -rf /"}})
+	var refusal *runner.Refusal
+	if errors.As(err, &refusal) {
+		fmt.Println(refusal.Code)
+		fmt.Println(refusal.Suggestion.Argvs)
+	}
+	// Output:
+	// shell_syntax
+	// [[echo hello] [rm -rf /]]
+}
+
+// The host program has the last word.
+func ExampleOptions_hook() {
+	dir, stage, remove := workspace()
+	defer remove()
+	ctx := context.Background()
+	r, err := runner.Open(ctx, filepath.Join(dir, "policy.yaml"), runner.Options{
+		StateDir: filepath.Join(dir, "state"),
+		Stage:    stage,
+		Hook: func(_ context.Context, req runner.HookRequest) error {
+			if len(req.Grant.Argv) > 2 {
+				return errors.New("One word is enough.")
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+
+	_, err = r.Start(ctx, runner.Command{Argv: []string{"echo", "hello", "world"}})
+	fmt.Println(err)
+	// Output:
+	// rule_denied: One word is enough.
+}
+
+// Killing a run ends its whole process tree; the record says who asked and why.
+func ExampleRunner_Kill() {
+	dir, stage, remove := workspace()
+	defer remove()
+	ctx := context.Background()
+	r, err := runner.Open(ctx, filepath.Join(dir, "policy.yaml"), runner.Options{
+		StateDir: filepath.Join(dir, "state"), Stage: stage, Principal: "nightly",
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+
+	run, err := r.Start(ctx, runner.Command{Argv: []string{"sleep", "1000"}, Timeout: 30 * time.Second})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	run, err = r.Kill(ctx, run.ID, runner.TERM, "took too long")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reason := run.Outcome.Reason
+	fmt.Println(run.State, reason.Kind == paddock.ReasonKill)
+	fmt.Printf("%s: %s\n", reason.By, reason.Why)
+	// Output:
+	// killed true
+	// nightly: took too long
+}
