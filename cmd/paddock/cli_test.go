@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"slices"
@@ -14,66 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock"
+	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/manual"
 )
 
-// Every way a run can end has its status, and every state is in the table.
-func TestRunStatus(t *testing.T) {
-	t.Parallel()
-	code := func(n int) *int { return &n }
-	for _, tt := range []struct {
-		name   string
-		state  paddock.State
-		reason paddock.Reason
-		want   int
-	}{
-		{"success", paddock.Exited, paddock.Reason{Kind: paddock.ReasonExit, ExitCode: code(0)}, 0},
-		{"its own status", paddock.Exited, paddock.Reason{Kind: paddock.ReasonExit, ExitCode: code(126)}, 126},
-		{"exited without a status", paddock.Exited, paddock.Reason{Kind: paddock.ReasonExit}, 125},
-		{"timeout", paddock.TimedOut, paddock.Reason{Kind: paddock.ReasonTimeout, Signal: "SIGKILL"}, 124},
-		{"output limit", paddock.OutputLimit, paddock.Reason{Kind: paddock.ReasonOutputLimit, Signal: "SIGTERM"}, 137},
-		{"killed on request", paddock.Killed, paddock.Reason{Kind: paddock.ReasonKill, Signal: "SIGTERM"}, 137},
-		{"caller gone", paddock.Killed, paddock.Reason{Kind: paddock.ReasonCallerGone}, 137},
-		{"a signal from elsewhere", paddock.Killed, paddock.Reason{Kind: paddock.ReasonSignal, Signal: "SIGSEGV"}, 139},
-		{"a signal without a known name", paddock.Killed, paddock.Reason{Kind: paddock.ReasonSignal, Signal: "SIGRTMIN+3"}, 137},
-		{"failed to start", paddock.FailedToStart, paddock.Reason{Kind: paddock.ReasonStart}, 125},
-		{"lost", paddock.Lost, paddock.Reason{Kind: paddock.ReasonLost}, 125},
-		{"not over", paddock.Running, paddock.Reason{}, 75},
-		{"hardly begun", paddock.Starting, paddock.Reason{}, 75},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := paddock.Run{State: tt.state, Outcome: &paddock.Outcome{State: tt.state, Reason: tt.reason}}
-			if got := runStatus(r); got != tt.want {
-				t.Errorf("status %d, want %d", got, tt.want)
-			}
-		})
-	}
-}
-
-func TestStatusOf(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name string
-		err  error
-		want int
-	}{
-		{"nothing", nil, 0},
-		{"a refusal", paddock.Refused(paddock.Busy, "x"), 126},
-		{"a missing executable", paddock.Refused(paddock.ExecutableMissing, "x"), 127},
-		{"wrapped", errors.Join(paddock.Refused(paddock.NotFound, "x"), errors.New("y")), 126},
-		{"a status", exitStatus(3), 3},
-		{"a wrong flag", &usageError{"x", "y"}, 125},
-		{"a fault", errors.New("x"), 125},
-	} {
-		if got := statusOf(tt.err); got != tt.want {
-			t.Errorf("%s: status %d, want %d", tt.name, got, tt.want)
-		}
-	}
-}
-
 func TestRequestOfFlags(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newPerson(t)
 	d.house.onStart = func(r *paperRun) { d.house.exit(r, 0) }
 	text := "in"
 	id := paddock.RunID("r00000000000000000000000000")
@@ -89,14 +35,14 @@ func TestRequestOfFlags(t *testing.T) {
 		{"all", []string{"run", "--label", "l", "--dir", "sub", "--timeout", "90s", "--output-limit", "2KiB", "--stdin-text", "in", "--env", "A=b=c", "--key", "k", "a"},
 			paddock.Request{
 				Command: paddock.Command{
-					Argv: []string{"a"}, Label: "l", Dir: d.dir + "/sub", Timeout: paddock.Duration(90 * time.Second),
+					Argv: []string{"a"}, Label: "l", Dir: d.Dir + "/sub", Timeout: paddock.Duration(90 * time.Second),
 					OutputLimit: 2048, Stdin: paddock.Stdin{Text: &text}, Env: map[string]string{"A": "b=c"},
 				}, Tied: true, IdempotencyKey: "k",
 			}},
 		{"a run's output", []string{"run", "--stdin-run", string(id) + ":stderr", "a"},
 			paddock.Request{Command: paddock.Command{Argv: []string{"a"}, Stdin: paddock.Stdin{Run: id, Stream: paddock.Stderr}}, Tied: true}},
 		{"a file", []string{"run", "--stdin-file", "x/../in", "a"},
-			paddock.Request{Command: paddock.Command{Argv: []string{"a"}, Stdin: paddock.Stdin{File: d.dir + "/in"}}, Tied: true}},
+			paddock.Request{Command: paddock.Command{Argv: []string{"a"}, Stdin: paddock.Stdin{File: d.Dir + "/in"}}, Tied: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := d.types(tt.args...); got != 0 {
@@ -105,21 +51,21 @@ func TestRequestOfFlags(t *testing.T) {
 			want := tt.want
 			want.Principal, want.Door = paddock.Principal{Kind: paddock.Operator, ID: "operator:uid=1000"}, paddock.DoorCLI
 			if want.Command.Dir == "" {
-				want.Command.Dir = d.dir
+				want.Command.Dir = d.Dir
 			}
 			if diff := cmp.Diff(want, d.house.starts[len(d.house.starts)-1]); diff != "" {
 				t.Errorf("the request (-want +got):\n%s", diff)
 			}
 		})
 	}
-	if d.house.closed != len(d.house.opened) {
-		t.Errorf("opened %d times, closed %d times", len(d.house.opened), d.house.closed)
+	if d.house.closed != d.house.opened {
+		t.Errorf("opened %d times, closed %d times", d.house.opened, d.house.closed)
 	}
 }
 
 func TestSignalsReachTheRunInTheirOwnWay(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newPerson(t)
 	started := make(chan *paperRun, 1)
 	d.house.onStart = func(r *paperRun) { started <- r }
 	status := make(chan int)
@@ -134,8 +80,8 @@ func TestSignalsReachTheRunInTheirOwnWay(t *testing.T) {
 		t.Errorf("the second signal asks for %+v", k)
 	}
 	d.house.end(r, paddock.Killed, paddock.Reason{Kind: paddock.ReasonKill, Signal: "SIGKILL"})
-	if got := <-status; got != exitKilled {
-		t.Errorf("status %d, want %d", got, exitKilled)
+	if got := <-status; got != desk.ExitKilled {
+		t.Errorf("status %d, want %d", got, desk.ExitKilled)
 	}
 	if d.out.String() != "to stdout\n" || !strings.HasPrefix(d.err.String(), "to stderr\n") {
 		t.Errorf("passed on %q and %q", &d.out, &d.err)
@@ -146,9 +92,9 @@ func TestSignalsReachTheRunInTheirOwnWay(t *testing.T) {
 // over, a signal lets go of it.
 func TestSignalAfterTheEndLetsGo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newPerson(t)
 	stuck, unstuck := io.Pipe()
-	d.outside.out = unstuck
+	d.Out = unstuck
 	started := make(chan *paperRun, 1)
 	d.house.onStart = func(r *paperRun) { started <- r }
 	status := make(chan int)
@@ -178,7 +124,7 @@ func TestFaultsAndRefusalsAreTold(t *testing.T) {
 	refusal.Suggestion = &paddock.Suggestion{Argvs: [][]string{{"go", "vet", "it's"}}, Note: "one by one"}
 	refusal.Position = &paddock.Position{File: "/p.yaml", Line: 3, Column: 7}
 	refusal.Others = []paddock.Refusal{*paddock.Refused(paddock.CwdMissing, "No directory.")}
-	d := newDesk(t)
+	d := newPerson(t)
 	d.house.refuse = refusal
 	if got := d.types("run", "a"); got != 126 {
 		t.Errorf("status %d, want 126", got)
@@ -201,9 +147,9 @@ func TestFaultsAndRefusalsAreTold(t *testing.T) {
 
 func TestColour(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newPerson(t)
 	d.house.refuse = paddock.Refused(paddock.Busy, "x")
-	d.errTerminal = true
+	d.ErrTerminal = true
 	d.types("run", "a")
 	if !strings.Contains(d.err.String(), "\x1b[31mrefused\x1b[0m") {
 		t.Errorf("a terminal gets %q, without colour", &d.err)
@@ -216,69 +162,12 @@ func TestColour(t *testing.T) {
 	}
 }
 
-func TestLogsTornLines(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	s := &stamper{w: &out, only: paddock.Combined}
-	at := func(n int) time.Time { return day.Add(time.Duration(n) * time.Second) }
-	err := s.page(paddock.Page{Content: "heerrllo\nend", Encoding: "utf-8", Entries: []paddock.Entry{
-		{At: at(0), Stream: paddock.Stdout, Length: 2}, {At: at(1), Stream: paddock.Stderr, Length: 3},
-		{At: at(2), Stream: paddock.Stdout, Length: 7},
-	}})
-	if err := errors.Join(err, s.finish()); err != nil {
-		t.Fatal(err)
-	}
-	want := "2026-11-29T12:00:00.000Z stdout hello\n" +
-		"2026-11-29T12:00:02.000Z stdout end\n" +
-		"2026-11-29T12:00:01.000Z stderr err\n"
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("stamped lines (-want +got):\n%s", diff)
-	}
-}
-
-func TestWords(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ got, want string }{
-		{quote("plain-word_1.go"), "plain-word_1.go"},
-		{quote(""), "''"},
-		{quote("a b"), "'a b'"},
-		{quote("it's"), `'it'\''s'`},
-		{quote("a\nb"), `$'a\nb'`},
-		{quote("\\'\x1b"), `$'\\\'\x1b'`},
-		{plain("grüße 漢"), "grüße 漢"},
-		{plain("\x1b[2J\u202e\xff"), `\x1b[2J\u202e\xff`},
-		{size(0), "0 B"}, {size(1023), "1023 B"}, {size(1024), "1 KiB"}, {size(1536), "1.5 KiB"},
-		{size(10 << 20), "10 MiB"}, {size(1<<63 - 1), "8 EiB"},
-		{span(-1), "0s"}, {span(1500 * time.Microsecond), "2ms"}, {span(90 * time.Second), "1m30s"}, {span(10 * time.Minute), "10m"},
-		{span(3 * time.Hour), "3h"}, {span(30 * time.Hour), "30h"}, {span(72 * time.Hour), "3d"}, {span(630 * time.Second), "10m30s"},
-		{shorten("abcdef", 4), "abc…"}, {shorten("äöü", 3), "äöü"},
-	} {
-		if tt.got != tt.want {
-			t.Errorf("got %s, want %s", tt.got, tt.want)
-		}
-	}
-}
-
-func TestParseSize(t *testing.T) {
-	t.Parallel()
-	for word, want := range map[string]int64{
-		"1": 1, "1B": 1, "2KiB": 2048, "3MiB": 3 << 20, "1GiB": 1 << 30, "2TiB": 2 << 40,
-		"": 0, "0": 0, "-1": 0, "1KB": 0, "1.5MiB": 0, "MiB": 0, "99999999999999999999": 0, "9999999TiB": 0, "1KiBKiB": 0, "٣": 0,
-	} {
-		got, err := parseSize(word)
-		if got != want || (err == nil) != (want > 0) {
-			t.Errorf("parseSize(%q) = %d, %v; want %d", word, got, err, want)
-		}
-	}
-}
-
 // Every visible command says what it is, can be shown as a page, and is tried
 // by a script.
 func TestEveryCommand(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	c := &cli{outside: d.outside}
-	root := c.root()
+	d := newPerson(t)
+	root := tree(d.Desk)
 	pages := manual.Pages(root, "1")
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -304,7 +193,7 @@ func TestEveryCommand(t *testing.T) {
 
 func TestDetachedRunIsNotTied(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newPerson(t)
 	if got := d.types("run", "--detach", "--json", "a"); got != 0 {
 		t.Fatalf("status %d: %s", got, &d.err)
 	}

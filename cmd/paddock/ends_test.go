@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/testproc"
 )
 
@@ -106,7 +107,7 @@ func TestSignalAsksTheRunToEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantStatus(t, cmd.Wait(), exitKilled)
+			wantStatus(t, cmd.Wait(), desk.ExitKilled)
 			if want := s.String() + "\n"; string(rest) != want {
 				t.Errorf("the program was asked by %q, want %q", rest, want)
 			}
@@ -129,7 +130,7 @@ func TestSecondSignalKills(t *testing.T) {
 	if _, err := io.Copy(io.Discard, stdout); err != nil {
 		t.Fatal(err)
 	}
-	wantStatus(t, cmd.Wait(), exitKilled)
+	wantStatus(t, cmd.Wait(), desk.ExitKilled)
 	record := y.output("ps", "--all", "--json")
 	if !strings.Contains(record, `"state":"killed"`) || !strings.Contains(record, `"survivors":0`) {
 		t.Errorf("the record says %s", record)
@@ -146,7 +147,7 @@ func TestForegroundRunEndsWithItsCaller(t *testing.T) {
 	wantStatus(t, cmd.Wait(), -1)
 	id := newest(t, y)
 	out, err := y.command("wait", id).CombinedOutput()
-	wantStatus(t, err, exitKilled)
+	wantStatus(t, err, desk.ExitKilled)
 	if !strings.Contains(string(out), "killed because its caller was gone") {
 		t.Errorf("wait says %s", out)
 	}
@@ -194,7 +195,7 @@ func TestFullStdoutIsSaid(t *testing.T) {
 	var stderr strings.Builder
 	cmd := y.command("run", "--", "prog", "say", "something")
 	cmd.Stdout, cmd.Stderr = full, &stderr
-	wantStatus(t, cmd.Run(), exitFault)
+	wantStatus(t, cmd.Run(), desk.ExitFault)
 	if !strings.Contains(stderr.String(), "stdout could not be passed on whole") || !strings.Contains(stderr.String(), "paddock output r") {
 		t.Errorf("standard error says %q", &stderr)
 	}
@@ -212,7 +213,7 @@ func TestTwoUsers(t *testing.T) {
 	other := y.command("ps", "--all", "--state", state)
 	testproc.AsUser(t, other, testproc.Nobody)
 	out, err := other.CombinedOutput()
-	wantStatus(t, err, exitFault)
+	wantStatus(t, err, desk.ExitFault)
 	if strings.Contains(string(out), "prog") {
 		t.Errorf("another user sees the runs: %s", out)
 	}
