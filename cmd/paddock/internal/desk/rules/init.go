@@ -1,4 +1,4 @@
-package main
+package rules
 
 import (
 	"errors"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"paddock/cmd/paddock/internal/lookup"
-	"paddock/cmd/paddock/internal/survey"
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/rules/lookup"
+	"paddock/cmd/paddock/internal/desk/rules/survey"
 	"paddock/internal/policy"
 	"paddock/internal/policy/propose"
 )
 
-func (c *cli) policyInitCommand() *cobra.Command {
+func (d commands) initCommand() *cobra.Command {
 	var yes, force, print bool
 	cmd := &cobra.Command{
 		Use:   "init",
@@ -24,15 +25,15 @@ func (c *cli) policyInitCommand() *cobra.Command {
 a policy that allows its usual builds, tests and checks. It is kept in your
 configuration directory, outside the project, where what runs here can't reach it
 by mistake. Read it and change it: it is yours.`,
-		Args: wants(0, 0, "no words"),
+		Args: desk.Wants(0, 0, "no words"),
 		RunE: func(*cobra.Command, []string) error {
-			root := lookup.RealPath(c.dir)
-			text := propose.Propose(survey.Look(root, c.getenv))
+			root := lookup.RealPath(d.Dir)
+			text := propose.Propose(survey.Look(root, d.Getenv))
 			if print {
-				_, err := c.out.Write(text)
+				_, err := d.Out.Write(text)
 				return err
 			}
-			return c.initPolicy(root, text, yes, force)
+			return d.initPolicy(root, text, yes, force)
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
@@ -42,27 +43,27 @@ by mistake. Read it and change it: it is yours.`,
 }
 
 // initPolicy writes the policy of the project in the real directory root.
-func (c *cli) initPolicy(root string, text []byte, yes, force bool) error {
-	places := c.policyPlaces("")
+func (d commands) initPolicy(root string, text []byte, yes, force bool) error {
+	places := d.PolicyPlaces("")
 	if places.Config == "" {
-		return &usageError{"there is no configuration directory to keep the policy in", "set HOME or XDG_CONFIG_HOME, or use --print"}
+		return desk.Usage("there is no configuration directory to keep the policy in", "set HOME or XDG_CONFIG_HOME, or use --print")
 	}
 	path := places.ProjectFile(root)
 	if lookup.Within(lookup.RealPath(path), root) {
-		return &usageError{
-			"the policy would lie inside the project: " + plain(path) + " is in " + plain(root),
+		return desk.Usage(
+			"the policy would lie inside the project: "+desk.Plain(path)+" is in "+desk.Plain(root),
 			"run this in the project's own directory, or set XDG_CONFIG_HOME to a place outside",
-		}
+		)
 	}
 	compiled, err := policy.Load(path, text)
 	if err != nil {
 		return fmt.Errorf("bug: the proposal isn't a valid policy, please report it: %w", err)
 	}
-	question := fmt.Sprintf("write a policy that allows %s in %s?", quoteAll(compiled.Words()), quote(root))
+	question := fmt.Sprintf("write a policy that allows %s in %s?", desk.QuoteAll(compiled.Words()), desk.Quote(root))
 	if _, err := os.Lstat(path); !force && !errors.Is(err, fs.ErrNotExist) {
 		return there(path, err)
 	}
-	if err := c.ask(question, yes); err != nil {
+	if err := d.ask(question, yes); err != nil {
 		return err
 	}
 	if err := lookup.Publish(path, text, force); err != nil {
@@ -71,21 +72,21 @@ func (c *cli) initPolicy(root string, text []byte, yes, force bool) error {
 		}
 		return err
 	}
-	if c.settings.json {
-		return c.showJSON(struct {
+	if d.JSON {
+		return d.Object(struct {
 			File  string   `json:"file"`
 			Root  string   `json:"root"`
 			Words []string `json:"words"`
 		}{path, root, compiled.Words()})
 	}
-	if _, err := fmt.Fprintln(c.out, path); err != nil {
+	if _, err := fmt.Fprintln(d.Out, path); err != nil {
 		return err
 	}
-	c.say("note", "it allows "+quoteAll(compiled.Words())+" in "+quote(root)+", uncontained, with your rights")
-	c.say("hint", "read it, change it, then: paddock policy check")
+	d.Say("note", "it allows "+desk.QuoteAll(compiled.Words())+" in "+desk.Quote(root)+", uncontained, with your rights")
+	d.Say("hint", "read it, change it, then: paddock policy check")
 	for _, t := range compiled.Tests() {
 		if !t.Refuse {
-			c.say("hint", "try: cd "+quote(filepath.Clean(root))+" && paddock run -- "+quoteAll(t.Argv))
+			d.Say("hint", "try: cd "+desk.Quote(filepath.Clean(root))+" && paddock run -- "+desk.QuoteAll(t.Argv))
 			break
 		}
 	}
@@ -96,5 +97,5 @@ func there(path string, err error) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return &usageError{"there is a policy for this project already: " + plain(path), "edit it, or replace it with --force"}
+	return desk.Usage("there is a policy for this project already: "+desk.Plain(path), "edit it, or replace it with --force")
 }

@@ -1,13 +1,15 @@
-package main
+package rules
 
 import (
 	"github.com/spf13/cobra"
 
+	"paddock/cmd/paddock/internal/desk"
+
 	"paddock"
 )
 
-func (c *cli) policyExplainCommand() *cobra.Command {
-	var f runFlags
+func (d commands) explainCommand() *cobra.Command {
+	var f desk.Flags
 	cmd := &cobra.Command{
 		Use:   "explain [flags] [--] ARGV…",
 		Short: "Show what each gate says to a command, without running it",
@@ -17,22 +19,22 @@ The exit status is 0 when the command would run and 126 when it would be refused
 		Example:           `  paddock policy explain -- go test ./...`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, argv []string) error {
-			req, err := c.request(cmd, f, argv)
+			req, err := d.Request(cmd, f, argv)
 			if err != nil {
 				return err
 			}
-			return c.with(cmd.Context(), func(v verbs) error {
-				d := v.Explain(cmd.Context(), req)
-				if err := c.showDecision(d); err != nil {
+			return d.With(cmd.Context(), func(v desk.Verbs) error {
+				verdict := v.Explain(cmd.Context(), req)
+				if err := d.Decision(verdict); err != nil {
 					return err
 				}
-				if d.Effect != paddock.Allow {
-					return exitStatus(exitRefused)
+				if verdict.Effect != paddock.Allow {
+					return desk.ExitStatus(desk.ExitRefused)
 				}
 				return nil
 			})
 		},
 	}
-	c.requestFlags(cmd, &f)
+	d.RequestFlags(cmd, &f)
 	return cmd
 }

@@ -1,17 +1,18 @@
-package main
+package runs
 
 import (
 	"errors"
 
 	"github.com/spf13/cobra"
 
+	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app"
 )
 
 // listAll is the newest page of everything.
 var listAll = app.Filter{}
 
-func (c *cli) psCommand() *cobra.Command {
+func (d commands) psCommand() *cobra.Command {
 	var all bool
 	var f app.Filter
 	var before string
@@ -20,25 +21,25 @@ func (c *cli) psCommand() *cobra.Command {
 		Short: "List runs, newest first",
 		Long: `List the runs that are going on, newest first; with --all those that have ended
 too. Every run of the state directory is listed, whoever asked for it.`,
-		Args: wants(0, 0, "no words"),
+		Args: desk.Wants(0, 0, "no words"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.Active = !all
 			if before != "" {
-				id, err := runID(before)
+				id, err := desk.RunID(before)
 				if err != nil {
 					return err
 				}
 				f.Before = id
 			}
 			if f.Limit < 0 {
-				return &usageError{"--limit must not be negative", "as in --limit 200"}
+				return desk.Usage("--limit must not be negative", "as in --limit 200")
 			}
-			return c.with(cmd.Context(), func(v verbs) error {
-				list, err := v.List(cmd.Context(), c.operator(), f)
+			return d.With(cmd.Context(), func(v desk.Verbs) error {
+				list, err := v.List(cmd.Context(), d.Operator(), f)
 				if err != nil && len(list.Runs) == 0 {
 					return err
 				}
-				return errors.Join(c.showRuns(list), err) // a run that can't be read hides no other
+				return errors.Join(d.Runs(list), err) // a run that can't be read hides no other
 			})
 		},
 	}

@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"strconv"
@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// span is a duration in as many digits as a person cares for.
-func span(d time.Duration) string {
+// Span is a duration in as many digits as a person cares for.
+func Span(d time.Duration) string {
 	switch {
 	case d <= 0:
 		return "0s"
@@ -21,7 +21,7 @@ func span(d time.Duration) string {
 	case d < 48*time.Hour:
 		return whole(d.Round(time.Minute))
 	}
-	return itoa(int(d/(24*time.Hour))) + "d"
+	return strconv.Itoa(int(d/(24*time.Hour))) + "d"
 }
 
 // whole leaves out the parts that are zero at the end.
@@ -35,8 +35,8 @@ func whole(d time.Duration) string {
 	return text
 }
 
-// size is a number of bytes in as many digits as a person cares for.
-func size(n int64) string {
+// Size is a number of bytes in as many digits as a person cares for.
+func Size(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
 		return strconv.FormatInt(n, 10) + " B"
@@ -48,8 +48,8 @@ func size(n int64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") + " " + units[unit:unit+1] + "iB"
 }
 
-// plain makes text safe to show: what isn't printable is written as an escape.
-func plain(s string) string {
+// Plain makes text safe to show: what isn't printable is written as an escape.
+func Plain(s string) string {
 	clean := true
 	for _, r := range s {
 		if r == '\uFFFD' || !strconv.IsPrint(r) {
@@ -74,22 +74,22 @@ func plain(s string) string {
 	return b.String()
 }
 
-// quote writes a word so that a shell reads the same word again.
-func quote(word string) string {
+// Quote writes a word so that a shell reads the same word again.
+func Quote(word string) string {
 	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-"
 	if word != "" && strings.Trim(word, safe) == "" {
 		return word
 	}
-	if plain(word) == word {
+	if Plain(word) == word {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	return "$'" + strings.ReplaceAll(plain(strings.ReplaceAll(word, `\`, `\\`)), "'", `\'`) + "'"
+	return "$'" + strings.ReplaceAll(Plain(strings.ReplaceAll(word, `\`, `\\`)), "'", `\'`) + "'"
 }
 
-func quoteAll(argv []string) string {
+func QuoteAll(argv []string) string {
 	words := make([]string, len(argv))
 	for i, word := range argv {
-		words[i] = quote(word)
+		words[i] = Quote(word)
 	}
 	return strings.Join(words, " ")
 }

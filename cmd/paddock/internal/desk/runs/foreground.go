@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"context"
@@ -6,39 +6,38 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"syscall"
-	"time"
 
 	"paddock"
+	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app"
 )
 
 // detached starts the run and says how it is called.
-func (c *cli) detached(ctx context.Context, v verbs, req paddock.Request) error {
+func (d commands) detached(ctx context.Context, v desk.Verbs, req paddock.Request) error {
 	r, err := v.Start(ctx, req)
 	if err != nil {
 		return err
 	}
-	if c.settings.json {
-		err = c.showJSON(r)
+	if d.JSON {
+		err = d.Object(r)
 	} else {
-		_, err = fmt.Fprintln(c.out, r.ID)
+		_, err = fmt.Fprintln(d.Out, r.ID)
 	}
 	if err != nil || r.State != paddock.FailedToStart {
 		return err
 	}
-	if !c.settings.json {
-		c.showEnd(r)
+	if !d.JSON {
+		d.End(r)
 	}
-	return runError(r)
+	return desk.RunError(r)
 }
 
 // foreground starts the run, passes its output on, and returns when it is over
 // and everything that somebody still reads has been passed on.
-func (c *cli) foreground(ctx context.Context, v verbs, req paddock.Request) error {
+func (d commands) foreground(ctx context.Context, v desk.Verbs, req paddock.Request) error {
 	// Before the start: a request to end must not find us deaf to it.
-	signals, restore := c.signals()
+	signals, restore := d.Signals()
 	defer restore()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -47,42 +46,42 @@ func (c *cli) foreground(ctx context.Context, v verbs, req paddock.Request) erro
 		return err
 	}
 	var followers []*follower
-	if !c.settings.json {
+	if !d.JSON {
 		followers = []*follower{
-			follow(ctx, v, c.operator(), r.ID, paddock.Stdout, c.out),
-			follow(ctx, v, c.operator(), r.ID, paddock.Stderr, c.err),
+			follow(ctx, v, d.Operator(), r.ID, paddock.Stdout, d.Out),
+			follow(ctx, v, d.Operator(), r.ID, paddock.Stderr, d.Err),
 		}
 	}
-	r, err = c.attend(ctx, v, r.ID, signals, followers)
+	r, err = d.attend(ctx, v, r.ID, signals, followers)
 	if err != nil {
 		return err
 	}
-	if c.settings.json {
-		if err := c.showJSON(r); err != nil {
+	if d.JSON {
+		if err := d.Object(r); err != nil {
 			return err
 		}
-		return runError(r)
+		return desk.RunError(r)
 	}
-	c.showEnd(r)
+	d.End(r)
 	for _, f := range followers {
 		if err := f.problem(); err != nil {
 			return fmt.Errorf("%s could not be passed on whole: %w; all of it is kept: paddock output %s --stream %s", f.stream, err, r.ID, f.stream)
 		}
 	}
-	return runError(r)
+	return desk.RunError(r)
 }
 
 // attend waits for the end of the run and of the followers. The first signal
 // asks the run to end in the signal's own way, each further one kills it; one
 // after the run's end lets go of a reader that has stopped reading.
-func (c *cli) attend(ctx context.Context, v verbs, id paddock.RunID, signals <-chan os.Signal, followers []*follower) (paddock.Run, error) {
+func (d commands) attend(ctx context.Context, v desk.Verbs, id paddock.RunID, signals <-chan os.Signal, followers []*follower) (paddock.Run, error) {
 	type end struct {
 		run paddock.Run
 		err error
 	}
 	ended := make(chan end, 1)
 	go func() {
-		r, err := v.Wait(ctx, c.operator(), id, 0)
+		r, err := v.Wait(ctx, d.Operator(), id, 0)
 		ended <- end{r, err}
 	}()
 	var last end
@@ -108,21 +107,21 @@ func (c *cli) attend(ctx context.Context, v verbs, id paddock.RunID, signals <-c
 				return last.run, last.err
 			}
 			asked++
-			go c.pass(ctx, v, id, s, asked)
+			go d.pass(ctx, v, id, s, asked)
 		}
 	}
 }
 
 // pass hands a signal on to the run. It must not hold up the next one, which
 // may be the one that has to help.
-func (c *cli) pass(ctx context.Context, v verbs, id paddock.RunID, s os.Signal, asked int) {
+func (d commands) pass(ctx context.Context, v desk.Verbs, id paddock.RunID, s os.Signal, asked int) {
 	name := signalName(s)
 	req := app.KillRequest{Signal: name, Reason: "paddock run received SIG" + name, NoWait: true}
 	if asked > 1 {
 		req.Signal, req.Reason = "KILL", req.Reason+" again"
 	}
-	if _, err := v.Kill(ctx, c.operator(), id, req); err != nil && ctx.Err() == nil {
-		c.say("warning", "the run could not be asked to end: "+err.Error())
+	if _, err := v.Kill(ctx, d.Operator(), id, req); err != nil && ctx.Err() == nil {
+		d.Say("warning", "the run could not be asked to end: "+err.Error())
 	}
 }
 
@@ -144,7 +143,7 @@ type follower struct {
 	err    error // of reading; set before done is closed
 }
 
-func follow(ctx context.Context, v verbs, p paddock.Principal, id paddock.RunID, s paddock.Stream, w io.Writer) *follower {
+func follow(ctx context.Context, v desk.Verbs, p paddock.Principal, id paddock.RunID, s paddock.Stream, w io.Writer) *follower {
 	f := &follower{stream: s, done: make(chan struct{}), to: keepError{w: w}}
 	go func() {
 		defer close(f.done)
@@ -188,17 +187,4 @@ func (k *keepError) Write(p []byte) (int, error) {
 		k.err = err
 	}
 	return n, err
-}
-
-// waitBound reads a --timeout or --wait that bounds our waiting, not the run.
-func waitBound(name string, d time.Duration, given bool) error {
-	if given && d < 0 {
-		return &usageError{"--" + name + " must not be negative", "as in --" + name + " 30s"}
-	}
-	return nil
-}
-
-// upper accepts a signal's name in the ways people write it.
-func upper(signal string) string {
-	return strings.TrimPrefix(strings.ToUpper(signal), "SIG")
 }

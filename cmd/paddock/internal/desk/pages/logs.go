@@ -1,4 +1,4 @@
-package main
+package pages
 
 import (
 	"bytes"
@@ -8,12 +8,14 @@ import (
 	"io"
 	"time"
 
+	"paddock/cmd/paddock/internal/desk"
+
 	"github.com/spf13/cobra"
 
 	"paddock"
 )
 
-func (c *cli) logsCommand() *cobra.Command {
+func (d commands) logsCommand() *cobra.Command {
 	var follow, timestamps bool
 	var stream, since string
 	cmd := &cobra.Command{
@@ -23,31 +25,31 @@ func (c *cli) logsCommand() *cobra.Command {
 run is over. With --timestamps each line is shown whole, with when its first byte
 arrived and on which stream. With --json each page is printed as one JSON object
 a line.`,
-		Args:              wants(1, 1, "one run"),
-		ValidArgsFunction: c.completeRuns,
+		Args:              desk.Wants(1, 1, "one run"),
+		ValidArgsFunction: d.CompleteRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := runID(args[0])
+			id, err := desk.RunID(args[0])
 			if err != nil {
 				return err
 			}
-			req := paddock.PageRequest{Raw: !c.settings.json, Limit: paddock.MaxPage}
-			if req.Stream, err = parseStream(stream, paddock.Combined, paddock.Stdout, paddock.Stderr, paddock.Combined); err != nil {
+			req := paddock.PageRequest{Raw: !d.JSON, Limit: paddock.MaxPage}
+			if req.Stream, err = desk.ParseStream(stream, paddock.Combined, paddock.Stdout, paddock.Stderr, paddock.Combined); err != nil {
 				return err
 			}
-			if req.Since, err = parseSince(since, c.now()); err != nil {
+			if req.Since, err = parseSince(since, d.Now()); err != nil {
 				return err
 			}
-			show, finish := c.rawPages, func() error { return nil }
+			show, finish := d.rawPages, func() error { return nil }
 			switch {
-			case c.settings.json:
-				show = c.pageLine
+			case d.JSON:
+				show = d.pageLine
 			case timestamps:
-				stamp := &stamper{w: c.out, only: req.Stream}
+				stamp := &stamper{w: d.Out, only: req.Stream}
 				req.Stream = paddock.Combined // only it has the times
 				show, finish = stamp.page, stamp.finish
 			}
-			return c.with(cmd.Context(), func(v verbs) error {
-				if err := c.pages(cmd.Context(), v, id, req, follow, show); err != nil {
+			return d.With(cmd.Context(), func(v desk.Verbs) error {
+				if err := d.pages(cmd.Context(), v, id, req, follow, show); err != nil {
 					return err
 				}
 				return finish()
@@ -72,20 +74,20 @@ func parseSince(word string, now time.Time) (*time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, word)
 	if err != nil {
-		return nil, &usageError{"--since " + quote(word) + " is neither a span nor a time", "as in --since 5m or --since 2026-01-31T08:00:00Z"}
+		return nil, desk.Usage("--since "+desk.Quote(word)+" is neither a span nor a time", "as in --since 5m or --since 2026-01-31T08:00:00Z")
 	}
 	return &t, nil
 }
 
 // pages shows page after page until there is no more now, or, when following,
 // until there will be no more.
-func (c *cli) pages(ctx context.Context, v verbs, id paddock.RunID, req paddock.PageRequest, follow bool, show func(paddock.Page) error) error {
+func (d commands) pages(ctx context.Context, v desk.Verbs, id paddock.RunID, req paddock.PageRequest, follow bool, show func(paddock.Page) error) error {
 	for {
-		page, err := v.Output(ctx, c.operator(), id, req)
+		page, err := v.Output(ctx, d.Operator(), id, req)
 		if err != nil {
 			return err
 		}
-		if page.Content != "" || c.settings.json && page.EOF {
+		if page.Content != "" || d.JSON && page.EOF {
 			if err := show(page); err != nil {
 				return err
 			}
@@ -100,19 +102,19 @@ func (c *cli) pages(ctx context.Context, v verbs, id paddock.RunID, req paddock.
 	}
 }
 
-func (c *cli) rawPages(page paddock.Page) error {
+func (d commands) rawPages(page paddock.Page) error {
 	data, err := pageBytes(page)
 	if err != nil {
 		return err
 	}
-	_, err = c.out.Write(data)
+	_, err = d.Out.Write(data)
 	return err
 }
 
 // pageLine writes a page as one line of JSON, also for a person: several
 // objects are read by line.
-func (c *cli) pageLine(page paddock.Page) error {
-	enc := json.NewEncoder(c.out)
+func (d commands) pageLine(page paddock.Page) error {
+	enc := json.NewEncoder(d.Out)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(page)
 }

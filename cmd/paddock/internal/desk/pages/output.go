@@ -1,4 +1,4 @@
-package main
+package pages
 
 import (
 	"context"
@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"paddock/cmd/paddock/internal/desk"
+
 	"github.com/spf13/cobra"
 
 	"paddock"
 )
 
-func (c *cli) outputCommand() *cobra.Command {
+func (d commands) outputCommand() *cobra.Command {
 	var req paddock.PageRequest
 	var stream string
 	var wait time.Duration
@@ -25,25 +27,25 @@ eof; reading on from next_offset reassembles the stream exactly.`,
   paddock output RUN --tail 20
   paddock output RUN --grep '^--- FAIL'
   paddock output RUN --json --offset 50000`,
-		Args:              wants(1, 1, "one run"),
-		ValidArgsFunction: c.completeRuns,
+		Args:              desk.Wants(1, 1, "one run"),
+		ValidArgsFunction: d.CompleteRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := runID(args[0])
+			id, err := desk.RunID(args[0])
 			if err != nil {
 				return err
 			}
-			if req.Stream, err = parseStream(stream, paddock.Stdout, paddock.Stdout, paddock.Stderr, paddock.Combined); err != nil {
+			if req.Stream, err = desk.ParseStream(stream, paddock.Stdout, paddock.Stdout, paddock.Stderr, paddock.Combined); err != nil {
 				return err
 			}
-			if err := waitBound("wait", wait, true); err != nil {
+			if err := desk.WaitBound("wait", wait, true); err != nil {
 				return err
 			}
 			req.Wait = paddock.Duration(wait)
-			return c.with(cmd.Context(), func(v verbs) error {
-				if c.settings.json || req.Limit != 0 {
-					return c.onePage(cmd.Context(), v, id, req)
+			return d.With(cmd.Context(), func(v desk.Verbs) error {
+				if d.JSON || req.Limit != 0 {
+					return d.onePage(cmd.Context(), v, id, req)
 				}
-				return c.everyPage(cmd.Context(), v, id, req)
+				return d.everyPage(cmd.Context(), v, id, req)
 			})
 		},
 	}
@@ -65,33 +67,33 @@ eof; reading on from next_offset reassembles the stream exactly.`,
 }
 
 // onePage prints what one request returns.
-func (c *cli) onePage(ctx context.Context, v verbs, id paddock.RunID, req paddock.PageRequest) error {
-	page, err := v.Output(ctx, c.operator(), id, req)
+func (d commands) onePage(ctx context.Context, v desk.Verbs, id paddock.RunID, req paddock.PageRequest) error {
+	page, err := v.Output(ctx, d.Operator(), id, req)
 	if err != nil {
 		return err
 	}
-	if c.settings.json {
-		return c.showJSON(page)
+	if d.JSON {
+		return d.Object(page)
 	}
 	data, err := pageBytes(page)
 	if err != nil {
 		return err
 	}
-	if _, err := c.out.Write(data); err != nil {
+	if _, err := d.Out.Write(data); err != nil {
 		return err
 	}
-	if page.NextOffset < page.Total && c.errTerminal {
-		c.say("note", fmt.Sprintf("bytes %d to %d of %d; go on with --offset %d", page.Offset, page.NextOffset, page.Total, page.NextOffset))
+	if page.NextOffset < page.Total && d.ErrTerminal {
+		d.Say("note", fmt.Sprintf("bytes %d to %d of %d; go on with --offset %d", page.Offset, page.NextOffset, page.Total, page.NextOffset))
 	}
 	return nil
 }
 
 // everyPage prints from where req starts to the end as of now. It asks for raw
 // pages: what goes to a file or a pipe is what the program wrote.
-func (c *cli) everyPage(ctx context.Context, v verbs, id paddock.RunID, req paddock.PageRequest) error {
+func (d commands) everyPage(ctx context.Context, v desk.Verbs, id paddock.RunID, req paddock.PageRequest) error {
 	req.Raw, req.Limit = true, paddock.MaxPage
 	for {
-		page, err := v.Output(ctx, c.operator(), id, req)
+		page, err := v.Output(ctx, d.Operator(), id, req)
 		if err != nil {
 			return err
 		}
@@ -99,7 +101,7 @@ func (c *cli) everyPage(ctx context.Context, v verbs, id paddock.RunID, req padd
 		if err != nil {
 			return err
 		}
-		if _, err := c.out.Write(data); err != nil {
+		if _, err := d.Out.Write(data); err != nil {
 			return err
 		}
 		if page.EOF || page.NextOffset >= page.Total || page.NextOffset <= req.Offset {

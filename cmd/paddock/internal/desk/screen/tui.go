@@ -1,4 +1,4 @@
-package main
+package screen
 
 // This file holds everything that a person sees. Its rules:
 //
@@ -18,9 +18,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -29,21 +29,32 @@ import (
 	"paddock/internal/app"
 )
 
-// say writes a line about what happened, each further line with the same prefix.
-func (c *cli) say(label, text string) {
+// A Screen is where answers are shown. Out, Err, Getenv and Now must be set.
+type Screen struct {
+	Out, Err io.Writer
+	// Terminal and ErrTerminal say that Out and Err are looked at by a person.
+	Terminal, ErrTerminal bool
+	// JSON is set when the answer is for a program.
+	JSON   bool
+	Getenv func(string) string
+	Now    func() time.Time
+}
+
+// Say writes a line about what happened, each further line with the same prefix.
+func (c *Screen) Say(label, text string) {
 	prefix := "paddock: " + label + ": "
-	if c.errTerminal {
+	if c.ErrTerminal {
 		prefix = "paddock: " + c.paint(label, label) + ": "
 	}
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		// A broken standard error leaves nobody to tell.
-		_, _ = fmt.Fprintln(c.err, prefix+plain(line))
+		_, _ = fmt.Fprintln(c.Err, prefix+Plain(line))
 	}
 }
 
 // paint gives text the colour of what it means, where colour is wanted.
-func (c *cli) paint(meaning, text string) string {
-	if c.getenv("NO_COLOR") != "" || c.getenv("TERM") == "dumb" {
+func (c *Screen) paint(meaning, text string) string {
+	if c.Getenv("NO_COLOR") != "" || c.Getenv("TERM") == "dumb" {
 		return text
 	}
 	colour := map[string]string{
@@ -58,93 +69,66 @@ func (c *cli) paint(meaning, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// showError tells of err in the way of the mode: as text on standard error, or
-// as an object on standard output.
-func (c *cli) showError(err error) {
-	var status exitStatus
-	var refusal *paddock.Refusal
-	var usage *usageError
-	switch {
-	case err == nil, errors.As(err, &status):
-	case errors.As(err, &refusal):
-		if c.settings.json {
-			c.showErrorJSON(map[string]any{"refusal": refusal})
-			return
-		}
-		c.showRefusal(refusal)
-	case c.settings.json:
-		e := map[string]string{"message": err.Error()}
-		if errors.As(err, &usage) {
-			e["hint"] = usage.hint
-		}
-		c.showErrorJSON(map[string]any{"error": e})
-	default:
-		c.say("error", err.Error())
-		if errors.As(err, &usage) && usage.hint != "" {
-			c.say("hint", usage.hint)
-		}
+// Failure tells of what went wrong on our side, with what to do if that is known.
+func (c *Screen) Failure(message, hint string) {
+	c.Say("error", message)
+	if hint != "" {
+		c.Say("hint", hint)
 	}
 }
 
-// showErrorJSON falls back on text when standard output can't be written.
-func (c *cli) showErrorJSON(v any) {
-	if err := c.showJSON(v); err != nil {
-		c.say("error", err.Error())
-	}
-}
-
-// showRefusal shows one refusal whole: what, why, what to do, where it says so.
-func (c *cli) showRefusal(r *paddock.Refusal) {
-	c.say("refused", string(r.Code)+": "+r.Message)
+// Refusal shows one refusal whole: what, why, what to do, where it says so.
+func (c *Screen) Refusal(r *paddock.Refusal) {
+	c.Say("refused", string(r.Code)+": "+r.Message)
 	if r.Hint != "" {
-		c.say("hint", r.Hint)
+		c.Say("hint", r.Hint)
 	}
 	if s := r.Suggestion; s != nil {
 		if s.Note != "" {
-			c.say("note", s.Note)
+			c.Say("note", s.Note)
 		}
 		for _, argv := range s.Argvs {
-			c.say("try", "paddock run -- "+quoteAll(argv))
+			c.Say("try", "paddock run -- "+QuoteAll(argv))
 		}
 	}
-	if p := place(r.Position); p != "" {
-		c.say("note", "decided at "+p)
+	if p := Place(r.Position); p != "" {
+		c.Say("note", "decided at "+p)
 	}
 	for _, other := range r.Others {
-		c.say("also refused", string(other.Code)+": "+other.Message)
+		c.Say("also refused", string(other.Code)+": "+other.Message)
 	}
 }
 
-// showJSON writes v as one object. A person gets it indented.
-func (c *cli) showJSON(v any) error {
-	enc := json.NewEncoder(c.out)
+// Object writes v as one object. A person gets it indented.
+func (c *Screen) Object(v any) error {
+	enc := json.NewEncoder(c.Out)
 	enc.SetEscapeHTML(false)
-	if c.terminal {
+	if c.Terminal {
 		enc.SetIndent("", "  ")
 	}
 	return enc.Encode(v)
 }
 
-// showRun shows one run in a few lines.
-func (c *cli) showRun(r paddock.Run) error {
-	if c.settings.json {
-		return c.showJSON(r)
+// Run shows one run in a few lines.
+func (c *Screen) Run(r paddock.Run) error {
+	if c.JSON {
+		return c.Object(r)
 	}
-	return c.fields(c.runFields(r))
+	return c.Fields(c.runFields(r))
 }
 
-func (c *cli) runFields(r paddock.Run) [][2]string {
+func (c *Screen) runFields(r paddock.Run) [][2]string {
 	f := [][2]string{
 		{"run", string(r.ID)},
-		{"state", c.state(r.State, describe(r))},
-		{"command", quoteAll(r.Argv)},
+		{"state", c.state(r.State, Describe(r))},
+		{"command", QuoteAll(r.Argv)},
 	}
 	if r.Label != "" && r.Label != strings.Join(r.Argv, " ") {
-		f = append(f, [2]string{"label", plain(r.Label)})
+		f = append(f, [2]string{"label", Plain(r.Label)})
 	}
-	f = append(f, [2]string{"directory", plain(r.Dir)}, [2]string{"created", c.when(r.CreatedAt)})
+	f = append(f, [2]string{"directory", Plain(r.Dir)}, [2]string{"created", c.when(r.CreatedAt)})
 	if r.StartedAt != nil {
-		f = append(f, [2]string{"took", span(time.Duration(r.Duration))})
+		f = append(f, [2]string{"took", Span(time.Duration(r.Duration))})
 	}
 	out, errs := r.Stdout, r.Stderr
 	if r.Outcome != nil {
@@ -160,86 +144,93 @@ func (c *cli) runFields(r paddock.Run) [][2]string {
 	return f
 }
 
-// showDetail shows everything that was written down about a run.
-func (c *cli) showDetail(d app.Detail) error {
-	if c.settings.json {
-		return c.showJSON(d)
+// Detail shows everything that was written down about a run.
+func (c *Screen) Detail(d app.Detail) error {
+	if c.JSON {
+		return c.Object(d)
 	}
 	r := d.Run
 	f := append(c.runFields(r), [][2]string{
-		{"principal", plain(r.Principal.ID) + ", " + string(r.Principal.Kind) + ", by " + string(r.Door)},
-		{"executable", plain(r.Executable)},
-		{"timeout", span(time.Duration(r.Limits.Timeout))},
-		{"output", "at most " + size(r.Limits.Output) + " of each stream"},
+		{"principal", Plain(r.Principal.ID) + ", " + string(r.Principal.Kind) + ", by " + string(r.Door)},
+		{"executable", Plain(r.Executable)},
+		{"timeout", Span(time.Duration(r.Limits.Timeout))},
+		{"output", "at most " + Size(r.Limits.Output) + " of each stream"},
 	}...)
 	if len(d.EnvironmentNames) > 0 {
-		f = append(f, [2]string{"asked for", quoteAll(d.EnvironmentNames)})
+		f = append(f, [2]string{"asked for", QuoteAll(d.EnvironmentNames)})
 	}
 	if g := d.Decision.Grant; g != nil {
-		f = append(f, [2]string{"environment", quoteAll(g.EnvironmentNames)})
+		f = append(f, [2]string{"environment", QuoteAll(g.EnvironmentNames)})
 	}
 	if p := r.Supervisor; p != nil {
 		f = append(f, [2]string{"supervisor", fmt.Sprintf("process %d", p.PID)})
 	}
 	if r.Cgroup != "" {
-		f = append(f, [2]string{"cgroup", plain(r.Cgroup)})
+		f = append(f, [2]string{"cgroup", Plain(r.Cgroup)})
 	}
 	f = append(f, [2]string{"request", string(r.RequestDigest)}, [2]string{"policy", string(r.PolicyDigest)})
-	if err := c.fields(f); err != nil {
+	if err := c.Fields(f); err != nil {
 		return err
 	}
 	return c.gates(d.Decision.Gates)
 }
 
-// showRuns shows a listing as a table, newest first.
-func (c *cli) showRuns(list app.Listing) error {
-	if c.settings.json {
+// Runs shows a listing as a table, newest first.
+func (c *Screen) Runs(list app.Listing) error {
+	if c.JSON {
 		if list.Runs == nil {
 			list.Runs = []paddock.Run{} // an empty list is a list
 		}
-		return c.showJSON(list)
+		return c.Object(list)
 	}
 	rows := [][]string{{"RUN", "STATE", "AGE", "TOOK", "OUTPUT", "COMMAND"}}
 	for _, r := range list.Runs {
 		state := string(r.State)
 		if r.State == paddock.Exited {
-			state += " " + itoa(runStatus(r))
+			state += exitCode(r)
 		}
 		label := r.Label
 		if label == "" {
-			label = quoteAll(r.Argv)
+			label = QuoteAll(r.Argv)
 		}
 		rows = append(rows, []string{
-			string(r.ID), state, span(c.now().Sub(r.CreatedAt)), span(time.Duration(r.Duration)),
-			size(r.Stdout.Bytes + r.Stderr.Bytes), shorten(plain(label), 60),
+			string(r.ID), state, Span(c.Now().Sub(r.CreatedAt)), Span(time.Duration(r.Duration)),
+			Size(r.Stdout.Bytes + r.Stderr.Bytes), shorten(Plain(label), 60),
 		})
 	}
 	if err := c.table(rows); err != nil {
 		return err
 	}
 	if list.Next != "" {
-		c.say("note", "there are more: paddock ps --all --before "+string(list.Next))
+		c.Say("note", "there are more: paddock ps --all --before "+string(list.Next))
 	}
 	return nil
 }
 
-// showEnd tells why a run ended, unless its program simply returned.
-func (c *cli) showEnd(r paddock.Run) {
+func exitCode(r paddock.Run) string {
+	if r.Outcome == nil || r.Outcome.Reason.ExitCode == nil {
+		return ""
+	}
+	return " " + strconv.Itoa(*r.Outcome.Reason.ExitCode)
+}
+
+// End tells why a run ended, unless its program simply returned.
+func (c *Screen) End(r paddock.Run) {
 	switch r.State {
 	case paddock.FailedToStart, paddock.Lost:
-		c.say("error", describe(r))
+		c.Say("error", Describe(r))
 	case paddock.Killed, paddock.TimedOut, paddock.OutputLimit:
-		c.say("note", describe(r))
+		c.Say("note", Describe(r))
 	}
 	if o := r.Outcome; o != nil && o.Survivors > 0 {
-		c.say("warning", fmt.Sprintf("%d processes of the run could not be ended; see paddock show %s", o.Survivors, r.ID))
+		c.Say("warning", fmt.Sprintf("%d processes of the run could not be ended; see paddock show %s", o.Survivors, r.ID))
 	}
 }
 
-// showDecision shows every gate with its ground.
-func (c *cli) showDecision(d paddock.Decision) error {
-	if c.settings.json {
-		return c.showJSON(d)
+// Decision shows every gate with its ground.
+func (c *Screen) Decision(d paddock.Decision) error {
+	if c.JSON {
+		return c.Object(d)
 	}
 	verdict := "refused"
 	if d.Effect == paddock.Allow {
@@ -249,24 +240,24 @@ func (c *cli) showDecision(d paddock.Decision) error {
 	if d.PolicyDigest != "" {
 		policy = "policy " + d.PolicyDigest.Short()
 	}
-	if _, err := fmt.Fprintf(c.out, "%s by %s\n", c.painted(verdict, verdict), policy); err != nil {
+	if _, err := fmt.Fprintf(c.Out, "%s by %s\n", c.painted(verdict, verdict), policy); err != nil {
 		return err
 	}
 	if err := c.gates(d.Gates); err != nil {
 		return err
 	}
 	for _, r := range d.Refusals {
-		c.showRefusal(&r)
+		c.Refusal(&r)
 	}
 	return nil
 }
 
 // gates shows what each gate answered, and why.
-func (c *cli) gates(gates []paddock.GateResult) error {
+func (c *Screen) gates(gates []paddock.GateResult) error {
 	rows := make([][]string, 0, len(gates))
 	for _, g := range gates {
-		detail := plain(g.Detail)
-		if p := place(g.Position); p != "" {
+		detail := Plain(g.Detail)
+		if p := Place(g.Position); p != "" {
 			detail += " (" + p + ")"
 		}
 		rows = append(rows, []string{"  " + string(g.Verdict), string(g.Gate), detail})
@@ -274,18 +265,18 @@ func (c *cli) gates(gates []paddock.GateResult) error {
 	return c.table(rows)
 }
 
-// fields writes names and values below each other.
-func (c *cli) fields(f [][2]string) error {
+// Fields writes names and values below each other.
+func (c *Screen) Fields(f [][2]string) error {
 	var b bytes.Buffer
 	for _, line := range f {
 		fmt.Fprintf(&b, "%-12s %s\n", line[0], line[1])
 	}
-	_, err := c.out.Write(b.Bytes())
+	_, err := c.Out.Write(b.Bytes())
 	return err
 }
 
 // table aligns columns. Cells must not be painted: escapes have no width.
-func (c *cli) table(rows [][]string) error {
+func (c *Screen) table(rows [][]string) error {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
@@ -295,7 +286,7 @@ func (c *cli) table(rows [][]string) error {
 		return err
 	}
 	for line := range strings.Lines(b.String()) {
-		if _, err := io.WriteString(c.out, strings.TrimRight(line, " \n")+"\n"); err != nil {
+		if _, err := io.WriteString(c.Out, strings.TrimRight(line, " \n")+"\n"); err != nil {
 			return err
 		}
 	}
@@ -303,37 +294,37 @@ func (c *cli) table(rows [][]string) error {
 }
 
 // painted is paint for standard output.
-func (c *cli) painted(meaning, text string) string {
-	if !c.terminal {
+func (c *Screen) painted(meaning, text string) string {
+	if !c.Terminal {
 		return text
 	}
 	return c.paint(meaning, text)
 }
 
 // state is the state with its ground, as "exited with status 0".
-func (c *cli) state(s paddock.State, text string) string {
+func (c *Screen) state(s paddock.State, text string) string {
 	return c.painted(string(s), text)
 }
 
 // when is a time as a person reads it, with how long ago it was.
-func (c *cli) when(t time.Time) string {
-	return t.Local().Format("2006-01-02 15:04:05") + " (" + span(c.now().Sub(t)) + " ago)"
+func (c *Screen) when(t time.Time) string {
+	return t.Local().Format("2006-01-02 15:04:05") + " (" + Span(c.Now().Sub(t)) + " ago)"
 }
 
-// describe says in one line how a run stands or why it ended.
-func describe(r paddock.Run) string {
+// Describe says in one line how a run stands or why it ended.
+func Describe(r paddock.Run) string {
 	if r.Outcome == nil {
 		return string(r.State)
 	}
 	o := r.Outcome.Reason
 	detail := ""
 	if o.Detail != "" {
-		detail = ": " + plain(o.Detail)
+		detail = ": " + Plain(o.Detail)
 	}
 	switch o.Kind {
 	case paddock.ReasonExit:
 		if o.ExitCode != nil {
-			return "exited with status " + itoa(*o.ExitCode)
+			return "exited with status " + strconv.Itoa(*o.ExitCode)
 		}
 	case paddock.ReasonSignal:
 		return "the program was ended by " + o.Signal + " from elsewhere"
@@ -343,7 +334,7 @@ func describe(r paddock.Run) string {
 			text += " with " + o.Signal
 		}
 		if o.Why != "" {
-			text += ": " + plain(o.Why)
+			text += ": " + Plain(o.Why)
 		}
 		return text
 	case paddock.ReasonCallerGone:
@@ -353,13 +344,13 @@ func describe(r paddock.Run) string {
 	case paddock.ReasonShutdown:
 		return "killed because its host program shut down"
 	case paddock.ReasonTimeout:
-		return "ended because its time was over (" + span(time.Duration(o.Limit)*time.Millisecond) + ")"
+		return "ended because its time was over (" + Span(time.Duration(o.Limit)*time.Millisecond) + ")"
 	case paddock.ReasonOutputLimit:
-		return "ended because " + string(o.Stream) + " passed its limit of " + size(o.Limit)
+		return "ended because " + string(o.Stream) + " passed its limit of " + Size(o.Limit)
 	case paddock.ReasonSink:
 		return "killed because its output could not be kept" + detail
 	case paddock.ReasonStart:
-		return "the program could not be started (" + plain(o.Step) + ")" + detail
+		return "the program could not be started (" + Plain(o.Step) + ")" + detail
 	case paddock.ReasonLost, paddock.ReasonHost:
 		return lost(o)
 	}
@@ -372,15 +363,15 @@ func lost(o paddock.Reason) string {
 		text = "lost: the machine restarted while it ran"
 	}
 	if o.Evidence != nil && o.Evidence.Note != "" {
-		text += " (" + plain(o.Evidence.Note) + ")"
+		text += " (" + Plain(o.Evidence.Note) + ")"
 	}
 	return text
 }
 
 func summary(s paddock.StreamSummary) string {
-	text := size(s.Bytes)
+	text := Size(s.Bytes)
 	if s.Dropped > 0 {
-		text += fmt.Sprintf(", %s more were counted and not kept", size(s.Dropped))
+		text += fmt.Sprintf(", %s more were counted and not kept", Size(s.Dropped))
 	}
 	if s.Digest != "" {
 		text += ", " + string(s.Digest)
@@ -388,10 +379,10 @@ func summary(s paddock.StreamSummary) string {
 	return text
 }
 
-// place is a position as compilers write it.
-func place(p *paddock.Position) string {
+// Place is a position as compilers write it.
+func Place(p *paddock.Position) string {
 	if p == nil || p.File == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d:%d", plain(p.File), p.Line, p.Column)
+	return fmt.Sprintf("%s:%d:%d", Plain(p.File), p.Line, p.Column)
 }

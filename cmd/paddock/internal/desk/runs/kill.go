@@ -1,17 +1,19 @@
-package main
+package runs
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"paddock"
+	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app"
 )
 
-func (c *cli) killCommand() *cobra.Command {
+func (d commands) killCommand() *cobra.Command {
 	var all bool
 	var req app.KillRequest
 	cmd := &cobra.Command{
@@ -20,22 +22,22 @@ func (c *cli) killCommand() *cobra.Command {
 		Long: `End runs with everything they started. Each is asked to end with the signal; what
 is still there after the grace period is killed. The command returns when they
 are over. Killing a run that has ended changes nothing.`,
-		ValidArgsFunction: c.completeRuns,
+		ValidArgsFunction: d.CompleteRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Signal = upper(req.Signal)
 			switch {
 			case all && len(args) > 0:
-				return &usageError{"--all ends every run: it doesn't go with a list", "leave out one of the two"}
+				return desk.Usage("--all ends every run: it doesn't go with a list", "leave out one of the two")
 			case !all && len(args) == 0:
-				return &usageError{"no run is named", "paddock kill RUN…, or paddock kill --all"}
+				return desk.Usage("no run is named", "paddock kill RUN…, or paddock kill --all")
 			}
-			return c.with(cmd.Context(), func(v verbs) error {
-				runs, err := c.kill(cmd.Context(), v, args, req)
-				if c.settings.json && (err == nil || len(runs) > 0) {
-					return errors.Join(c.showRuns(app.Listing{Runs: runs}), err)
+			return d.With(cmd.Context(), func(v desk.Verbs) error {
+				runs, err := d.kill(cmd.Context(), v, args, req)
+				if d.JSON && (err == nil || len(runs) > 0) {
+					return errors.Join(d.Runs(app.Listing{Runs: runs}), err)
 				}
 				for _, r := range runs {
-					if _, err := fmt.Fprintln(c.out, r.ID, describe(r)); err != nil {
+					if _, err := fmt.Fprintln(d.Out, r.ID, desk.Describe(r)); err != nil {
 						return err
 					}
 				}
@@ -52,29 +54,34 @@ are over. Killing a run that has ended changes nothing.`,
 
 // kill ends the runs that words name, or all without any. Every run is tried;
 // the first thing that went wrong is returned beside what did work.
-func (c *cli) kill(ctx context.Context, v verbs, words []string, req app.KillRequest) ([]paddock.Run, error) {
+func (d commands) kill(ctx context.Context, v desk.Verbs, words []string, req app.KillRequest) ([]paddock.Run, error) {
 	if len(words) == 0 {
-		return v.KillAll(ctx, c.operator(), req)
+		return v.KillAll(ctx, d.Operator(), req)
 	}
 	ids := make([]paddock.RunID, len(words))
 	for i, word := range words {
 		var err error
-		if ids[i], err = runID(word); err != nil {
+		if ids[i], err = desk.RunID(word); err != nil {
 			return nil, err // before anything is touched: a slip of the hand kills nothing
 		}
 	}
 	var runs []paddock.Run
 	var first error
 	for _, id := range ids {
-		r, err := v.Kill(ctx, c.operator(), id, req)
+		r, err := v.Kill(ctx, d.Operator(), id, req)
 		switch {
 		case err == nil:
 			runs = append(runs, r)
 		case first == nil:
 			first = err
 		default:
-			c.say("warning", string(id)+": "+err.Error())
+			d.Say("warning", string(id)+": "+err.Error())
 		}
 	}
 	return runs, first
+}
+
+// upper accepts a signal's name in the ways people write it.
+func upper(signal string) string {
+	return strings.TrimPrefix(strings.ToUpper(signal), "SIG")
 }
