@@ -32,15 +32,7 @@ func (j *judge) directory() {
 		j.refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The working directory must be a path of at most %d bytes of UTF-8 without NUL.", wellformed.MaxPath))
 	case !f.Found:
 		j.refuse(at, paddock.Refused(paddock.CwdMissing, "The working directory, %s, doesn't exist or isn't a directory. Roots: %s.", asked, list(j.policy.roots)))
-<<<<<<< HEAD
-<<<<<<< HEAD
-	case !slices.Contains(j.policy.roots, f.Root) || !contains(or(f.RootReal, f.Root), f.Real):
-=======
 	case f.Real == "" || !slices.Contains(j.policy.roots, f.Root):
->>>>>>> policy
-=======
-	case f.Real == "" || !slices.Contains(j.policy.roots, f.Root):
->>>>>>> executor
 		where := asked
 		if f.Real != "" && f.Real != dir {
 			where += ", which is " + shown(f.Real) + ","
