@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/policy"
 )
 
@@ -18,19 +20,20 @@ func run() int {
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "paddock: error: the working directory can't be found: %v\n", err)
-		return exitFault
+		return desk.ExitFault
 	}
-	o := &outside{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		terminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
-		env: os.LookupEnv, dir: dir, uid: os.Getuid(), now: time.Now,
-		signals: endSignals,
+	d := &desk.Desk{
+		Screen: screen.Screen{
+			Out: os.Stdout, Err: os.Stderr, Terminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
+			Getenv: os.Getenv, Now: time.Now,
+		},
+		In: os.Stdin, Env: os.LookupEnv, Dir: dir, UID: os.Getuid(), Signals: endSignals,
 	}
-	o.open = func(ctx context.Context, s settings) (verbs, error) { return o.house(ctx, s, o.source(s), 0) }
-	o.judge = func(ctx context.Context, s settings, p *policy.Policy) (verbs, error) {
-		return o.house(ctx, s, only{p}, 0)
+	d.Open = func(ctx context.Context) (desk.Verbs, error) { return house(ctx, d, d.State, source(d), 0) }
+	d.Judge = func(ctx context.Context, state string, p *policy.Policy) (desk.Verbs, error) {
+		return house(ctx, d, state, only{p}, 0)
 	}
-	return execute(context.Background(), o, os.Args[1:])
+	return execute(context.Background(), d, os.Args[1:])
 }
 
 // endSignals catches what asks us to end. A broken pipe is caught as well, so

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"paddock/internal/testproc"
 )
@@ -45,7 +46,7 @@ func prog() int {
 		if err := syscall.Kill(os.Getpid(), syscall.Signal(number(args))); err != nil {
 			return 99
 		}
-		select {}
+		forever()
 	case "args": // as JSON
 		if err := json.NewEncoder(os.Stdout).Encode(os.Args); err != nil {
 			return 99
@@ -73,7 +74,7 @@ func prog() int {
 		os.Stdout.Write([]byte("\xff\x00\xfe\n"))
 	case "wait": // says that it is there and stays; ends by any signal
 		fmt.Println("ready")
-		select {}
+		forever()
 	case "polite": // ends with status 5 when asked by INT, HUP or TERM
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, syscall.SIGINT, syscall.SIGHUP, syscall.SIGTERM)
@@ -83,7 +84,7 @@ func prog() int {
 	case "stubborn": // ignores all that can be ignored
 		signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGTERM)
 		fmt.Println("ready")
-		select {}
+		forever()
 	case "until": // FILE: says that it is there, goes on when FILE is there
 		fmt.Println("ready")
 		waitForFile(args[0])
@@ -92,6 +93,12 @@ func prog() int {
 		return 97
 	}
 	return 0
+}
+
+// forever never returns. A bare select would be found dead by the runtime.
+func forever() {
+	for range time.Tick(time.Hour) {
+	}
 }
 
 func number(args []string) int {

@@ -6,17 +6,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/manual"
 )
 
-func (c *cli) manCommand() *cobra.Command {
+func manCommand(d *desk.Desk) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the manual pages into a directory",
 		Hidden: true, // for packagers; people read --help
-		Args:   wants(1, 1, "one directory"),
+		Args:   desk.Wants(1, 1, "one directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := c.absolute(args[0])
+			dir := d.Absolute(args[0])
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return err
 			}

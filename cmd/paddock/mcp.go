@@ -9,14 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock"
-	"paddock/cmd/paddock/internal/lookup"
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/mcpserver"
 )
 
 // warmForAgents is how many supervisors wait for an agent's next command.
 const warmForAgents = 2
 
-func (c *cli) mcpCommand() *cobra.Command {
+func mcpCommand(d *desk.Desk) *cobra.Command {
 	var end, session string
 	cmd := &cobra.Command{
 		Use:   "mcp",
@@ -29,12 +30,12 @@ is named: a client that comes back finds its runs again, and no other sees them.
 They go on when the client disconnects, unless --on-disconnect kill is given.`,
 		Example: `  claude mcp add paddock -- paddock mcp
   paddock mcp --session review --on-disconnect kill`,
-		Args: wants(0, 0, "no words"),
+		Args: desk.Wants(0, 0, "no words"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if end != mcpserver.Keep && end != mcpserver.Kill {
-				return &usageError{"--on-disconnect is keep or kill, not " + quote(end), "keep lets runs go on when the client leaves"}
+				return desk.Usage("--on-disconnect is keep or kill, not "+desk.Quote(end), "keep lets runs go on when the client leaves")
 			}
-			return c.serve(cmd.Context(), end, session)
+			return serve(cmd.Context(), d, end, session)
 		},
 	}
 	cmd.Flags().StringVar(&end, "on-disconnect", mcpserver.Keep, "what becomes of this connection's runs when it ends: keep or kill")
@@ -48,10 +49,10 @@ They go on when the client disconnects, unless --on-disconnect kill is given.`,
 // serve answers one client until it leaves or we are asked to end. Whatever is
 // wrong with the policy or the state directory is told to the client in answer
 // to its calls: most show the standard error of a server to nobody.
-func (c *cli) serve(ctx context.Context, end, session string) (err error) {
+func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	signals, restore := c.signals()
+	signals, restore := d.Signals()
 	defer restore()
 	go func() {
 		select {
@@ -60,38 +61,38 @@ func (c *cli) serve(ctx context.Context, end, session string) (err error) {
 		case <-ctx.Done():
 		}
 	}()
-	source := c.source(c.settings)
+	policies := source(d)
 	cfg := mcpserver.Config{
-		Principal:    c.agent(source, session),
+		Principal:    agent(d, policies, session),
 		OnDisconnect: end,
 		Version:      thisVersion().Version,
-		Log:          slog.New(slog.NewTextHandler(c.err, nil)),
-		Now:          c.now,
+		Log:          slog.New(slog.NewTextHandler(d.Err, nil)),
+		Now:          d.Now,
 		PolicyProblem: func() *paddock.Refusal {
-			_, refusal := source.Load()
+			_, refusal := policies.Load()
 			return refusal
 		},
 		Words: func() []string {
-			if p, refusal := source.Load(); refusal == nil {
+			if p, refusal := policies.Load(); refusal == nil {
 				return p.Words()
 			}
 			return nil
 		},
 	}
-	house, err := c.house(ctx, c.settings, source, warmForAgents)
+	rooms, err := house(ctx, d, d.State, policies, warmForAgents)
 	if err != nil {
-		c.say("warning", err.Error())
+		d.Say("warning", err.Error())
 		refusal := paddock.Refused(paddock.Unrecordable, "The state directory can't be used: %v.", err)
 		cfg.PolicyProblem = func() *paddock.Refusal { return refusal }
 	} else {
-		cfg.App = house
+		cfg.App = rooms
 		defer func() {
-			if closed := house.Close(); err == nil {
+			if closed := rooms.Close(); err == nil {
 				err = closed
 			}
 		}()
 	}
-	err = mcpserver.Serve(ctx, cfg, readCloser(c.in), writeCloser(c.out))
+	err = mcpserver.Serve(ctx, cfg, readCloser(d.In), writeCloser(d.Out))
 	if ctx.Err() != nil {
 		return nil // asked to end, and did
 	}
@@ -100,8 +101,8 @@ func (c *cli) serve(ctx context.Context, end, session string) (err error) {
 
 // agent is who asks over this connection. The id is the same whenever the same
 // client comes back, and another for every other user, policy and workspace.
-func (c *cli) agent(source *lookup.Source, session string) paddock.Principal {
-	digest, where := "none", c.dir
+func agent(d *desk.Desk, source *lookup.Source, session string) paddock.Principal {
+	digest, where := "none", d.Dir
 	if p, refusal := source.Load(); refusal == nil {
 		digest = p.Digest().Short()
 		roots := p.Roots()
@@ -109,7 +110,7 @@ func (c *cli) agent(source *lookup.Source, session string) paddock.Principal {
 			where = roots[0]
 		}
 		for _, root := range roots {
-			if lookup.Within(lookup.RealPath(c.dir), lookup.RealPath(root)) {
+			if lookup.Within(lookup.RealPath(d.Dir), lookup.RealPath(root)) {
 				where = root
 			}
 		}
@@ -117,7 +118,7 @@ func (c *cli) agent(source *lookup.Source, session string) paddock.Principal {
 	if session != "" {
 		where = "session " + session
 	}
-	return paddock.Principal{Kind: paddock.Agent, ID: fmt.Sprintf("stdio:uid=%d:policy=%s:%s", c.uid, digest, where)}
+	return paddock.Principal{Kind: paddock.Agent, ID: fmt.Sprintf("stdio:uid=%d:policy=%s:%s", d.UID, digest, where)}
 }
 
 func readCloser(r io.Reader) io.ReadCloser {

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"paddock"
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/app"
 )
 
@@ -27,7 +29,7 @@ type paper struct {
 	starts  []paddock.Request
 	kills   []app.KillRequest
 	killed  chan app.KillRequest // told of every kill
-	opened  []settings
+	opened  int
 	closed  int
 	onStart func(*paperRun)
 	pages   []paddock.PageRequest
@@ -257,34 +259,40 @@ func (p *paper) Detail(_ context.Context, _ paddock.Principal, id paddock.RunID)
 
 func (p *paper) Close() error { p.closed++; return nil }
 
-// A desk is a person at a terminal in front of a paper house.
-type desk struct {
-	*outside
+// A person sits at a desk in front of a paper house.
+type person struct {
+	*desk.Desk
 	out, err bytes.Buffer
 	house    *paper
 	signals  chan os.Signal
 	env      map[string]string
 }
 
-func newDesk(t *testing.T) *desk {
+func newPerson(t *testing.T) *person {
 	t.Helper()
-	d := &desk{house: newPaper(), signals: make(chan os.Signal, 8), env: map[string]string{"HOME": t.TempDir()}}
-	d.outside = &outside{
-		in: bytes.NewReader(nil), out: &d.out, err: &d.err,
-		env: func(name string) (string, bool) { v, ok := d.env[name]; return v, ok },
-		dir: t.TempDir(), uid: 1000, now: func() time.Time { return day.Add(time.Hour) },
-		signals: func() (<-chan os.Signal, func()) { return d.signals, func() {} },
-		open: func(_ context.Context, s settings) (verbs, error) {
-			d.house.opened = append(d.house.opened, s)
-			return d.house, nil
+	p := &person{house: newPaper(), signals: make(chan os.Signal, 8), env: map[string]string{"HOME": t.TempDir()}}
+	p.Desk = &desk.Desk{
+		Screen: screen.Screen{
+			Out: &p.out, Err: &p.err,
+			Getenv: func(name string) string { return p.env[name] },
+			Now:    func() time.Time { return day.Add(time.Hour) },
+		},
+		In:  bytes.NewReader(nil),
+		Env: func(name string) (string, bool) { v, ok := p.env[name]; return v, ok },
+		Dir: t.TempDir(), UID: 1000,
+		Signals: func() (<-chan os.Signal, func()) { return p.signals, func() {} },
+		Open: func(context.Context) (desk.Verbs, error) {
+			p.house.opened++
+			return p.house, nil
 		},
 	}
-	return d
+	return p
 }
 
 // types runs a command line and returns its exit status.
-func (d *desk) types(args ...string) int {
-	d.out.Reset()
-	d.err.Reset()
-	return execute(context.Background(), d.outside, args)
+func (p *person) types(args ...string) int {
+	p.out.Reset()
+	p.err.Reset()
+	p.JSON = false
+	return execute(context.Background(), p.Desk, args)
 }

@@ -3,37 +3,32 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"paddock"
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/pages"
+	"paddock/cmd/paddock/internal/desk/rules"
+	"paddock/cmd/paddock/internal/desk/runs"
 )
 
-// A cli is one invocation: the world outside and the flags given.
-type cli struct {
-	*outside
-	settings settings
-}
+func init() { cobra.EnableCommandSorting = false } // ours is the order of use
 
 // execute runs the command line args and returns the status to exit with.
-func execute(ctx context.Context, o *outside, args []string) int {
-	c := &cli{outside: o}
-	root := c.root()
+func execute(ctx context.Context, d *desk.Desk, args []string) int {
+	root := tree(d)
 	root.SetArgs(args)
-	root.SetIn(o.in)
-	root.SetOut(o.out)
-	root.SetErr(o.err)
+	root.SetIn(d.In)
+	root.SetOut(d.Out)
+	root.SetErr(d.Err)
 	err := root.ExecuteContext(ctx)
-	c.showError(err)
-	return statusOf(err)
+	d.Tell(err)
+	return desk.StatusOf(err)
 }
 
-// root is the command tree.
-func (c *cli) root() *cobra.Command {
-	root := c.group(&cobra.Command{
+// tree is every command.
+func tree(d *desk.Desk) *cobra.Command {
+	root := d.Group(&cobra.Command{
 		Use:   "paddock",
 		Short: "Let agents run. Not loose.",
 		Long: `Paddock runs programs for callers that must not be trusted, under a policy that
@@ -60,100 +55,26 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
 	})
-	root.PersistentFlags().StringVar(&c.settings.state, "state", "", "state directory (default $PADDOCK_STATE, $XDG_STATE_HOME/paddock or ~/.local/state/paddock)")
-	root.PersistentFlags().StringVar(&c.settings.policy, "policy", "", "policy file (default $PADDOCK_POLICY, the project's own, or /etc/paddock/policy.yaml)")
-	root.PersistentFlags().BoolVar(&c.settings.json, "json", false, "print JSON instead of text")
+	root.PersistentFlags().StringVar(&d.State, "state", "", "state directory (default $PADDOCK_STATE, $XDG_STATE_HOME/paddock or ~/.local/state/paddock)")
+	root.PersistentFlags().StringVar(&d.Policy, "policy", "", "policy file (default $PADDOCK_POLICY, the project's own, or /etc/paddock/policy.yaml)")
+	root.PersistentFlags().BoolVar(&d.JSON, "json", false, "print JSON instead of text")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{err.Error(), cmd.CommandPath() + " --help shows the flags"}
+		return desk.Usage(err.Error(), cmd.CommandPath()+" --help shows the flags")
 	})
 	root.AddGroup(&cobra.Group{ID: "runs", Title: "Runs:"}, &cobra.Group{ID: "rules", Title: "Rules:"}, &cobra.Group{ID: "doors", Title: "Doors:"})
-	cobra.EnableCommandSorting = false // ours is the order of use
-	for id, cmds := range map[string][]*cobra.Command{
-		"runs":  {c.runCommand(), c.psCommand(), c.waitCommand(), c.logsCommand(), c.outputCommand(), c.statusCommand(), c.killCommand(), c.showCommand()},
-		"rules": {c.policyCommand()},
-		"doors": {c.mcpCommand()},
-	} {
+	add := func(group string, cmds ...*cobra.Command) {
 		for _, cmd := range cmds {
-			cmd.GroupID = id
+			cmd.GroupID = group
 			root.AddCommand(cmd)
 		}
 	}
-	root.AddCommand(c.versionCommand(), c.manCommand())
+	add("runs", runs.Commands(d)...)
+	add("runs", pages.Commands(d)...)
+	add("rules", rules.Command(d))
+	add("doors", mcpCommand(d))
+	root.AddCommand(versionCommand(d), manCommand(d))
 	if err := errors.Join(root.MarkPersistentFlagFilename("policy", "yaml", "yml"), root.MarkPersistentFlagDirname("state")); err != nil {
 		panic(err) // both are declared above
 	}
 	return root
-}
-
-// group makes cmd one that only has commands below it.
-func (c *cli) group(cmd *cobra.Command) *cobra.Command {
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		e := &usageError{message: fmt.Sprintf("there is no command %q", plain(cmd.CommandPath()+" "+args[0])), hint: cmd.CommandPath() + " --help lists the commands"}
-		cmd.SuggestionsMinimumDistance = 2
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			e.hint = "did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or ") + "?"
-		}
-		return e
-	}
-	return cmd
-}
-
-// with opens the house for f and closes it again.
-func (c *cli) with(ctx context.Context, f func(v verbs) error) error {
-	v, err := c.open(ctx, c.settings)
-	if err != nil {
-		return err
-	}
-	err = f(v)
-	return errors.Join(err, v.Close())
-}
-
-// wants refuses a number of words that the command doesn't take.
-func wants(least, most int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < least || (most >= 0 && len(args) > most) {
-			return &usageError{fmt.Sprintf("%s takes %s, not %d words", cmd.CommandPath(), what, len(args)), cmd.CommandPath() + " --help shows the form"}
-		}
-		return nil
-	}
-}
-
-// runID reads the id of a run as a person typed it.
-func runID(word string) (paddock.RunID, error) {
-	id, err := paddock.ParseRunID(word)
-	if err != nil {
-		r := paddock.Refused(paddock.InvalidRequest, "%s is %v", quote(word), err)
-		r.Hint = "paddock ps --all lists the ids of the runs"
-		return "", r
-	}
-	return id, nil
-}
-
-// absolute makes a path that was given relative to the working directory
-// independent of it.
-func (o *outside) absolute(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(o.dir, path)
-}
-
-// completeRuns offers the ids of runs to the shell, newest first.
-func (c *cli) completeRuns(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var words []string
-	err := c.with(cmd.Context(), func(v verbs) error {
-		list, err := v.List(cmd.Context(), c.operator(), listAll)
-		for _, r := range list.Runs {
-			words = append(words, string(r.ID)+"\t"+plain(string(r.State)+" "+r.Label))
-		}
-		return err
-	})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }

@@ -6,10 +6,12 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"paddock"
+	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/control"
 	"paddock/internal/executor/stages"
 )
@@ -34,26 +36,26 @@ type versionInfo struct {
 	Protocol int `json:"protocol"`
 }
 
-func (c *cli) versionCommand() *cobra.Command {
+func versionCommand(d *desk.Desk) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Say which Paddock this is",
-		Args:  wants(0, 0, "no words"),
+		Args:  desk.Wants(0, 0, "no words"),
 		RunE: func(*cobra.Command, []string) error {
 			v := thisVersion()
 			v.findStage()
-			if c.settings.json {
-				return c.showJSON(v)
+			if d.JSON {
+				return d.Object(v)
 			}
 			f := [][2]string{{"paddock", v.Version}}
 			if v.Revision != "" {
 				f = append(f, [2]string{"revision", v.Revision + map[bool]string{true: " with changes"}[v.Modified]})
 			}
-			stage := plain(v.Stage) + " (" + v.StageDigest.Short() + ", protocol " + itoa(v.Protocol) + ")"
+			stage := desk.Plain(v.Stage) + " (" + v.StageDigest.Short() + ", protocol " + strconv.Itoa(v.Protocol) + ")"
 			if v.StageProblem != "" {
-				stage = plain(v.StageProblem)
+				stage = desk.Plain(v.StageProblem)
 			}
-			return c.fields(append(f, [2]string{"go", v.Go}, [2]string{"platform", v.Platform}, [2]string{"stage", stage}))
+			return d.Fields(append(f, [2]string{"go", v.Go}, [2]string{"platform", v.Platform}, [2]string{"stage", stage}))
 		},
 	}
 }

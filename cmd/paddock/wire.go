@@ -5,31 +5,32 @@ import (
 	"errors"
 
 	"paddock"
-	"paddock/cmd/paddock/internal/lookup"
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/app"
 	"paddock/internal/executor"
 	"paddock/internal/policy"
 )
 
 // source is where the policy for each request comes from.
-func (o *outside) source(s settings) *lookup.Source {
-	return &lookup.Source{Places: o.policyPlaces(s.policy)}
+func source(d *desk.Desk) *lookup.Source {
+	return &lookup.Source{Places: d.PolicyPlaces(d.Policy)}
 }
 
 // house puts the rooms together over the state directory. warm is how many
 // supervisors are kept ready: none for one command, some for a server.
-func (o *outside) house(ctx context.Context, s settings, source executor.Source, warm int) (*app.App, error) {
-	state := o.stateDir(s.state)
+func house(ctx context.Context, d *desk.Desk, flag string, policies executor.Source, warm int) (*app.App, error) {
+	state := d.StateDir(flag)
 	if state == "" {
-		return nil, &usageError{"there is no place to keep runs in", "set HOME, or name a directory with --state"}
+		return nil, desk.Usage("there is no place to keep runs in", "set HOME, or name a directory with --state")
 	}
 	e, err := executor.Open(ctx, executor.Config{
 		State:   state,
-		Policy:  source,
+		Policy:  policies,
 		Warm:    warm,
-		HostEnv: o.env,
-		Warn:    func(err error) { o.warn(err) },
-		Now:     o.now,
+		HostEnv: d.Env,
+		Warn:    func(err error) { warn(d, err) },
+		Now:     d.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -44,8 +45,8 @@ type only struct{ policy *policy.Policy }
 func (o only) Load() (*policy.Policy, *paddock.Refusal) { return o.policy, nil }
 
 // warn tells what went wrong in the background and was got over.
-func (o *outside) warn(err error) {
+func warn(d *desk.Desk, err error) {
 	if !errors.Is(err, context.Canceled) {
-		(&cli{outside: o}).say("warning", err.Error())
+		d.Say("warning", err.Error())
 	}
 }

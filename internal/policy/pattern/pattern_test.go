@@ -238,7 +238,7 @@ func TestMatchIsLinear(t *testing.T) {
 	if r.Match(args, nil).OK {
 		t.Error("matched")
 	}
-	if d := time.Since(start); d > 10*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("took %v for a megabyte", d)
 	}
 }

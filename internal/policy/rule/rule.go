@@ -23,11 +23,11 @@ import (
 )
 
 // Bounds of a rule. The cost lets an expression match a pattern against each
-// word of the largest command several times; it is some ten milliseconds.
+// word of the largest command several times; it is some tens of milliseconds.
 const (
 	maxExpression = 8 << 10
 	maxRecursion  = 64
-	maxCost       = 10_000_000
+	maxCost       = 2_000_000
 )
 
 // Input is what a rule sees.

@@ -1,0 +1,74 @@
+// Package desk is what all commands work at: the world outside, the verbs of the
+// house, the words that requests are made of, and the exit statuses. The rooms
+// below it have the commands.
+//
+// # Limits
+//
+// It judges nothing. A request is made here as it was typed, and whether it may
+// be is asked of the verbs.
+package desk
+
+import (
+	"context"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"paddock"
+	"paddock/cmd/paddock/internal/desk/screen"
+	"paddock/internal/app"
+	"paddock/internal/policy"
+)
+
+// Verbs is what the commands ask of the house. *app.App has them; tests have a
+// house of paper.
+type Verbs interface {
+	Explain(ctx context.Context, req paddock.Request) paddock.Decision
+	Start(ctx context.Context, req paddock.Request) (paddock.Run, error)
+	Status(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error)
+	Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, wait time.Duration) (paddock.Run, error)
+	Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
+	Follow(ctx context.Context, p paddock.Principal, id paddock.RunID, s paddock.Stream, offset int64, w io.Writer) error
+	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
+	KillAll(ctx context.Context, p paddock.Principal, req app.KillRequest) ([]paddock.Run, error)
+	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
+	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
+	Close() error
+}
+
+// A Desk is where commands work: everything that they touch and that isn't the
+// house, so that a test can be the terminal, the environment and the user.
+type Desk struct {
+	screen.Screen
+	In  io.Reader
+	Env func(name string) (value string, ok bool)
+	// Dir is the working directory, absolute.
+	Dir string
+	UID int
+	// Signals returns the requests to end that arrive from now on, and what
+	// gives them back to their usual meaning.
+	Signals func() (<-chan os.Signal, func())
+	// Open opens the state directory; whoever got the verbs closes them.
+	Open func(ctx context.Context) (Verbs, error)
+	// Judge gives verbs for questions about one policy, over a state directory.
+	Judge func(ctx context.Context, state string, p *policy.Policy) (Verbs, error)
+
+	// State and Policy are the flags that every command has.
+	State, Policy string
+}
+
+// Operator is who uses this command: the person of the state directory, who
+// sees every run in it.
+func (d *Desk) Operator() paddock.Principal {
+	return paddock.Principal{Kind: paddock.Operator, ID: "operator:uid=" + strconv.Itoa(d.UID)}
+}
+
+// The words of package screen, for the rooms below.
+var (
+	Plain    = screen.Plain
+	Quote    = screen.Quote
+	QuoteAll = screen.QuoteAll
+	Place    = screen.Place
+	Describe = screen.Describe
+)

@@ -1,0 +1,141 @@
+package desk
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"paddock"
+	"paddock/cmd/paddock/internal/desk/screen"
+)
+
+// Flags is what can be said about a run on the command line.
+type Flags struct {
+	Detach      bool
+	label       string
+	dir         string
+	timeout     time.Duration
+	outputLimit string
+	stdinText   string
+	stdinFile   string
+	stdinRun    string
+	env         []string
+	Key         string
+}
+
+// RequestFlags are those that run and policy explain share.
+func (d *Desk) RequestFlags(cmd *cobra.Command, f *Flags) {
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // the first word that isn't a flag begins argv
+	flags.StringVar(&f.label, "label", "", "a name for people, in place of the command's words")
+	flags.StringVar(&f.dir, "dir", "", "working directory (default the current one)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "end the run after this time; can only lower the policy's")
+	flags.StringVar(&f.outputLimit, "output-limit", "", "most bytes kept per stream, as 10MiB; can only lower the policy's")
+	flags.StringVar(&f.stdinText, "stdin-text", "", "what the program reads on standard input")
+	flags.StringVar(&f.stdinFile, "stdin-file", "", "a file inside a root to read on standard input")
+	flags.StringVar(&f.stdinRun, "stdin-run", "", "a settled run whose output to read on standard input, as ID or ID:stderr")
+	flags.StringArrayVar(&f.env, "env", nil, "NAME=value for the program, where the policy accepts the name; repeatable")
+	cmd.MarkFlagsMutuallyExclusive("stdin-text", "stdin-file", "stdin-run")
+}
+
+// Request makes the request that flags and words stand for. Whether it may be
+// is not asked here.
+func (d *Desk) Request(cmd *cobra.Command, f Flags, argv []string) (paddock.Request, error) {
+	command := paddock.Command{Argv: argv, Dir: d.Dir, Label: f.label, Timeout: paddock.Duration(f.timeout)}
+	if f.dir != "" {
+		command.Dir = d.Absolute(f.dir)
+	}
+	if cmd.Flags().Changed("timeout") && f.timeout <= 0 {
+		return paddock.Request{}, Usage("--timeout must be positive", "as in --timeout 90s or --timeout 1h")
+	}
+	if cmd.Flags().Changed("output-limit") {
+		n, err := parseSize(f.outputLimit)
+		if err != nil {
+			return paddock.Request{}, Usage("--output-limit: "+err.Error(), "as in --output-limit 512KiB or --output-limit 10MiB")
+		}
+		command.OutputLimit = n
+	}
+	var err error
+	if command.Env, err = parseEnv(f.env); err != nil {
+		return paddock.Request{}, err
+	}
+	switch {
+	case cmd.Flags().Changed("stdin-text"):
+		command.Stdin.Text = &f.stdinText
+	case f.stdinFile != "":
+		command.Stdin.File = d.Absolute(f.stdinFile)
+	case f.stdinRun != "":
+		word, stream, _ := strings.Cut(f.stdinRun, ":")
+		if command.Stdin.Run, err = RunID(word); err != nil {
+			return paddock.Request{}, err
+		}
+		if command.Stdin.Stream, err = ParseStream(stream, paddock.Stdout, paddock.Stdout, paddock.Stderr); err != nil {
+			return paddock.Request{}, err
+		}
+	}
+	return paddock.Request{
+		Principal: d.Operator(), Door: paddock.DoorCLI, Command: command,
+		Tied: !f.Detach, IdempotencyKey: f.Key,
+	}, nil
+}
+
+func parseEnv(words []string) (map[string]string, error) {
+	if len(words) == 0 {
+		return nil, nil
+	}
+	env := make(map[string]string, len(words))
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok || name == "" {
+			return nil, Usage("--env "+screen.Quote(word)+" isn't NAME=value", "nothing is taken over from this environment: give the value too")
+		}
+		if _, twice := env[name]; twice {
+			return nil, Usage("--env gives "+screen.Quote(name)+" twice", "leave one of them out")
+		}
+		env[name] = value
+	}
+	return env, nil
+}
+
+// ParseStream accepts one of some; the empty word means usual.
+func ParseStream(word string, usual paddock.Stream, some ...paddock.Stream) (paddock.Stream, error) {
+	if word == "" {
+		return usual, nil
+	}
+	names := make([]string, len(some))
+	for i, s := range some {
+		if word == string(s) {
+			return s, nil
+		}
+		names[i] = string(s)
+	}
+	return "", Usage("there is no stream "+screen.Quote(word)+" here", "the streams are "+strings.Join(names, ", "))
+}
+
+// parseSize reads a number of bytes with an optional binary unit.
+func parseSize(word string) (int64, error) {
+	digits := strings.TrimRight(word, "KMGTiB")
+	factor, ok := map[string]int64{"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}[word[len(digits):]]
+	var n int64
+	for _, d := range digits {
+		if d < '0' || d > '9' || n > (1<<62)/10 {
+			ok = false
+			break
+		}
+		n = n*10 + int64(d-'0')
+	}
+	if !ok || digits == "" || n <= 0 || n > (1<<62)/factor {
+		return 0, fmt.Errorf("%s isn't a size: want a whole number with B, KiB, MiB, GiB, TiB or no unit", screen.Quote(word))
+	}
+	return n * factor, nil
+}
+
+// WaitBound reads a --timeout or --wait that bounds our waiting, not the run.
+func WaitBound(name string, d time.Duration, given bool) error {
+	if given && d < 0 {
+		return Usage("--"+name+" must not be negative", "as in --"+name+" 30s")
+	}
+	return nil
+}

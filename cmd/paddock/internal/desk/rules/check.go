@@ -1,0 +1,129 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"paddock"
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/internal/policy"
+)
+
+// A report is what policy check found.
+type report struct {
+	File   string         `json:"file"`
+	Digest paddock.Digest `json:"digest,omitempty"`
+	Valid  bool           `json:"valid"`
+	Errors []policy.Error `json:"errors"`
+	// Tests is how many commands of the tests section were judged, and Failed
+	// those of which the policy says something else than its test.
+	Tests  int            `json:"tests"`
+	Failed []policy.Error `json:"failed"`
+}
+
+func (d commands) checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "List every error of a policy and run its tests",
+		Long: `Read a policy, by default the one that applies here, list everything that is wrong
+with it by file, line and column, and judge the commands of its tests section. The
+exit status is 0 when all is well and 1 when it isn't.`,
+		Args: desk.Wants(0, 1, "at most one file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, data, err := d.policyFile(args)
+			if err != nil {
+				return err
+			}
+			return d.checkPolicy(cmd.Context(), path, data)
+		},
+	}
+}
+
+// policyFile reads the file named, or else the one that applies.
+func (d commands) policyFile(args []string) (string, []byte, error) {
+	if len(args) == 1 {
+		path := d.Absolute(args[0])
+		data, err := os.ReadFile(path)
+		return path, data, err
+	}
+	found, refusal := d.PolicyPlaces(d.Policy).Find()
+	if refusal != nil {
+		return "", nil, refusal
+	}
+	return found.Path, found.Data(), nil
+}
+
+func (d commands) checkPolicy(ctx context.Context, path string, data []byte) error {
+	r := report{File: path, Errors: []policy.Error{}, Failed: []policy.Error{}}
+	compiled, err := policy.Load(path, data)
+	var all *policy.Errors
+	switch {
+	case errors.As(err, &all):
+		r.Errors = all.List
+	case err != nil:
+		return err
+	default:
+		r.Digest, r.Tests = compiled.Digest(), len(compiled.Tests())
+		if r.Failed, err = d.policyTests(ctx, compiled); err != nil {
+			return err
+		}
+		r.Valid = len(r.Failed) == 0
+	}
+	if err := d.showReport(r, compiled); err != nil || r.Valid {
+		return err
+	}
+	return desk.ExitStatus(desk.ExitNo)
+}
+
+// policyTests judges the commands of the tests section on this machine, as
+// paddock run would, and returns those that were judged otherwise. They are
+// judged over a state directory of their own, so that runs that are going on
+// don't count.
+func (d commands) policyTests(ctx context.Context, p *policy.Policy) (failed []policy.Error, err error) {
+	failed = []policy.Error{}
+	if len(p.Tests()) == 0 {
+		return failed, nil
+	}
+	dir, err := os.MkdirTemp("", "paddock-check-")
+	if err != nil {
+		return failed, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	v, err := d.Judge(ctx, dir, p)
+	if err != nil {
+		return failed, err
+	}
+	defer func() { err = errors.Join(err, v.Close()) }()
+	for _, t := range p.Tests() {
+		d := v.Explain(ctx, paddock.Request{
+			Principal: d.Operator(), Door: paddock.DoorCLI,
+			Command: paddock.Command{Argv: t.Argv, Dir: t.Dir},
+		})
+		if problem := t.Problem(d); problem != "" {
+			failed = append(failed, policy.Error{Position: t.Position, Message: "test " + desk.QuoteAll(t.Argv) + ": " + problem})
+		}
+	}
+	return failed, nil
+}
+
+func (d commands) showReport(r report, compiled *policy.Policy) error {
+	if d.JSON {
+		return d.Object(r)
+	}
+	for _, e := range slices.Concat(r.Errors, r.Failed) {
+		if _, err := fmt.Fprintf(d.Out, "%s: %s\n", desk.Place(&e.Position), desk.Plain(e.Message)); err != nil {
+			return err
+		}
+	}
+	if !r.Valid {
+		return nil
+	}
+	_, err := fmt.Fprintf(d.Out, "%s is a valid policy (%s): %s in %s; %d tests hold\n",
+		desk.Plain(r.File), r.Digest.Short(), desk.QuoteAll(compiled.Words()), desk.QuoteAll(compiled.Roots()), r.Tests)
+	return err
+}

@@ -1,0 +1,101 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/rules/lookup"
+	"paddock/cmd/paddock/internal/desk/rules/survey"
+	"paddock/internal/policy"
+	"paddock/internal/policy/propose"
+)
+
+func (d commands) initCommand() *cobra.Command {
+	var yes, force, print bool
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Propose a policy for the project here",
+		Long: `Look at the project in the current directory and at the tools installed, and write
+a policy that allows its usual builds, tests and checks. It is kept in your
+configuration directory, outside the project, where what runs here can't reach it
+by mistake. Read it and change it: it is yours.`,
+		Args: desk.Wants(0, 0, "no words"),
+		RunE: func(*cobra.Command, []string) error {
+			root := lookup.RealPath(d.Dir)
+			text := propose.Propose(survey.Look(root, d.Getenv))
+			if print {
+				_, err := d.Out.Write(text)
+				return err
+			}
+			return d.initPolicy(root, text, yes, force)
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	cmd.Flags().BoolVar(&force, "force", false, "replace the policy that is there")
+	cmd.Flags().BoolVar(&print, "print", false, "print the proposal and write nothing")
+	return cmd
+}
+
+// initPolicy writes the policy of the project in the real directory root.
+func (d commands) initPolicy(root string, text []byte, yes, force bool) error {
+	places := d.PolicyPlaces("")
+	if places.Config == "" {
+		return desk.Usage("there is no configuration directory to keep the policy in", "set HOME or XDG_CONFIG_HOME, or use --print")
+	}
+	path := places.ProjectFile(root)
+	if lookup.Within(lookup.RealPath(path), root) {
+		return desk.Usage(
+			"the policy would lie inside the project: "+desk.Plain(path)+" is in "+desk.Plain(root),
+			"run this in the project's own directory, or set XDG_CONFIG_HOME to a place outside",
+		)
+	}
+	compiled, err := policy.Load(path, text)
+	if err != nil {
+		return fmt.Errorf("bug: the proposal isn't a valid policy, please report it: %w", err)
+	}
+	question := fmt.Sprintf("write a policy that allows %s in %s?", desk.QuoteAll(compiled.Words()), desk.Quote(root))
+	if _, err := os.Lstat(path); !force && !errors.Is(err, fs.ErrNotExist) {
+		return there(path, err)
+	}
+	if err := d.ask(question, yes); err != nil {
+		return err
+	}
+	if err := lookup.Publish(path, text, force); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return there(path, nil)
+		}
+		return err
+	}
+	if d.JSON {
+		return d.Object(struct {
+			File  string   `json:"file"`
+			Root  string   `json:"root"`
+			Words []string `json:"words"`
+		}{path, root, compiled.Words()})
+	}
+	if _, err := fmt.Fprintln(d.Out, path); err != nil {
+		return err
+	}
+	d.Say("note", "it allows "+desk.QuoteAll(compiled.Words())+" in "+desk.Quote(root)+", uncontained, with your rights")
+	d.Say("hint", "read it, change it, then: paddock policy check")
+	for _, t := range compiled.Tests() {
+		if !t.Refuse {
+			d.Say("hint", "try: cd "+desk.Quote(filepath.Clean(root))+" && paddock run -- "+desk.QuoteAll(t.Argv))
+			break
+		}
+	}
+	return nil
+}
+
+func there(path string, err error) error {
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return desk.Usage("there is a policy for this project already: "+desk.Plain(path), "edit it, or replace it with --force")
+}

@@ -1,0 +1,31 @@
+// Package rules has the commands that make, check and question policies.
+//
+// # Limits
+//
+// A policy is compiled by package policy and requests are judged by the verbs;
+// what a proposal allows is package propose's to say.
+package rules
+
+import (
+	"github.com/spf13/cobra"
+
+	"paddock/cmd/paddock/internal/desk"
+)
+
+// commands are the commands at a desk.
+type commands struct{ *desk.Desk }
+
+// Command returns the command policy with those below it.
+func Command(at *desk.Desk) *cobra.Command {
+	d := commands{at}
+	cmd := d.Group(&cobra.Command{
+		Use:   "policy",
+		Short: "Make, check and question the policy",
+		Long: `A policy says what may run where. It is found in this order: --policy, then
+PADDOCK_POLICY, then the one that policy init made for this directory or one above
+it, then a paddock.yaml here or above whose exact content was trusted, then
+` + desk.SystemPolicy + `. Without one, nothing runs.`,
+	})
+	cmd.AddCommand(d.checkCommand(), d.explainCommand(), d.initCommand(), d.trustCommand(), d.pathCommand())
+	return cmd
+}

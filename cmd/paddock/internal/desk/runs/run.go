@@ -1,0 +1,42 @@
+package runs
+
+import (
+	"github.com/spf13/cobra"
+
+	"paddock/cmd/paddock/internal/desk"
+)
+
+func (d commands) runCommand() *cobra.Command {
+	var f desk.Flags
+	cmd := &cobra.Command{
+		Use:   "run [flags] [--] ARGV…",
+		Short: "Run a command and stream what it prints",
+		Long: `Run a command under the policy that applies here. Its output is streamed as it
+comes and kept; its status is the exit status. There is no shell: each word
+reaches the program as it is.
+
+INT, TERM and HUP ask the run to end; a second one kills it. When paddock itself
+is gone, so is the run, unless it was started with --detach. A closed standard
+output ends the streaming, not the run.`,
+		Example: `  paddock run -- go test ./...
+  paddock run -d --label nightly --timeout 30m -- make build
+  paddock run --stdin-run RUN -- wc -l`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, argv []string) error {
+			req, err := d.Request(cmd, f, argv)
+			if err != nil {
+				return err
+			}
+			return d.With(cmd.Context(), func(v desk.Verbs) error {
+				if f.Detach {
+					return d.detached(cmd.Context(), v, req)
+				}
+				return d.foreground(cmd.Context(), v, req)
+			})
+		},
+	}
+	d.RequestFlags(cmd, &f)
+	cmd.Flags().BoolVarP(&f.Detach, "detach", "d", false, "print the run's id at once and let it go on")
+	cmd.Flags().StringVar(&f.Key, "key", "", "idempotency key: asking again with it returns the run of the first time")
+	return cmd
+}
