@@ -429,3 +429,74 @@ func TestManyRunsDoNotGrow(t *testing.T) {
 		t.Errorf("the heap grew by %d bytes over %d runs", grown, many)
 	}
 }
+
+// Many may follow one run, from this process and from others, and see the same.
+func TestManyFollowers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, permissive)
+	open := w.gate("gate")
+	run := w.sh("echo first; read x < gate; i=0; while [ $i -lt 500 ]; do echo $i; echo $i >&2; i=$((i+1)); done")
+	other := w.open()
+	texts := make([]strings.Builder, 200)
+	var all sync.WaitGroup
+	for i := range texts {
+		r, s := w.r, Combined
+		if i%2 == 0 {
+			r, s = other, Stdout
+		}
+		all.Go(func() {
+			if err := r.Follow(t.Context(), run.ID, s, 0, &texts[i]); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	open()
+	all.Wait()
+	for i := range texts {
+		if texts[i].String() != texts[i%2].String() {
+			t.Errorf("follower %d saw something else", i)
+		}
+	}
+	if len(texts[0].String())*2-len("first\n") != len(texts[1].String()) {
+		t.Errorf("%d bytes of stdout, %d of both", texts[0].Len(), texts[1].Len())
+	}
+}
+
+// A supervisor that can't be spoken to is looked at, and its run's end is seen.
+func TestWithoutAControlSocket(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, permissive)
+	open := w.gate("gate")
+	run := w.sh("read x < gate; echo done")
+	must(t, os.Remove(fmt.Sprintf("%s/runs/%s/%s/control", w.state, run.ID.Time().Format("20060102"), run.ID)))
+	other := w.open()
+	ended := make(chan Run, 1)
+	go func() {
+		run, err := other.Wait(t.Context(), run.ID)
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- run
+	}()
+	open()
+	if run := <-ended; run.State != Exited {
+		t.Errorf("state %s", run.State)
+	}
+}
+
+// What can't be told in a record is refused, and says by which gate.
+func TestVariablesThatAreNotText(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, permissive+"environment: {pass: [LANG]}\n", func(o *Options) {
+		o.HostEnv = func(string) (string, bool) { return "\xff", true }
+	})
+	_, err := w.try("true")
+	if r := refused(t, err, paddock.InvalidRequest); r.Gate != paddock.GateEnvironment {
+		t.Errorf("gate %q", r.Gate)
+	}
+	for _, g := range w.r.Explain(t.Context(), Command{Argv: []string{"sh"}}).Gates {
+		if want := map[paddock.Gate]paddock.Verdict{paddock.GateEnvironment: paddock.Refuse, paddock.GateHook: paddock.Skipped}[g.Gate]; want != "" && g.Verdict != want {
+			t.Errorf("%s: %s", g.Gate, g.Verdict)
+		}
+	}
+}

@@ -24,6 +24,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -155,7 +156,7 @@ func (e *Executor) stages() (*stages.Pool, error) {
 			e.poolErr = err
 			return
 		}
-		e.pool = stages.NewPool(path, e.cfg.Warm, e.cfg.Warn)
+		e.pool = stages.NewPool(path, filepath.Join(e.state.Path(), "stage.json"), e.cfg.Warm, e.cfg.Warn)
 	})
 	return e.pool, e.poolErr
 }

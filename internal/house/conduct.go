@@ -47,8 +47,8 @@ func Members(t *source.Tree) []Finding {
 				if r.pkg != pkg || !slices.Contains(r.members, member) || source.WithinAny(f.Dir, r.in) {
 					continue
 				}
-				if f.Test && (r.inTests || !alsoInTests[pkg+"."+member]) {
-					continue
+				if f.Test && (r.inTests || !alsoInTests[pkg+"."+member] || f.ImportsPath("testing/synctest")) {
+					continue // in a synctest bubble time passes without waiting
 				}
 				found = append(found, source.Found("members", t.Where(at), "%s.%s: %s", pkg, member, r.why))
 			}

@@ -35,6 +35,7 @@ func TestMembers(t *testing.T) {
 		{"to do", one("internal/app/a.go", use("context", "context.TODO")), "context.TODO"},
 		{"sleeping", one("cmd/paddock/a.go", use("time", "time.Sleep")), "time.Sleep"},
 		{"sleeping in a test", one("internal/app/a_test.go", use("time", "time.Sleep")), "time.Sleep"},
+		{"sleeping in a bubble", one("internal/app/a_test.go", "package app\n\nimport (\n\t\"testing/synctest\"\n\t\"time\"\n)\n\nvar _, _ = synctest.Wait, time.Sleep\n"), ""},
 	})
 }
 

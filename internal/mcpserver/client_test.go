@@ -13,10 +13,12 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
+	"paddock/internal/testproc"
+
+	"paddock/internal/mcpserver/answer"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
 
 // A client writes lines and reads lines; it knows no more of MCP than a test
 // tells it, so that it can say what no library would.
@@ -230,13 +232,13 @@ func ok[T any](c *client, tool, args string) T {
 }
 
 // no calls a tool that must refuse and decodes the refusal.
-func no(c *client, tool, args string) refusalResult {
+func no(c *client, tool, args string) answer.Refusal {
 	c.t.Helper()
 	r := c.call(tool, args)
 	if !r.IsError {
 		c.t.Fatalf("%s %s isn't refused: %s", tool, args, r.Content[0].Text)
 	}
-	return parse[refusalResult](c.t, r.Structured)
+	return parse[answer.Refusal](c.t, r.Structured)
 }
 
 func parse[T any](t testing.TB, b []byte) T {

@@ -25,11 +25,10 @@ type fake struct {
 	runs   []*fakeRun
 	asked  []paddock.Request
 	killed []app.KillRequest
+	shut   []paddock.RunID
 
 	// before, when set, is called first by every verb; its error is returned.
 	before func(verb string) error
-	// onKill settles the run unless set otherwise.
-	onKill func(r *fakeRun, req app.KillRequest)
 }
 
 type fakeRun struct {
@@ -237,13 +236,22 @@ func (f *fake) Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, 
 		return paddock.Run{}, err
 	}
 	f.change(id, func(r *fakeRun) {
-		if f.onKill != nil {
-			f.onKill(r, req)
-			return
-		}
 		r.settle(paddock.Killed, paddock.Reason{Kind: paddock.ReasonKill, Signal: "SIGTERM", By: p.ID, Why: req.Reason})
 	})
 	return f.Status(ctx, p, id)
+}
+
+func (f *fake) Shutdown(ctx context.Context, p paddock.Principal, ids []paddock.RunID) error {
+	if err := f.first(ctx, "shutdown"); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.shut = append(f.shut, ids...)
+	f.mu.Unlock()
+	for _, id := range ids {
+		f.change(id, func(r *fakeRun) { r.settle(paddock.Killed, paddock.Reason{Kind: paddock.ReasonShutdown, By: p.ID}) })
+	}
+	return nil
 }
 
 func (f *fake) List(ctx context.Context, p paddock.Principal, filter app.Filter) (app.Listing, error) {

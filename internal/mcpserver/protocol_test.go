@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"paddock"
+	"paddock/internal/mcpserver/answer"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -48,8 +49,8 @@ func TestHandshakeRevisions(t *testing.T) {
 			if got := string(hello.Capabilities); got != `{"tools":{}}` {
 				t.Errorf("capabilities: %s", got)
 			}
-			run := ok[startResult](c, "run_command_bg", `{"argv":["go","version"]}`)
-			if got := ok[statusResult](c, "command_status", fmt.Sprintf(`{"taskId":%q}`, run.TaskID)); got.State != paddock.Running {
+			run := ok[answer.Started](c, "run_command_bg", `{"argv":["go","version"]}`)
+			if got := ok[answer.Status](c, "command_status", fmt.Sprintf(`{"taskId":%q}`, run.TaskID)); got.State != paddock.Running {
 				t.Errorf("state: %s", got.State)
 			}
 			if err := c.leave(); err != nil {
@@ -214,10 +215,10 @@ func TestMalformedToolCalls(t *testing.T) {
 			t.Parallel()
 			app := &fake{}
 			c := connect(t, Config{App: app})
-			answer := c.expect("900")
+			reply := c.expect("900")
 			c.send(test.line)
-			r := c.result(<-answer)
-			refusal := parse[refusalResult](t, r.Structured)
+			r := c.result(<-reply)
+			refusal := parse[answer.Refusal](t, r.Structured)
 			if !r.IsError || refusal.Code != paddock.InvalidRequest || !strings.Contains(refusal.Message, test.want) {
 				t.Errorf("got %+v, want invalid_request with %q", refusal, test.want)
 			}
@@ -253,7 +254,7 @@ func TestIdInUse(t *testing.T) {
 	f := &fake{}
 	id := f.add(me, "sleep")
 	c := connect(t, Config{App: f})
-	answer := c.expect("900")
+	reply := c.expect("900")
 	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":900,"method":"tools/call","params":{"name":"command_status","arguments":{"taskId":%q,"waitMs":40000}}}`, id)
 	c.send(line)
 	c.send(line)
@@ -261,7 +262,7 @@ func TestIdInUse(t *testing.T) {
 		t.Errorf("the second: %s", m.raw)
 	}
 	f.change(id, func(r *fakeRun) { r.exit(0) })
-	if r := c.result(<-answer); r.IsError {
+	if r := c.result(<-reply); r.IsError {
 		t.Errorf("the first: %+v", r)
 	}
 }

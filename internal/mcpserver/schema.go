@@ -6,13 +6,16 @@ import (
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"paddock/internal/mcpserver/answer"
+	"paddock/internal/mcpserver/ask"
 )
 
 // inputSchema makes the schema of a tool's input from its type and bounds.
-func inputSchema[In input]() *jsonschema.Schema {
+func inputSchema[In ask.Input]() *jsonschema.Schema {
 	s := schemaOf[In]()
 	var in In
-	in.bounds(s.Properties)
+	in.Bounds(s.Properties)
 	return s
 }
 
@@ -21,7 +24,7 @@ func inputSchema[In input]() *jsonschema.Schema {
 // at the properties of the outermost object, so both shapes share one list of
 // properties and differ in what is required.
 func outputSchema[Out any]() *jsonschema.Schema {
-	result, refusal := schemaOf[Out](), schemaOf[refusalResult]()
+	result, refusal := schemaOf[Out](), schemaOf[answer.Refusal]()
 	for name, property := range refusal.Properties {
 		if result.Properties[name] != nil {
 			panic(fmt.Sprintf("paddock: bug: a result and a refusal both have %q", name))
@@ -55,16 +58,5 @@ func dropNull(s *jsonschema.Schema) {
 	dropNull(s.Items)
 	for p := range maps.Values(s.Properties) {
 		dropNull(p)
-	}
-}
-
-// atLeast and within bound a number in a schema.
-func atLeast(s *jsonschema.Schema, least float64) { s.Minimum = &least }
-
-func within(s *jsonschema.Schema, least, most float64) { s.Minimum, s.Maximum = &least, &most }
-
-func oneOf[T ~string](s *jsonschema.Schema, values ...T) {
-	for _, v := range values {
-		s.Enum = append(s.Enum, string(v))
 	}
 }

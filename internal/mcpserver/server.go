@@ -13,6 +13,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/mcpserver/answer"
 	"paddock/internal/mcpserver/ndjson"
 )
 
@@ -22,9 +23,6 @@ const (
 	maxLine = 4 << 20
 	// maxCalls is how many tool calls may be under way on one connection.
 	maxCalls = 256
-	// endWait is how long the end of the connection waits for the runs that it
-	// ends: the grace period and a little.
-	endWait = 8 * time.Second
 )
 
 // What becomes of a connection's runs when it ends.
@@ -40,6 +38,7 @@ type Verbs interface {
 	Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, wait time.Duration) (paddock.Run, error)
 	Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
 	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
+	Shutdown(ctx context.Context, p paddock.Principal, ids []paddock.RunID) error
 	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
 	Counters(ctx context.Context, p paddock.Principal) (app.Counters, error)
 }
@@ -109,7 +108,7 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 	conn, err := server.Connect(ctx, &ndjson.Transport{
 		In: in, Out: out, MaxLine: maxLine, Log: s.Log,
 		Gone:      func() { close(s.gone) },
-		ToolError: func(why string) any { return refused(invalid("%s", why)) },
+		ToolError: func(why string) any { return answer.Refused(paddock.Refused(paddock.InvalidRequest, "%s", why)) },
 	}, nil)
 	if err != nil {
 		return fmt.Errorf("%w: connecting: %w", paddock.ErrFault, err)
@@ -142,7 +141,7 @@ func newSession(ctx context.Context, cfg Config) (*session, error) {
 		cfg.OnDisconnect = Keep
 	case Keep, Kill:
 	default:
-		return nil, invalid("on-disconnect is %q; want %q or %q", cfg.OnDisconnect, Keep, Kill)
+		return nil, paddock.Refused(paddock.InvalidRequest, "on-disconnect is %q; want %q or %q", cfg.OnDisconnect, Keep, Kill)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -172,23 +171,17 @@ func (s *session) remember(run paddock.Run) {
 	s.started = append(s.started, run.ID)
 }
 
-// end ends the runs of this connection if that is wanted: all are asked at
-// once, then all are waited for.
+// end ends the runs of this connection, if that is wanted, and returns when
+// they are settled: at most their grace period later, for each 64 of them.
 func (s *session) end(ctx context.Context) {
 	s.mu.Lock()
 	ids := s.started
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, endWait)
-	defer cancel()
-	for _, id := range ids {
-		if _, err := s.App.Kill(ctx, s.Principal, id, app.KillRequest{Reason: "shutdown: the client disconnected", NoWait: true}); err != nil {
-			s.Log.Error("ending a run at the end of its connection", "run", id, "err", err)
-		}
+	if len(ids) == 0 {
+		return
 	}
-	for _, id := range ids {
-		if _, err := s.App.Wait(ctx, s.Principal, id, endWait); err != nil {
-			s.Log.Error("waiting for a run to end with its connection", "run", id, "err", err)
-		}
+	if err := s.App.Shutdown(ctx, s.Principal, ids); err != nil {
+		s.Log.Error("ending runs at the end of their connection", "err", err)
 	}
 }
 

@@ -2,12 +2,16 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
-	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"paddock"
+	"paddock/internal/mcpserver/answer"
+	"paddock/internal/mcpserver/ask"
 )
 
 // Texts for models. Clients cut long ones, so the bounds are tested.
@@ -89,24 +93,16 @@ func permitted(words []string) string {
 // A call is one tool call under way.
 type call struct{ req *mcp.CallToolRequest }
 
-// input is what every tool's input can do: check what types don't say.
-type input interface {
-	// bounds adds to the schema what Go types don't say.
-	bounds(properties map[string]*jsonschema.Schema)
-	// check refuses values out of bounds.
-	check() error
-}
-
 // newTool makes a table entry of a typed function. What the function returns as
 // an error becomes a tool error; nothing that it does ends the connection.
-func newTool[In input, Out any](s *session, t mcp.Tool, fn func(*session, context.Context, call, In) (Out, error)) tool {
+func newTool[In ask.Input, Out any](s *session, t mcp.Tool, fn func(*session, context.Context, call, In) (Out, error)) tool {
 	t.InputSchema, t.OutputSchema = inputSchema[In](), outputSchema[Out]()
 	handler := func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		select {
 		case s.calls <- struct{}{}:
 			defer func() { <-s.calls }()
 		default:
-			return refused(busy()), nil
+			return answer.Refused(busy()), nil
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -117,7 +113,7 @@ func newTool[In input, Out any](s *session, t mcp.Tool, fn func(*session, contex
 					return nil, r
 				}
 			}
-			in, err := decode[In](req.Params.Arguments)
+			in, err := ask.Decode[In](req.Params.Arguments)
 			if err != nil {
 				return nil, err
 			}
@@ -126,23 +122,43 @@ func newTool[In input, Out any](s *session, t mcp.Tool, fn func(*session, contex
 		if err != nil {
 			return s.failed(ctx, t.Name, err), nil
 		}
-		return succeeded(out)
+		return answer.Succeeded(out)
 	}
 	return tool{&t, handler}
 }
 
-// waiting returns a context that ends also when the client has closed its side.
-func (s *session) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-s.gone:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
+func busy() *paddock.Refusal {
+	r := paddock.Refused(paddock.Busy, "%d calls are already under way on this connection", maxCalls)
+	r.Hint = "Wait for one to return, then ask again."
+	return r
 }
 
-// millis is d in whole milliseconds.
-func millis(d time.Duration) int64 { return d.Milliseconds() }
+// guarded calls fn and makes a fault of a panic: one bad call must not take the
+// other calls of a connection along.
+func guarded(fn func() (any, error)) (out any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: panic: %v\n%s", paddock.ErrFault, r, debug.Stack())
+		}
+	}()
+	return fn()
+}
+
+// failed answers with what a caller may know of err; the rest goes to the log.
+func (s *session) failed(ctx context.Context, tool string, err error) *mcp.CallToolResult {
+	var refusal *paddock.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		return answer.Refused(refusal)
+	case ctx.Err() != nil:
+		return answer.Refused(&paddock.Refusal{
+			Code: answer.Canceled, Message: "the call was canceled; what it asked about goes on", Retryable: true,
+			Hint: "Ask again; command_list finds tasks whose id was lost.",
+		})
+	}
+	s.Log.Error("a tool call failed", "tool", tool, "err", err)
+	return answer.Refused(&paddock.Refusal{
+		Code: answer.Internal, Message: "Paddock failed to do this by a fault of its own or of this machine; nothing is wrong with the request",
+		Hint: "Ask again once. If it stays, the operator finds the cause in the server's log.", Retryable: true,
+	})
+}

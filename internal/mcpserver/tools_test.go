@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
@@ -13,42 +14,44 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"paddock"
+	"paddock/internal/mcpserver/answer"
 )
 
-// schemas compiles what the server publishes, with another library than the
-// one that made it.
-func schemas(t testing.TB, c *client) (in, out map[string]*jsonschema.Schema) {
+// schemas resolves what the server publishes, as a client would.
+func schemas(t testing.TB, c *client) (in, out map[string]*jsonschema.Resolved) {
 	t.Helper()
 	list := parse[struct {
 		Tools []struct {
 			Name                      string
-			InputSchema, OutputSchema any
+			InputSchema, OutputSchema jsontext.Value
 		}
 	}](t, c.ask("tools/list", `{}`).Result)
-	in, out = map[string]*jsonschema.Schema{}, map[string]*jsonschema.Schema{}
-	compiler := jsonschema.NewCompiler()
+	in, out = map[string]*jsonschema.Resolved{}, map[string]*jsonschema.Resolved{}
 	for _, tool := range list.Tools {
-		for suffix, doc := range map[string]any{"in": tool.InputSchema, "out": tool.OutputSchema} {
-			url := "mem:///" + tool.Name + "/" + suffix
-			if err := compiler.AddResource(url, doc); err != nil {
-				t.Fatal(err)
-			}
-			s, err := compiler.Compile(url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			map[string]map[string]*jsonschema.Schema{"in": in, "out": out}[suffix][tool.Name] = s
-		}
+		in[tool.Name], out[tool.Name] = resolve(t, tool.InputSchema), resolve(t, tool.OutputSchema)
 	}
 	return in, out
 }
 
-func validate(s *jsonschema.Schema, doc []byte) error {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+func resolve(t testing.TB, doc jsontext.Value) *jsonschema.Resolved {
+	t.Helper()
+	var s jsonschema.Schema
+	if err := s.UnmarshalJSON(doc); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Resolve(nil)
 	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func validate(s *jsonschema.Resolved, doc []byte) error {
+	var v any
+	if err := json.Unmarshal(doc, &v); err != nil {
 		return err
 	}
 	return s.Validate(v)
@@ -61,7 +64,7 @@ func TestStartPassesEverythingOn(t *testing.T) {
 	f := &fake{}
 	c := connect(t, Config{App: f})
 	earlier := f.add(me, "seq")
-	got := ok[startResult](c, "run_command_bg", fmt.Sprintf(`{"argv":["go","test","-run","\u0000é漢"],"cwd":"sub","timeoutMs":2592000000,`+
+	got := ok[answer.Started](c, "run_command_bg", fmt.Sprintf(`{"argv":["go","test","-run","\u0000é漢"],"cwd":"sub","timeoutMs":2592000000,`+
 		`"label":"tests","stdin":{"taskId":%q,"stream":"stderr"},"env":{"CI":"1"},"outputLimit":4096,"idempotencyKey":"k1"}`, earlier))
 	want := paddock.Request{
 		Principal: me, Door: paddock.DoorMCP, IdempotencyKey: "k1",
@@ -86,7 +89,7 @@ func TestStdinTextMayBeEmpty(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	c := connect(t, Config{App: f})
-	ok[startResult](c, "run_command_bg", `{"argv":["cat"],"stdin":{"text":""}}`)
+	ok[answer.Started](c, "run_command_bg", `{"argv":["cat"],"stdin":{"text":""}}`)
 	if text := f.asked[0].Command.Stdin.Text; text == nil || *text != "" {
 		t.Errorf("text: %v", text)
 	}
@@ -100,7 +103,7 @@ func TestFailedToStartIsAResult(t *testing.T) {
 	f.change(id, func(r *fakeRun) {
 		r.settle(paddock.FailedToStart, paddock.Reason{Kind: paddock.ReasonStart, Step: "execve", Detail: "no such file"})
 	})
-	got := ok[statusResult](c, "command_status", taskArgs(id, ""))
+	got := ok[answer.Status](c, "command_status", taskArgs(id, ""))
 	if got.State != paddock.FailedToStart || got.ExitCode != nil || got.Error != "could not be started (execve): no such file" {
 		t.Errorf("got %+v", got)
 	}
@@ -111,21 +114,21 @@ func TestStatusOfLife(t *testing.T) {
 	f := &fake{}
 	c := connect(t, Config{App: f})
 	id := f.add(me, "go", "vet")
-	if got := ok[statusResult](c, "command_status", taskArgs(id, "")); got.Settled || got.TailPreview != "(no output yet)" || got.Reason != nil || *got.Running != 1 {
+	if got := ok[answer.Status](c, "command_status", taskArgs(id, "")); got.Settled || got.TailPreview != "(no output yet)" || got.Reason != nil || *got.Running != 1 {
 		t.Errorf("at first: %+v", got)
 	}
 	f.change(id, func(r *fakeRun) { r.stdout = []byte("hello\n"); r.exit(7) })
-	if got := ok[listResult](c, "command_list", `{}`); *got.Running != 0 || *got.Finished != 1 {
-		t.Errorf("ended and not read: %+v", got.counters)
+	if got := ok[answer.Listing](c, "command_list", `{}`); *got.Running != 0 || *got.Finished != 1 {
+		t.Errorf("ended and not read: %+v", got.Counters)
 	}
-	got := ok[statusResult](c, "command_status", taskArgs(id, ""))
+	got := ok[answer.Status](c, "command_status", taskArgs(id, ""))
 	if !got.Settled || *got.ExitCode != 7 || got.Error != "" || got.Reason.Kind != paddock.ReasonExit || got.StdoutDigest == "" ||
 		got.StdoutBytes != 6 || got.TailPreview != "hello\n" || *got.Finished != 0 || got.DurationMs != 1500 {
 		t.Errorf("at last: %+v", got)
 	}
 	silent := f.add(me, "true")
 	f.change(silent, func(r *fakeRun) { r.exit(0) })
-	if got := ok[statusResult](c, "command_status", taskArgs(silent, "")); got.TailPreview != "(no output)" {
+	if got := ok[answer.Status](c, "command_status", taskArgs(silent, "")); got.TailPreview != "(no output)" {
 		t.Errorf("a silent one: %q", got.TailPreview)
 	}
 }
@@ -148,11 +151,11 @@ func TestReasonsInWords(t *testing.T) {
 		"the machine restarted while it ran":                                                {Kind: paddock.ReasonHost},
 	}
 	for want, reason := range tests {
-		if got := explain(paddock.Run{Outcome: &paddock.Outcome{Reason: reason}}); got != want {
+		if got := answer.Explain(paddock.Run{Outcome: &paddock.Outcome{Reason: reason}}); got != want {
 			t.Errorf("%s: got %q, want %q", reason.Kind, got, want)
 		}
 	}
-	if got := explain(paddock.Run{}); got != "" {
+	if got := answer.Explain(paddock.Run{}); got != "" {
 		t.Errorf("running: %q", got)
 	}
 }
@@ -162,14 +165,14 @@ func TestKill(t *testing.T) {
 	f := &fake{}
 	c := connect(t, Config{App: f})
 	id := f.add(me, "sleep")
-	got := ok[statusResult](c, "command_kill", taskArgs(id, `,"signal":"INT","reason":"stuck"`))
+	got := ok[answer.Status](c, "command_kill", taskArgs(id, `,"signal":"INT","reason":"stuck"`))
 	if got.State != paddock.Killed || got.Reason.By != me.ID || got.Reason.Why != "stuck" || got.Error != "ended on request: stuck" {
 		t.Errorf("got %+v", got)
 	}
 	if k := f.killed[0]; k.Signal != "INT" || k.Reason != "stuck" || k.NoWait {
 		t.Errorf("asked for %+v", k)
 	}
-	if again := ok[statusResult](c, "command_kill", taskArgs(id, `,"reason":"again"`)); again.Reason.Why != "stuck" {
+	if again := ok[answer.Status](c, "command_kill", taskArgs(id, `,"reason":"again"`)); again.Reason.Why != "stuck" {
 		t.Errorf("again: %+v", again.Reason)
 	}
 }
@@ -187,7 +190,7 @@ func TestListPages(t *testing.T) {
 		f.add(stranger, "secret")
 	}
 	for before := ""; ; {
-		got := ok[listResult](c, "command_list", fmt.Sprintf(`{"limit":3,"before":%q}`, before))
+		got := ok[answer.Listing](c, "command_list", fmt.Sprintf(`{"limit":3,"before":%q}`, before))
 		for _, task := range got.Tasks {
 			seen = append(seen, task.TaskID)
 			if task.Words != 3 || len(task.Argv) != 2 || len(task.Argv[1]) > 510 {
@@ -203,7 +206,7 @@ func TestListPages(t *testing.T) {
 		t.Errorf("tasks (-want +got):\n%s", diff)
 	}
 	f.change(want[0], func(r *fakeRun) { r.exit(0) })
-	if got := ok[listResult](c, "command_list", `{"active":true}`); len(got.Tasks) != 6 {
+	if got := ok[answer.Listing](c, "command_list", `{"active":true}`); len(got.Tasks) != 6 {
 		t.Errorf("active: %d", len(got.Tasks))
 	}
 }
@@ -236,7 +239,7 @@ func TestPagesReassemble(t *testing.T) {
 			f.change(id, func(r *fakeRun) { r.stdout = test.data; r.exit(0) })
 			var got []byte
 			for offset, eof := int64(0), false; !eof; {
-				page := ok[outputResult](c, "command_output", taskArgs(id, fmt.Sprintf(`,"offset":%d,"limit":%d,"raw":%t`, offset, test.limit, test.raw)))
+				page := ok[answer.Page](c, "command_output", taskArgs(id, fmt.Sprintf(`,"offset":%d,"limit":%d,"raw":%t`, offset, test.limit, test.raw)))
 				b := []byte(page.Content)
 				if page.Encoding == "base64" {
 					var err error
@@ -262,7 +265,7 @@ func TestCombinedHasEntries(t *testing.T) {
 	c := connect(t, Config{App: f})
 	id := f.add(me, "cat")
 	f.change(id, func(r *fakeRun) { r.stdout = []byte("x\n") })
-	got := ok[outputResult](c, "command_output", taskArgs(id, `,"stream":"combined","grep":"x"`))
+	got := ok[answer.Page](c, "command_output", taskArgs(id, `,"stream":"combined","grep":"x"`))
 	if len(got.Entries) != 1 || got.Entries[0].Text != "x\n" || got.Matches == nil || got.EOF {
 		t.Errorf("got %+v", got)
 	}
@@ -316,11 +319,11 @@ func TestRefusalsArrive(t *testing.T) {
 		refuse.Suggestion = &paddock.Suggestion{Argvs: [][]string{{"go", "vet"}, {"echo", "a b"}}, Note: "two commands"}
 		refuse.Others = []paddock.Refusal{*paddock.Refused(paddock.CwdMissing, "no such directory")}
 		r := c.call("run_command_bg", `{"argv":["x"]}`)
-		got := parse[refusalResult](t, r.Structured)
-		want := refusalResult{
+		got := parse[answer.Refusal](t, r.Structured)
+		want := answer.Refusal{
 			Code: info.Code, Message: "this is refused: " + string(info.Code), Hint: info.Hint, Rule: "no-forbidden", Gate: info.Gate,
-			Position: &position{"policy.yaml", 14, 3}, Suggestion: &suggestion{refuse.Suggestion.Argvs, "two commands"}, Retryable: info.Retryable,
-			Others: []other{{paddock.CwdMissing, "no such directory", paddock.CwdMissing.Info().Hint}},
+			Position: &answer.Position{File: "policy.yaml", Line: 14, Column: 3}, Suggestion: &answer.Suggestion{Argvs: refuse.Suggestion.Argvs, Note: "two commands"}, Retryable: info.Retryable,
+			Others: []answer.Other{{Code: paddock.CwdMissing, Message: "no such directory", Hint: paddock.CwdMissing.Info().Hint}},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", info.Code, diff)
@@ -359,14 +362,14 @@ func TestFaultsKeepSecrets(t *testing.T) {
 			c = connect(t, Config{App: f})
 			id := f.add(me, "x")
 			r := c.call("command_status", taskArgs(id, ""))
-			got := parse[refusalResult](t, r.Structured)
-			if !r.IsError || got.Code != internal || strings.Contains(string(r.Structured)+r.Content[0].Text, "hunter2") {
+			got := parse[answer.Refusal](t, r.Structured)
+			if !r.IsError || got.Code != answer.Internal || strings.Contains(string(r.Structured)+r.Content[0].Text, "hunter2") {
 				t.Errorf("got %s", r.Structured)
 			}
 			if !strings.Contains(c.log.String(), "hunter2") {
 				t.Errorf("the log lacks the cause: %s", c.log)
 			}
-			ok[listResult](c, "command_list", `{}`)
+			ok[answer.Listing](c, "command_list", `{}`)
 		})
 	}
 }
@@ -381,15 +384,15 @@ func TestFaultsBesideAResult(t *testing.T) {
 		return nil
 	}}
 	c := connect(t, Config{App: f})
-	got := ok[startResult](c, "run_command_bg", `{"argv":["x"]}`)
+	got := ok[answer.Started](c, "run_command_bg", `{"argv":["x"]}`)
 	if got.TaskID == "" || got.Running != nil {
 		t.Errorf("got %+v", got)
 	}
 	f.change(got.TaskID, func(r *fakeRun) { r.stdout = []byte("x") })
-	if s := ok[statusResult](c, "command_status", taskArgs(got.TaskID, "")); !strings.Contains(s.TailPreview, "can't be read") {
+	if s := ok[answer.Status](c, "command_status", taskArgs(got.TaskID, "")); !strings.Contains(s.TailPreview, "can't be read") {
 		t.Errorf("preview: %q", s.TailPreview)
 	}
-	if r := no(c, "command_output", taskArgs(got.TaskID, "")); r.Code != internal {
+	if r := no(c, "command_output", taskArgs(got.TaskID, "")); r.Code != answer.Internal {
 		t.Errorf("output: %+v", r)
 	}
 	if !strings.Contains(c.log.String(), "disk") {
@@ -418,7 +421,7 @@ func TestPolicyProblem(t *testing.T) {
 	mu.Lock()
 	problem = nil
 	mu.Unlock()
-	ok[listResult](c, "command_list", `{}`)
+	ok[answer.Listing](c, "command_list", `{}`)
 }
 
 func TestNoAppNeedsAReason(t *testing.T) {
@@ -482,21 +485,21 @@ func TestManyAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
-			run := ok[startResult](c, "run_command_bg", fmt.Sprintf(`{"argv":["job","%d"]}`, i))
+			run := ok[answer.Started](c, "run_command_bg", fmt.Sprintf(`{"argv":["job","%d"]}`, i))
 			want := fmt.Sprintf("output of %d\n", i)
-			waited := make(chan statusResult)
-			go func() { waited <- ok[statusResult](c, "command_status", taskArgs(run.TaskID, `,"waitMs":45000`)) }()
+			waited := make(chan answer.Status)
+			go func() { waited <- ok[answer.Status](c, "command_status", taskArgs(run.TaskID, `,"waitMs":45000`)) }()
 			f.change(run.TaskID, func(r *fakeRun) { r.stdout = []byte(want); r.exit(i) })
 			if s := <-waited; *s.ExitCode != i || s.TailPreview != want {
 				t.Errorf("%d: %+v", i, s)
 			}
-			if p := ok[outputResult](c, "command_output", taskArgs(run.TaskID, "")); p.Content != want || !p.EOF {
+			if p := ok[answer.Page](c, "command_output", taskArgs(run.TaskID, "")); p.Content != want || !p.EOF {
 				t.Errorf("%d: %+v", i, p)
 			}
 		})
 	}
 	all.Wait()
-	if got := ok[listResult](c, "command_list", `{"limit":200}`); len(got.Tasks) != 50 || *got.Running != 0 || *got.Finished != 0 {
-		t.Errorf("afterwards: %d tasks, %+v", len(got.Tasks), got.counters)
+	if got := ok[answer.Listing](c, "command_list", `{"limit":200}`); len(got.Tasks) != 50 || *got.Running != 0 || *got.Finished != 0 {
+		t.Errorf("afterwards: %d tasks, %+v", len(got.Tasks), got.Counters)
 	}
 }

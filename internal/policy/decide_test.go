@@ -387,3 +387,18 @@ func granted(t *rapid.T, req paddock.Request, g *paddock.Grant) {
 type quiet struct{ *rapid.T }
 
 func (quiet) Helper() {}
+
+// The first rule that matches decides, whether or not it begins with a literal.
+func TestFirstRuleWins(t *testing.T) {
+	const first, later = "- allow: [<word>, x]", "- deny: [a, ...]"
+	for _, test := range []struct {
+		rules [2]string
+		want  paddock.Effect
+	}{{[2]string{first, later}, paddock.Allow}, {[2]string{later, first}, paddock.Deny}} {
+		p := load(t, exe("args:", "  "+test.rules[0], "  "+test.rules[1])+"containment: {require: off}\n")
+		req := ask("/bin/x", "a", "x")
+		if d := policy.Decide(p, req, friendly(p, req)); d.Effect != test.want {
+			t.Errorf("%q: %s", test.rules, d.Effect)
+		}
+	}
+}

@@ -134,11 +134,7 @@ func (j *judge) arguments() {
 	}
 	args := j.req.Command.Argv[1:]
 	near := nearest{match: pattern.Match{At: -1}}
-	for i := range e.args {
-		r := &e.args[i]
-		if r.rule.Differs(args) {
-			continue
-		}
+	for _, r := range e.candidates(args) {
 		m := r.rule.Match(args, j.inside(r.deny))
 		switch {
 		case m.OK && r.deny:

@@ -32,7 +32,7 @@ func (j *judge) directory() {
 		j.refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The working directory must be a path of at most %d bytes of UTF-8 without NUL.", wellformed.MaxPath))
 	case !f.Found:
 		j.refuse(at, paddock.Refused(paddock.CwdMissing, "The working directory, %s, doesn't exist or isn't a directory. Roots: %s.", asked, list(j.policy.roots)))
-	case !slices.Contains(j.policy.roots, f.Root) || !contains(or(f.RootReal, f.Root), f.Real):
+	case f.Real == "" || !slices.Contains(j.policy.roots, f.Root):
 		where := asked
 		if f.Real != "" && f.Real != dir {
 			where += ", which is " + shown(f.Real) + ","
@@ -40,11 +40,6 @@ func (j *judge) directory() {
 		j.refuse(at, paddock.Refused(paddock.CwdOutsideRoot, "The working directory, %s, isn't inside a root. Roots: %s.", strings.TrimSuffix(where, ","), list(j.policy.roots)))
 	}
 	j.placed = j.answer(paddock.GateDirectory, at, shown(f.Real))
-}
-
-// contains reports whether the clean absolute path p is root or below it.
-func contains(root, p string) bool {
-	return p == root || strings.HasPrefix(p, strings.TrimSuffix(root, "/")+"/")
 }
 
 // variables builds the program's environment from nothing and judges what the

@@ -27,12 +27,16 @@ const (
 
 // An executable is a program of the policy, compiled.
 type executable struct {
-	at          paddock.Position
-	name        string
-	path        string
-	pin         paddock.Digest
-	any         bool
-	args        []argumentRule
+	at   paddock.Position
+	name string
+	path string
+	pin  paddock.Digest
+	any  bool
+	args []argumentRule
+	// first holds, in order, the rules whose first word is the literal key;
+	// other those that aren't so bound.
+	first       map[string][]*argumentRule
+	other       []*argumentRule
 	argsAt      paddock.Position
 	forms       string // what args allow, for messages
 	environment environment
@@ -57,6 +61,7 @@ type argumentRule struct {
 	message string
 	// form is how messages show the rule, allowed the detail of a pass.
 	form, allowed string
+	order         int // among the rules of its executable
 }
 
 type rule struct {
@@ -173,7 +178,39 @@ func (c *loader) executable(e document.Executable, around paddock.Limits, limits
 		}
 	}
 	x.forms = list(forms)
+	x.index()
 	return x
+}
+
+// index sorts the argument rules by their first word.
+func (x *executable) index() {
+	x.first = map[string][]*argumentRule{}
+	for i := range x.args {
+		r := &x.args[i]
+		r.order = i
+		if r.rule == nil {
+			continue // its faults are reported
+		}
+		if word, ok := r.rule.First(); ok {
+			x.first[word] = append(x.first[word], r)
+		} else {
+			x.other = append(x.other, r)
+		}
+	}
+}
+
+// candidates returns the rules that can match args, in order.
+func (x *executable) candidates(args []string) []*argumentRule {
+	if len(args) == 0 || x.first[args[0]] == nil {
+		return x.other
+	}
+	first, other := x.first[args[0]], x.other
+	if len(other) == 0 {
+		return first
+	}
+	merged := slices.Concat(first, other)
+	slices.SortFunc(merged, func(a, b *argumentRule) int { return a.order - b.order })
+	return merged
 }
 
 func (c *loader) argumentRule(r document.ArgumentRule, word string) argumentRule {

@@ -157,8 +157,6 @@ type DirFacts struct {
 	Real string
 	// Root is the root (as in Policy.Roots) that holds it, empty if none does.
 	Root string
-	// RootReal is Root with links followed; empty means that it has none.
-	RootReal string
 }
 
 // PathFacts says where a path argument leads.

@@ -25,7 +25,7 @@ func (p *Policy) Wanted(req paddock.Request) Wanted {
 	w.Executable, w.Pinned = e.path, e.pin != ""
 	w.HostEnv = append(w.HostEnv, e.environment.pass...)
 	if args := req.Command.Argv[1:]; len(args) < e.maxArgs { // else the rules aren't asked
-		for _, r := range e.args {
+		for _, r := range e.candidates(args) {
 			if !r.deny && r.rule.WantsPaths() {
 				w.Paths = append(w.Paths, r.rule.Paths(args)...)
 			}

@@ -22,19 +22,14 @@ type HookRequest struct {
 
 // ask lets the hook judge what everything else allows.
 func (j *Judge) ask(ctx context.Context, req paddock.Request, d *paddock.Decision) {
-	result := paddock.GateResult{Gate: paddock.GateHook, Verdict: paddock.Pass, Detail: "the host program allows"}
-	if words, allowed := call(ctx, j.cfg.Hook, copyOf(req, d.Grant)); !allowed {
-		refusal := paddock.Refused(paddock.RuleDenied, "%s", words)
-		refusal.Gate = paddock.GateHook
-		deny(d, *refusal)
-		result.Verdict, result.Detail = paddock.Refuse, words
-	}
-	i := slices.IndexFunc(d.Gates, func(g paddock.GateResult) bool { return g.Gate == paddock.GateHook })
-	if i < 0 {
-		d.Gates = append(d.Gates, result)
+	words, allowed := call(ctx, j.cfg.Hook, copyOf(req, d.Grant))
+	if allowed {
+		answer(d, paddock.GateResult{Gate: paddock.GateHook, Verdict: paddock.Pass, Detail: "the host program allows"})
 		return
 	}
-	d.Gates[i] = result
+	refusal := paddock.Refused(paddock.RuleDenied, "%s", words)
+	refusal.Gate = paddock.GateHook
+	deny(d, *refusal)
 }
 
 // call asks the hook; one that panics, whatever with, denies.

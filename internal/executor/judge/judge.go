@@ -158,7 +158,9 @@ func unfitting(vars map[string]string) []paddock.Refusal {
 	var refusals []paddock.Refusal
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		if !utf8.ValidString(name) || !utf8.ValidString(vars[name]) {
-			refusals = append(refusals, *paddock.Refused(paddock.InvalidRequest, "The variable %q isn't valid UTF-8.", name))
+			r := paddock.Refused(paddock.InvalidRequest, "The variable %q isn't valid UTF-8.", name)
+			r.Gate = paddock.GateEnvironment
+			refusals = append(refusals, *r)
 		}
 	}
 	return refusals
@@ -166,12 +168,26 @@ func unfitting(vars map[string]string) []paddock.Refusal {
 
 // deny turns d into a refusal for further reasons, if there are any.
 func deny(d *paddock.Decision, reasons ...paddock.Refusal) {
-	if len(reasons) > 0 {
+	for _, r := range reasons {
 		d.Effect, d.Grant = paddock.Deny, nil
-		d.Refusals = append(d.Refusals, reasons...)
+		d.Refusals = append(d.Refusals, r)
+		if r.Gate != "" {
+			answer(d, paddock.GateResult{Gate: r.Gate, Verdict: paddock.Refuse, Detail: r.Message})
+		}
 	}
 }
 
+// answer puts a gate's result in the place of the one before.
+func answer(d *paddock.Decision, result paddock.GateResult) {
+	i := slices.IndexFunc(d.Gates, func(g paddock.GateResult) bool { return g.Gate == result.Gate })
+	if i < 0 {
+		d.Gates = append(d.Gates, result)
+		return
+	}
+	d.Gates[i] = result
+}
+
+// searchPath is the PATH that req's program is expected to get.
 func searchPath(p *policy.Policy, req paddock.Request) string {
 	if req.Command.ReplaceEnv != nil {
 		return req.Command.ReplaceEnv["PATH"]

@@ -11,10 +11,8 @@ package stages
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -101,24 +99,23 @@ func (s *Stage) silent() bool {
 
 // A Pool starts supervisors. Its methods may be called concurrently.
 type Pool struct {
-	path string
-	warm int
-	warn func(error)
+	path   string
+	warm   int
+	warn   func(error)
+	digest *digests
 
 	mu      sync.Mutex // guards all below
 	idle    []*Stage
 	filling bool
 	closed  bool
-	digest  paddock.Digest
-	seen    os.FileInfo // the binary that digest is of
-
 	fillers sync.WaitGroup
 }
 
 // NewPool makes a pool of the binary at path that keeps warm supervisors idle,
-// starting now. What goes wrong in the background is told to warn.
-func NewPool(path string, warm int, warn func(error)) *Pool {
-	p := &Pool{path: path, warm: warm, warn: warn}
+// starting now. The binary's digest is remembered in the file memory, for other
+// processes. What goes wrong in the background is told to warn.
+func NewPool(path, memory string, warm int, warn func(error)) *Pool {
+	p := &Pool{path: path, warm: warm, warn: warn, digest: &digests{path: path, memory: memory}}
 	p.refill()
 	return p
 }
@@ -215,43 +212,4 @@ func (p *Pool) Close() {
 
 // Digest returns the digest of the supervisor's binary, read again when the
 // file has changed.
-func (p *Pool) Digest(ctx context.Context) (paddock.Digest, error) {
-	info, err := os.Stat(p.path)
-	if err != nil {
-		return "", err
-	}
-	p.mu.Lock()
-	digest, seen := p.digest, p.seen
-	p.mu.Unlock()
-	if seen != nil && os.SameFile(seen, info) && seen.Size() == info.Size() && seen.ModTime().Equal(info.ModTime()) {
-		return digest, nil
-	}
-	if digest, err = digestOf(ctx, p.path); err != nil {
-		return "", err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.digest, p.seen = digest, info
-	return digest, nil
-}
-
-func digestOf(ctx context.Context, path string) (paddock.Digest, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	for {
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		_, err := io.CopyN(h, f, 1<<20)
-		if errors.Is(err, io.EOF) {
-			return paddock.DigestOf([32]byte(h.Sum(nil))), nil
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-}
+func (p *Pool) Digest(ctx context.Context) (paddock.Digest, error) { return p.digest.get(ctx) }

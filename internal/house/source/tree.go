@@ -204,6 +204,11 @@ func (f *File) Uses(yield func(pkg, member string, at token.Pos)) {
 	})
 }
 
+// ImportsPath reports whether f imports the package path.
+func (f *File) ImportsPath(path string) bool {
+	return slices.ContainsFunc(f.AST.Imports, func(s *ast.ImportSpec) bool { return ImportPath(s) == path })
+}
+
 // DotImport reports whether the import at pos brings its names in bare.
 func (f *File) DotImport(pos token.Pos) bool {
 	return slices.ContainsFunc(f.AST.Imports, func(s *ast.ImportSpec) bool {

@@ -74,10 +74,13 @@ func (r *Rule) Match(args []string, inside func(word string) bool) Match {
 	return w.run()
 }
 
-// Differs reports that the first word already excludes a match. It is for
-// long lists of rules, most of which differ there; false says nothing.
-func (r *Rule) Differs(args []string) bool {
-	return len(args) > 0 && len(r.words) > 0 && r.words[0].kind == literal && r.words[0].text != args[0]
+// First returns the literal that the first word must be, if there is one. By
+// it the rules of a long list that can match at all are found at once.
+func (r *Rule) First() (string, bool) {
+	if len(r.words) == 0 || r.words[0].kind != literal {
+		return "", false
+	}
+	return r.words[0].text, true
 }
 
 // Paths returns the words that Match may ask about.

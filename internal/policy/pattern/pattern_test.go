@@ -33,6 +33,9 @@ func TestToken(t *testing.T) {
 			[]string{"", "..", "./..", "./../x", "./x/../y", "x", "x/...", "...", "/x", "example.org/x", "./x@v1", "./ x", "./-x", "./x//y", "./....", "./é", "./x\n", "-x", "./x/.", "./a*"}},
 		{"<re:[a-z]+>", []string{"abc"}, []string{"", "abc1", "1abc", "abc\n", "a\nb", "\xffa"}},
 		{"<re:a|b>", []string{"a", "b"}, []string{"ax", "xb"}},
+		{`<re:\Qa.b>`, []string{"a.b"}, []string{"axb", "a.b)", `a.b)\z`}},
+		{"<re:(?i)a>", []string{"a", "A"}, []string{"ab"}},
+		{"<re:(?-s).|b$|^c>", []string{"x", "b", "c"}, []string{"\n", "xb", "cx"}},
 		{"<re:(?m)^a$>", []string{"a"}, []string{"a\nrm", "rm\na"}},
 		{"<re:(?s).*>", []string{"", "a\nb", "-x"}, []string{"\xff"}},
 	}
@@ -60,7 +63,7 @@ func TestToken(t *testing.T) {
 
 func TestTokenFaults(t *testing.T) {
 	for _, s := range []string{
-		"...", "<", "<>", "<word", "<words>", "<WORD>", "<re:>x", "<re:(>", "<re:\\1>", "<re:(?=a)>", "{", "{}", "{a", "{a,}", "{,a}", "{a, b}", "{a,a}", "{<int>}", "{...}", "{{a},b}",
+		"...", "<", "<>", "<word", "<words>", "<WORD>", "<re:>x", "<re:(>", "<re:a)|(b>", "<re:a\\>", "<re:\\1>", "<re:(?=a)>", "{", "{}", "{a", "{a,}", "{,a}", "{a, b}", "{a,a}", "{<int>}", "{...}", "{{a},b}",
 		"--x=<word>", "a<re:x>", "a\x00", "\xff", "<re:" + strings.Repeat("a", 1001) + ">", "<re:a{1001}>",
 	} {
 		if _, err := ParseToken(s); err == nil {
@@ -235,7 +238,7 @@ func TestMatchIsLinear(t *testing.T) {
 	if r.Match(args, nil).OK {
 		t.Error("matched")
 	}
-	if d := time.Since(start); d > 10*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("took %v for a megabyte", d)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"unicode"
@@ -89,16 +90,26 @@ func (t Token) expression(s string) (Token, error) {
 		return t, fmt.Errorf("`%s` has no closing `>`", s)
 	}
 	source := s[len("<re:") : len(s)-1]
+	if len(source) > 1000 {
+		return t, errors.New("an expression has at most 1000 bytes")
+	}
+	parsed, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return t, fmt.Errorf("not an RE2 expression: %v", err)
+	}
+	// What is put between the anchors is the expression as it was understood:
+	// its own text could reach beyond them (\Q without \E). And \A and \z, not
+	// ^ and $, which (?m) would turn into those of lines.
+	t.kind = reToken
+	if t.re, err = regexp.Compile(`\A(?:` + parsed.String() + `)\z`); err != nil {
+		return t, fmt.Errorf("not an RE2 expression: %v", err)
+	}
 	plain, err := regexp.Compile(source)
 	if err != nil {
 		return t, fmt.Errorf("not an RE2 expression: %v", err)
 	}
-	if len(source) > 1000 {
-		return t, errors.New("an expression has at most 1000 bytes")
-	}
 	prefix, _ := plain.LiteralPrefix()
-	// \A and \z and not ^ and $, which (?m) would turn into those of lines.
-	t.kind, t.re, t.dashes = reToken, regexp.MustCompile(`\A(?:`+source+`)\z`), strings.HasPrefix(prefix, "-")
+	t.dashes = strings.HasPrefix(prefix, "-")
 	return t, nil
 }
 

@@ -22,11 +22,12 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// Bounds of a rule. The cost is about a millisecond's worth of evaluation.
+// Bounds of a rule. The cost lets an expression match a pattern against each
+// word of the largest command several times; it is some tens of milliseconds.
 const (
 	maxExpression = 8 << 10
 	maxRecursion  = 64
-	maxCost       = 1_000_000
+	maxCost       = 2_000_000
 )
 
 // Input is what a rule sees.

@@ -54,7 +54,7 @@ func TestEvalErrors(t *testing.T) {
 		if got, err := r.Eval(Prepare(in)); err == nil || got {
 			t.Errorf("%s is %v, %v", expression, got, err)
 		}
-		if d := time.Since(start); d > 5*time.Second {
+		if d := time.Since(start); d > time.Minute {
 			t.Errorf("%s ran for %v", expression, d)
 		}
 	}

@@ -340,15 +340,15 @@ func TestWorkingDirectory(t *testing.T) {
 		name, dir string
 		want      policy.DirFacts
 	}{
-		{"empty is the first root", "", policy.DirFacts{Found: true, Real: root, Root: root, RootReal: root}},
-		{"relative", "a/b", policy.DirFacts{Found: true, Real: root + "/a/b", Root: root, RootReal: root}},
-		{"absolute", root + "/a", policy.DirFacts{Found: true, Real: root + "/a", Root: root, RootReal: root}},
-		{"dots that stay", "a/../a/./b", policy.DirFacts{Found: true, Real: root + "/a/b", Root: root, RootReal: root}},
-		{"dots that leave and come back", "../root/a", policy.DirFacts{Found: true, Real: root + "/a", Root: root, RootReal: root}},
-		{"a link inside", "in", policy.DirFacts{Found: true, Real: root + "/a/b", Root: root, RootReal: root}},
-		{"an absolute link inside", "inabs/b", policy.DirFacts{Found: true, Real: root + "/a/b", Root: root, RootReal: root}},
-		{"another root by a link", "cross", policy.DirFacts{Found: true, Real: other + "/o", Root: other, RootReal: other}},
-		{"an alias of the root", base + "/alias/a", policy.DirFacts{Found: true, Real: root + "/a", Root: root, RootReal: root}},
+		{"empty is the first root", "", policy.DirFacts{Found: true, Real: root, Root: root}},
+		{"relative", "a/b", policy.DirFacts{Found: true, Real: root + "/a/b", Root: root}},
+		{"absolute", root + "/a", policy.DirFacts{Found: true, Real: root + "/a", Root: root}},
+		{"dots that stay", "a/../a/./b", policy.DirFacts{Found: true, Real: root + "/a/b", Root: root}},
+		{"dots that leave and come back", "../root/a", policy.DirFacts{Found: true, Real: root + "/a", Root: root}},
+		{"a link inside", "in", policy.DirFacts{Found: true, Real: root + "/a/b", Root: root}},
+		{"an absolute link inside", "inabs/b", policy.DirFacts{Found: true, Real: root + "/a/b", Root: root}},
+		{"another root by a link", "cross", policy.DirFacts{Found: true, Real: other + "/o", Root: other}},
+		{"an alias of the root", base + "/alias/a", policy.DirFacts{Found: true, Real: root + "/a", Root: root}},
 		{"a link out", "out", policy.DirFacts{Found: true, Real: "/etc"}},
 		{"a relative link out", "outrel", policy.DirFacts{Found: true, Real: filepath.Dir(base)}},
 		{"dots out", "../..", policy.DirFacts{Found: true, Real: filepath.Dir(base)}},
@@ -407,11 +407,11 @@ func TestNestedRootsAndRootsByLink(t *testing.T) {
 	inner := mkdir(t, base+"/a/b")
 	must(t, os.Symlink(base+"/a", base+"/link"))
 	found := find(t, Query{Roots: []string{base + "/link", inner, base + "/gone"}, Dir: inner})
-	if diff := cmp.Diff(policy.DirFacts{Found: true, Real: inner, Root: inner, RootReal: inner}, found.Dir); diff != "" {
+	if diff := cmp.Diff(policy.DirFacts{Found: true, Real: inner, Root: inner}, found.Dir); diff != "" {
 		t.Error(diff)
 	}
 	found = find(t, Query{Roots: []string{base + "/link", inner}})
-	if diff := cmp.Diff(policy.DirFacts{Found: true, Real: base + "/a", Root: base + "/link", RootReal: base + "/a"}, found.Dir); diff != "" {
+	if diff := cmp.Diff(policy.DirFacts{Found: true, Real: base + "/a", Root: base + "/link"}, found.Dir); diff != "" {
 		t.Error(diff)
 	}
 	found = find(t, Query{Roots: []string{base + "/gone", inner}, Dir: "x"})

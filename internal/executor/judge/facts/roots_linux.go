@@ -176,7 +176,7 @@ func (r *roots) dir(name string) (policy.DirFacts, *os.File) {
 	file, real, in, err := r.open(base, name, unix.O_PATH|unix.O_DIRECTORY, unix.S_IFDIR)
 	switch {
 	case err == nil:
-		return policy.DirFacts{Found: true, Real: real, Root: in.name, RootReal: in.real}, file
+		return policy.DirFacts{Found: true, Real: real, Root: in.name}, file
 	case errors.Is(err, errOutside):
 		return policy.DirFacts{Found: true, Real: real}, nil
 	}

@@ -56,3 +56,20 @@ func TestAnotherUsersFileIsNotTrusted(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestDir(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "d")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := User().Dir(dir); err != nil {
+		t.Error(err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := User().Dir(dir); err == nil || !strings.Contains(err.Error(), "by everyone") {
+		t.Errorf("error %v", err)
+	}
+}

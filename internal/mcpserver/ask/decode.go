@@ -1,4 +1,4 @@
-package mcpserver
+package ask
 
 import (
 	"bytes"
@@ -9,12 +9,24 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"paddock"
 )
 
-// decode reads a tool's arguments: exactly the fields of In, each at most once
+// An Input is what one tool takes.
+type Input interface {
+	// Bounds adds to the schema's properties what Go types don't say.
+	Bounds(properties map[string]*jsonschema.Schema)
+	// Check refuses values out of bounds.
+	Check() error
+}
+
+// Decode reads a tool's arguments: exactly the fields of In, each at most once
 // and of its type, nothing null. The zero of an optional field means that it
 // isn't there; where zero is a choice the field is a pointer.
-func decode[In input](raw []byte) (In, error) {
+func Decode[In Input](raw []byte) (In, error) {
 	var in In
 	if len(raw) == 0 || string(raw) == "null" {
 		raw = []byte("{}")
@@ -28,7 +40,7 @@ func decode[In input](raw []byte) (In, error) {
 	if err := json.Unmarshal(raw, &in, json.RejectUnknownMembers(true)); err != nil {
 		return in, badField(err, reflect.TypeFor[In]())
 	}
-	return in, in.check()
+	return in, in.Check()
 }
 
 // noNull refuses null anywhere: it would look like a field that isn't there.
@@ -153,4 +165,9 @@ func shortened(s string, n int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// invalid refuses a request that makes no sense.
+func invalid(format string, args ...any) *paddock.Refusal {
+	return paddock.Refused(paddock.InvalidRequest, format, args...)
 }

@@ -1,0 +1,49 @@
+package answer
+
+import (
+	"time"
+
+	"paddock"
+)
+
+// A Page is the result of command_output.
+type Page struct {
+	TaskID     paddock.RunID  `json:"taskId"`
+	Stream     paddock.Stream `json:"stream"`
+	Content    string         `json:"content"`
+	Encoding   string         `json:"encoding" jsonschema:"utf-8 or base64"`
+	Offset     int64          `json:"offset" jsonschema:"first byte of this page"`
+	NextOffset int64          `json:"nextOffset" jsonschema:"first byte of the next page"`
+	TotalSize  int64          `json:"totalSize" jsonschema:"bytes in the stream so far"`
+	HasMore    bool           `json:"hasMore" jsonschema:"there is more to read now"`
+	EOF        bool           `json:"eof" jsonschema:"the task has ended and this page is the last"`
+	Entries    []Entry        `json:"entries,omitzero" jsonschema:"a combined page split by arrival"`
+	Matches    *int64         `json:"matches,omitzero" jsonschema:"lines that grep kept"`
+	Note       string         `json:"note,omitzero"`
+	Counters
+}
+
+// An Entry is a piece of a combined page.
+type Entry struct {
+	At     time.Time      `json:"at"`
+	Stream paddock.Stream `json:"stream"`
+	Offset int64          `json:"offset" jsonschema:"in its own stream"`
+	Length int64          `json:"length" jsonschema:"in bytes"`
+	Text   string         `json:"text,omitzero"`
+}
+
+// NewPage shows a page; counted says that lines were filtered.
+func NewPage(id paddock.RunID, page paddock.Page, counted bool, c Counters) Page {
+	out := Page{
+		TaskID: id, Stream: page.Stream, Content: page.Content, Encoding: page.Encoding, Offset: page.Offset,
+		NextOffset: page.NextOffset, TotalSize: page.Total, HasMore: page.NextOffset < page.Total, EOF: page.EOF,
+		Counters: c,
+	}
+	for _, e := range page.Entries {
+		out.Entries = append(out.Entries, Entry{e.At, e.Stream, e.Offset, e.Length, e.Text})
+	}
+	if counted {
+		out.Matches = &page.Matches
+	}
+	return out
+}

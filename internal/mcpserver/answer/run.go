@@ -1,0 +1,158 @@
+package answer
+
+import (
+	"strings"
+	"time"
+
+	"paddock"
+	"paddock/internal/app"
+)
+
+// Started is the result of run_command_bg.
+type Started struct {
+	TaskID    paddock.RunID `json:"taskId" jsonschema:"names the task in the other tools"`
+	Label     string        `json:"label"`
+	Argv      []string      `json:"argv"`
+	Cwd       string        `json:"cwd"`
+	State     paddock.State `json:"state"`
+	StartedAt *time.Time    `json:"startedAt,omitzero"`
+	Error     string        `json:"error,omitzero" jsonschema:"why the program could not be started"`
+	Counters
+}
+
+// Counters are beside every result, so that a model notices ended tasks.
+type Counters struct {
+	Running  *int `json:"running,omitzero" jsonschema:"your tasks that have not ended"`
+	Finished *int `json:"finished,omitzero" jsonschema:"your tasks that have ended and whose status you have not read"`
+}
+
+// NewStarted shows a run that was asked for.
+func NewStarted(run paddock.Run, c Counters) Started {
+	return Started{
+		TaskID: run.ID, Label: run.Label, Argv: run.Argv, Cwd: run.Dir, State: run.State,
+		StartedAt: run.StartedAt, Error: Explain(run), Counters: c,
+	}
+}
+
+// Status is the result of command_status and command_kill.
+type Status struct {
+	TaskID        paddock.RunID  `json:"taskId"`
+	Label         string         `json:"label"`
+	State         paddock.State  `json:"state" jsonschema:"starting, running, or how it ended: exited, killed, timeout, output-limit, failed-to-start, lost"`
+	Settled       bool           `json:"settled" jsonschema:"the task has ended and nothing of this changes any more"`
+	ExitCode      *int           `json:"exitCode,omitzero"`
+	Signal        string         `json:"signal,omitzero" jsonschema:"the signal that ended the program"`
+	Reason        *Reason        `json:"reason,omitzero" jsonschema:"why it ended"`
+	Error         string         `json:"error,omitzero" jsonschema:"why it ended, in words, unless the program simply exited"`
+	StartedAt     *time.Time     `json:"startedAt,omitzero"`
+	DurationMs    int64          `json:"durationMs"`
+	StdoutBytes   int64          `json:"stdoutBytes"`
+	StderrBytes   int64          `json:"stderrBytes"`
+	StdoutDropped int64          `json:"stdoutDropped,omitzero" jsonschema:"bytes that came after the limit and were not kept"`
+	StderrDropped int64          `json:"stderrDropped,omitzero" jsonschema:"bytes that came after the limit and were not kept"`
+	StdoutDigest  paddock.Digest `json:"stdoutDigest,omitzero" jsonschema:"SHA-256 of the whole stream, once settled"`
+	StderrDigest  paddock.Digest `json:"stderrDigest,omitzero" jsonschema:"SHA-256 of the whole stream, once settled"`
+	TailPreview   string         `json:"tailPreview" jsonschema:"the end of the output, at most 2000 characters"`
+	WaitedMs      *int64         `json:"waitedMs,omitzero" jsonschema:"how long this call waited"`
+	Note          string         `json:"note,omitzero"`
+	Counters
+}
+
+// A Reason is why a run ended.
+type Reason struct {
+	Kind   paddock.ReasonKind `json:"kind"`
+	By     string             `json:"by,omitzero" jsonschema:"who asked for the end"`
+	Why    string             `json:"why,omitzero"`
+	Stream paddock.Stream     `json:"stream,omitzero"`
+	Limit  int64              `json:"limit,omitzero" jsonschema:"the limit that was passed: bytes, or milliseconds"`
+	Step   string             `json:"step,omitzero" jsonschema:"the step of starting that failed"`
+	Detail string             `json:"detail,omitzero"`
+}
+
+// NewStatus shows a run with the end of its output.
+func NewStatus(run paddock.Run, tail string, c Counters) Status {
+	out := Status{
+		TaskID: run.ID, Label: run.Label, State: run.State, Settled: run.State.Settled(), StartedAt: run.StartedAt,
+		DurationMs:  time.Duration(run.Duration).Milliseconds(),
+		StdoutBytes: run.Stdout.Bytes, StderrBytes: run.Stderr.Bytes, TailPreview: tail,
+		Error: Explain(run), Counters: c,
+	}
+	if o := run.Outcome; o != nil {
+		out.ExitCode, out.Signal = o.Reason.ExitCode, o.Reason.Signal
+		out.StdoutBytes, out.StderrBytes = o.Stdout.Bytes, o.Stderr.Bytes
+		out.StdoutDropped, out.StderrDropped = o.Stdout.Dropped, o.Stderr.Dropped
+		out.StdoutDigest, out.StderrDigest = o.Stdout.Digest, o.Stderr.Digest
+		out.Reason = &Reason{
+			Kind: o.Reason.Kind, By: o.Reason.By, Why: o.Reason.Why, Stream: o.Reason.Stream,
+			Limit: o.Reason.Limit, Step: o.Reason.Step, Detail: o.Reason.Detail,
+		}
+	}
+	return out
+}
+
+// A Listing is the result of command_list.
+type Listing struct {
+	Tasks []Task        `json:"tasks" jsonschema:"newest first"`
+	Next  paddock.RunID `json:"next,omitzero" jsonschema:"the before of the next answer; not there on the last"`
+	Counters
+}
+
+// A Task is one run of a listing.
+type Task struct {
+	TaskID      paddock.RunID `json:"taskId"`
+	Label       string        `json:"label"`
+	Argv        []string      `json:"argv" jsonschema:"the first words, up to about 500 bytes"`
+	Words       int           `json:"words" jsonschema:"how many words argv really has"`
+	Cwd         string        `json:"cwd"`
+	State       paddock.State `json:"state"`
+	Settled     bool          `json:"settled"`
+	ExitCode    *int          `json:"exitCode,omitzero"`
+	Signal      string        `json:"signal,omitzero"`
+	CreatedAt   time.Time     `json:"createdAt"`
+	DurationMs  int64         `json:"durationMs"`
+	StdoutBytes int64         `json:"stdoutBytes"`
+	StderrBytes int64         `json:"stderrBytes"`
+}
+
+// NewListing shows a page of runs.
+func NewListing(l app.Listing, c Counters) Listing {
+	out := Listing{Tasks: []Task{}, Next: l.Next, Counters: c}
+	for _, run := range l.Runs {
+		t := Task{
+			TaskID: run.ID, Label: run.Label, Argv: firstWords(run.Argv), Words: len(run.Argv), Cwd: run.Dir,
+			State: run.State, Settled: run.State.Settled(), CreatedAt: run.CreatedAt,
+			DurationMs:  time.Duration(run.Duration).Milliseconds(),
+			StdoutBytes: run.Stdout.Bytes, StderrBytes: run.Stderr.Bytes,
+		}
+		if o := run.Outcome; o != nil {
+			t.ExitCode, t.Signal = o.Reason.ExitCode, o.Reason.Signal
+			t.StdoutBytes, t.StderrBytes = o.Stdout.Bytes, o.Stderr.Bytes
+		}
+		out.Tasks = append(out.Tasks, t)
+	}
+	return out
+}
+
+// mostShown is the bytes of argv that a listing shows of each run: it is for
+// finding a task again, not for moving its arguments.
+const mostShown = 500
+
+// firstWords is what of argv fits into a listing.
+func firstWords(argv []string) []string {
+	words, room := []string{}, mostShown
+	for _, w := range argv {
+		if room <= 0 {
+			break
+		}
+		words = append(words, shortened(w, room))
+		room -= len(w)
+	}
+	return words
+}
+
+func shortened(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

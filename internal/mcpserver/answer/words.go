@@ -1,0 +1,55 @@
+package answer
+
+import (
+	"fmt"
+	"time"
+
+	"paddock"
+)
+
+// Explain says in words why a run ended, unless its program simply exited.
+func Explain(run paddock.Run) string {
+	if run.Outcome == nil {
+		return ""
+	}
+	r := run.Outcome.Reason
+	switch r.Kind {
+	case paddock.ReasonExit:
+		return ""
+	case paddock.ReasonSignal:
+		return fmt.Sprintf("ended by %s, which Paddock did not send", r.Signal)
+	case paddock.ReasonKill:
+		return joined("ended on request", r.Why)
+	case paddock.ReasonAbort:
+		return "ended because the program that asked for it gave up"
+	case paddock.ReasonShutdown:
+		return joined("ended because its owner shut down", r.Why)
+	case paddock.ReasonCallerGone:
+		return "ended because whoever it was tied to is gone"
+	case paddock.ReasonTimeout:
+		return fmt.Sprintf("ended because its time was over: %s", time.Duration(r.Limit)*time.Millisecond)
+	case paddock.ReasonOutputLimit:
+		return fmt.Sprintf("ended because %s passed its limit of %d bytes; everything up to there is kept", r.Stream, r.Limit)
+	case paddock.ReasonSink:
+		return joined("ended because its output could not be kept", r.Detail)
+	case paddock.ReasonStart:
+		return joined(fmt.Sprintf("could not be started (%s)", r.Step), r.Detail)
+	case paddock.ReasonLost, paddock.ReasonHost:
+		text := "its supervisor vanished without writing how it ended"
+		if r.Kind == paddock.ReasonHost {
+			text = "the machine restarted while it ran"
+		}
+		if r.Evidence != nil {
+			text = joined(text, r.Evidence.Note)
+		}
+		return text
+	}
+	return joined(string(r.Kind), r.Detail)
+}
+
+func joined(text, more string) string {
+	if more == "" {
+		return text
+	}
+	return text + ": " + more
+}

@@ -1,0 +1,54 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"unicode/utf8"
+
+	"paddock"
+	"paddock/internal/mcpserver/answer"
+)
+
+// tailPreview shows the end of what a run has printed. A preview that can't be
+// read says so: it must not look like a program that was silent.
+func (s *session) tailPreview(ctx context.Context, run paddock.Run) string {
+	stdout, err := s.tail(ctx, run, paddock.Stdout, run.Stdout.Bytes)
+	var stderr []rune
+	if err == nil {
+		stderr, err = s.tail(ctx, run, paddock.Stderr, run.Stderr.Bytes)
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			s.Log.Error("reading the end of a run's output", "run", run.ID, "err", err)
+		}
+		return "(the output can't be read now; command_output may say why)"
+	}
+	return answer.Preview(stdout, stderr, run.State.Settled())
+}
+
+// tail returns the last characters of a stream. It reads raw bytes, since only
+// they tell a character that is cut off from one that isn't text.
+func (s *session) tail(ctx context.Context, run paddock.Run, stream paddock.Stream, size int64) ([]rune, error) {
+	if size == 0 {
+		return nil, nil
+	}
+	offset := max(0, size-answer.MostPreview*utf8.UTFMax)
+	page, err := s.App.Output(ctx, s.Principal, run.ID, paddock.PageRequest{
+		Stream: stream, Offset: offset, Limit: answer.MostPreview * utf8.UTFMax, Raw: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	data := []byte(page.Content)
+	switch page.Encoding {
+	case "base64":
+		if data, err = base64.StdEncoding.DecodeString(page.Content); err != nil {
+			return nil, fmt.Errorf("%w: a raw page that isn't base64: %w", paddock.ErrFault, err)
+		}
+	case "utf-8":
+	default:
+		return nil, fmt.Errorf("%w: a page in encoding %q", paddock.ErrFault, page.Encoding)
+	}
+	return answer.Characters(data, page.Offset > 0, !run.State.Settled()), nil
+}

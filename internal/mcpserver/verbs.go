@@ -1,0 +1,115 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+
+	"paddock"
+	"paddock/internal/mcpserver/answer"
+	"paddock/internal/mcpserver/ask"
+)
+
+// start is run_command_bg. Once the verb is asked, the client's patience has no
+// say: a run that is started must be recorded and known, not half made.
+func (s *session) start(ctx context.Context, _ call, in ask.Start) (answer.Started, error) {
+	if err := ctx.Err(); err != nil {
+		return answer.Started{}, err
+	}
+	cmd, err := in.Command()
+	if err != nil {
+		return answer.Started{}, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	run, err := s.App.Start(ctx, paddock.Request{
+		Principal: s.Principal, Door: paddock.DoorMCP, Command: cmd, IdempotencyKey: in.IdempotencyKey,
+	})
+	if err != nil {
+		return answer.Started{}, err
+	}
+	s.remember(run)
+	return answer.NewStarted(run, s.counters(ctx)), nil
+}
+
+// status is command_status.
+func (s *session) status(ctx context.Context, c call, in ask.Status) (answer.Status, error) {
+	id, err := ask.TaskID(in.TaskID)
+	if err != nil {
+		return answer.Status{}, err
+	}
+	wait, note := in.Wait()
+	began := s.Now()
+	run, err := s.await(ctx, c, id, wait)
+	if err != nil {
+		return answer.Status{}, found(id, err)
+	}
+	out := answer.NewStatus(run, s.tailPreview(ctx, run), s.counters(ctx))
+	if wait > 0 {
+		waited := s.Now().Sub(began).Milliseconds()
+		out.WaitedMs = &waited
+		if !out.Settled {
+			out.Note = note
+		}
+	}
+	return out, nil
+}
+
+// output is command_output.
+func (s *session) output(ctx context.Context, c call, in ask.Output) (answer.Page, error) {
+	id, err := ask.TaskID(in.TaskID)
+	if err != nil {
+		return answer.Page{}, err
+	}
+	req, note := in.Page()
+	page, err := s.page(ctx, c, id, req)
+	if err != nil {
+		return answer.Page{}, found(id, err)
+	}
+	out := answer.NewPage(id, page, req.Grep != "", s.counters(ctx))
+	if page.NextOffset == page.Offset && !page.EOF {
+		out.Note = note
+	}
+	return out, nil
+}
+
+// kill is command_kill.
+func (s *session) kill(ctx context.Context, _ call, in ask.Kill) (answer.Status, error) {
+	id, err := ask.TaskID(in.TaskID)
+	if err != nil {
+		return answer.Status{}, err
+	}
+	run, err := s.App.Kill(ctx, s.Principal, id, in.Request())
+	if err != nil {
+		return answer.Status{}, found(id, err)
+	}
+	return answer.NewStatus(run, s.tailPreview(ctx, run), s.counters(ctx)), nil
+}
+
+// list is command_list.
+func (s *session) list(ctx context.Context, _ call, in ask.List) (answer.Listing, error) {
+	listing, err := s.App.List(ctx, s.Principal, in.Filter())
+	if err != nil {
+		return answer.Listing{}, err
+	}
+	return answer.NewListing(listing, s.counters(ctx)), nil
+}
+
+// counters never fails a call: a task whose id got lost for want of a number
+// would be a bad trade. Without numbers the fields are left out.
+func (s *session) counters(ctx context.Context) answer.Counters {
+	c, err := s.App.Counters(ctx, s.Principal)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.Log.Error("counting runs", "err", err)
+		}
+		return answer.Counters{}
+	}
+	return answer.Counters{Running: &c.Running, Finished: &c.Finished}
+}
+
+// found makes every NotFound of a verb on one task look the same.
+func found(id paddock.RunID, err error) error {
+	if r, ok := errors.AsType[*paddock.Refusal](err); ok && r.Code == paddock.NotFound {
+		return ask.NoTask(string(id))
+	}
+	return err
+}
