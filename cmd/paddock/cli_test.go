@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -85,6 +86,45 @@ func TestSignalsReachTheRunInTheirOwnWay(t *testing.T) {
 	}
 	if d.out.String() != "to stdout\n" || !strings.HasPrefix(d.err.String(), "to stderr\n") {
 		t.Errorf("passed on %q and %q", &d.out, &d.err)
+	}
+}
+
+func TestSecondSignalGivesUpAStartThatHangs(t *testing.T) {
+	t.Parallel()
+	d := newPerson(t)
+	d.house.stuck = make(chan struct{})
+	status := make(chan int)
+	go func() { status <- d.types("run", "a") }()
+	<-d.house.stuck
+	d.signals <- syscall.SIGINT
+	d.signals <- syscall.SIGINT
+	if got := <-status; got != desk.ExitFault {
+		t.Errorf("status %d, want %d", got, desk.ExitFault)
+	}
+	if got, want := d.err.String(), "paddock: error: given up before the program was started\n"; got != want {
+		t.Errorf("standard error %q, want %q", got, want)
+	}
+}
+
+func TestSignalDuringTheStartIsForTheRun(t *testing.T) {
+	t.Parallel()
+	d := newPerson(t)
+	d.house.onStart = func(r *paperRun) {
+		d.signals <- syscall.SIGINT
+		for len(d.signals) > 0 { // until it was taken, before the start is over
+			runtime.Gosched()
+		}
+	}
+	status := make(chan int)
+	go func() { status <- d.types("run", "a") }()
+	if k := <-d.house.killed; k.Signal != "INT" {
+		t.Errorf("the signal asks for %+v", k)
+	}
+	for _, r := range d.house.runs {
+		d.house.end(r, paddock.Killed, paddock.Reason{Kind: paddock.ReasonKill, Signal: "SIGINT"})
+	}
+	if got := <-status; got != desk.ExitKilled {
+		t.Errorf("status %d, want %d", got, desk.ExitKilled)
 	}
 }
 

@@ -2,50 +2,18 @@ package executor
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"paddock"
-	"paddock/internal/supervise"
 	"paddock/internal/testproc"
 )
 
 func TestMain(m *testing.M) { testproc.Main(m, nil) }
-
-// What we tell a supervisor is what it understands, word for word.
-func TestJobIsTheSupervisorsOwn(t *testing.T) {
-	t.Parallel()
-	ours, theirs := reflect.TypeFor[job](), reflect.TypeFor[supervise.Job]()
-	fields := func(of reflect.Type) map[string]string {
-		all := map[string]string{}
-		for f := range of.Fields() {
-			all[f.Name] = f.Type.String() + " " + string(f.Tag)
-		}
-		return all
-	}
-	if diff := cmp.Diff(fields(theirs), fields(ours)); diff != "" {
-		t.Error(diff)
-	}
-	if jobVersion != supervise.JobVersion {
-		t.Errorf("version %d, the supervisor's is %d", jobVersion, supervise.JobVersion)
-	}
-	text, err := json.Marshal(job{Version: jobVersion, Argv: []string{"a"}, Timeout: paddock.Duration(time.Second), HasStdin: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got supervise.Job
-	if err := json.Unmarshal(text, &got); err != nil || got.Timeout != paddock.Duration(time.Second) || !got.HasStdin {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
 
 const permissive = `version: 1
 roots: [{path: ROOT}]
