@@ -116,6 +116,25 @@ func (i Isolation) Tree() Tree {
 	return TreeKernel
 }
 
+// Enforced is what held a run, as the kernel was told.
+type Enforced struct {
+	Level Level `json:"level"`
+	// Namespaces lists those of the run's own.
+	Namespaces []string `json:"namespaces,omitempty"`
+	// LandlockABI is zero when no Landlock rules were set.
+	LandlockABI int `json:"landlock_abi,omitempty"`
+	// Filter is the digest of the seccomp filter; empty means that there was none.
+	Filter Digest `json:"filter,omitempty"`
+	// Mounts is private when the run had a file system view of its own.
+	Mounts string `json:"mounts,omitempty"`
+	// NoNewPrivileges means that no execution could gain any.
+	NoNewPrivileges bool `json:"no_new_privileges,omitempty"`
+	// Limits says what enforces each limit.
+	Limits map[string]string `json:"limits,omitempty"`
+	// Network is none, allowlist or host.
+	Network string `json:"network,omitempty"`
+}
+
 // A StreamSummary is what is known of one kept stream.
 type StreamSummary struct {
 	Bytes int64 `json:"bytes"`

@@ -14,10 +14,6 @@ package contain
 
 import "paddock"
 
-// Levels lists the levels of containment that can be given here, strongest
-// first.
-func Levels() []paddock.Level { return []paddock.Level{paddock.Off} }
-
 // Isolations lists the means of holding a tree that are worth trying for a
 // process of the given effective user id, strongest first. Root needs no user
 // namespace; others can't have a PID namespace without one.

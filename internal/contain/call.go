@@ -1,0 +1,62 @@
+package contain
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// A Call is one system call, prepared: package spawn carries out a list of them
+// in a process where nothing can be allocated any more. That is all the child of
+// a fork has to know of containment; what the list says is decided here, in
+// values that can be tested and printed.
+type Call struct {
+	// Step says what the call is for, in the words of a report of its failure.
+	Step string
+	Nr   uintptr
+	Args [6]Arg
+	// Into receives the result, in its first four bytes; nil drops it.
+	Into []byte
+	// Accept lists errors that are as good as success.
+	Accept []syscall.Errno
+	// Got and Want are compared after the call; a difference fails the step.
+	Got, Want []byte
+}
+
+// An Arg is an argument of a Call: a number, memory, or the result of an
+// earlier call.
+type Arg struct {
+	value  uintptr
+	memory []byte
+	result bool
+}
+
+// Number is the argument n.
+func Number[N ~int | ~int32 | ~int64 | ~uint32 | ~uint64 | ~uintptr](n N) Arg {
+	return Arg{value: uintptr(n)}
+}
+
+// Memory is the address of b, which the call may read or write.
+func Memory(b []byte) Arg { return Arg{memory: b} }
+
+// Text is the address of s with a NUL byte at its end.
+func Text(s string) Arg { return Arg{memory: append([]byte(s), 0)} }
+
+// Result is the number that an earlier call left in cell.
+func Result(cell []byte) Arg { return Arg{memory: cell, result: true} }
+
+// Lower returns the argument as a child can use it: a number, and whether that
+// is the address of an int32 to be loaded. The memory lives as long as the Arg.
+func (a Arg) Lower() (value uintptr, load bool) {
+	if a.memory == nil {
+		return a.value, false
+	}
+	return uintptr(unsafe.Pointer(unsafe.SliceData(a.memory))), a.result
+}
+
+// newCell makes room for a result. It starts as an invalid descriptor.
+func newCell() []byte { return []byte{0xff, 0xff, 0xff, 0xff} }
+
+// bytesOf returns the memory of *v, for structures that the kernel reads.
+func bytesOf[T any](v *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
+}

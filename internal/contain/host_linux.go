@@ -1,0 +1,143 @@
+package contain
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"paddock"
+)
+
+// A Host is what this machine can do and what it has, as a value.
+type Host struct {
+	EUID, EGID int
+	// LandlockABI is zero when the kernel has no Landlock, or it is switched off.
+	LandlockABI int
+	// UserNamespaces says why there are none; empty means that there are.
+	UserNamespaces string
+	// Directories are the system's, Links those that are only links to others.
+	Directories []string
+	Links       map[string]string
+	// Etc lists what of /etc is shown.
+	Etc []Entry
+
+	files map[string]bool
+}
+
+// An Entry is a file or a directory of the host.
+type Entry struct {
+	Path string
+	Dir  bool
+}
+
+// IsFile reports whether path was seen as anything else than a directory.
+func (h Host) IsFile(path string) bool { return h.files[path] }
+
+// The least Landlock ABI of each level. At standard it is all that holds, and
+// only ABI 6 holds signals and abstract sockets.
+const (
+	abiFull     = 1
+	abiStandard = 6
+)
+
+// Can returns why level can't be given here, nil if it can. The error says what
+// to do about it.
+func (h Host) Can(level paddock.Level) error {
+	switch level {
+	case paddock.Off:
+		return nil
+	case paddock.Standard:
+		if h.LandlockABI < abiStandard {
+			return fmt.Errorf("Landlock ABI %d: level standard needs ABI %d (Linux 6.12), and `lsm=` must not leave landlock out: %w", h.LandlockABI, abiStandard, ErrUnavailable)
+		}
+		return nil
+	case paddock.Full:
+		if h.UserNamespaces != "" {
+			return fmt.Errorf("user namespaces: %s: %w", h.UserNamespaces, ErrUnavailable)
+		}
+		if h.LandlockABI < abiFull {
+			return fmt.Errorf("Landlock isn't there: level full needs Linux 5.13 with landlock among `lsm=`: %w", ErrUnavailable)
+		}
+		return nil
+	}
+	return fmt.Errorf("level %q: %w", level, ErrUnavailable)
+}
+
+// Levels lists what Can allows, strongest first.
+func (h Host) Levels() []paddock.Level {
+	var levels []paddock.Level
+	for _, level := range []paddock.Level{paddock.Full, paddock.Standard, paddock.Off} {
+		if h.Can(level) == nil {
+			levels = append(levels, level)
+		}
+	}
+	return levels
+}
+
+var systemDirectories = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"}
+
+// ofEtc is what programs need to find libraries, certificates and alternatives.
+var ofEtc = []string{
+	"/etc/alternatives", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/fonts", "/etc/ld.so.cache", "/etc/ld.so.conf",
+	"/etc/ld.so.conf.d", "/etc/localtime", "/etc/magic", "/etc/mime.types", "/etc/pki", "/etc/protocols", "/etc/services", "/etc/ssl", "/etc/timezone",
+	"/etc/java-17-openjdk", "/etc/maven", "/etc/python3", "/etc/crypto-policies",
+}
+
+// Probe looks at the machine, and at paths to tell files from directories.
+func Probe(paths ...string) Host {
+	h := Host{EUID: os.Geteuid(), EGID: os.Getegid(), Links: map[string]string{}, files: map[string]bool{}}
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */)
+	if errno == 0 {
+		h.LandlockABI = int(abi)
+	}
+	h.UserNamespaces = userNamespaces(h.EUID, func(name string) string {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(b))
+	})
+	for _, dir := range systemDirectories {
+		switch info, err := os.Lstat(dir); {
+		case err != nil:
+		case info.IsDir():
+			h.Directories = append(h.Directories, dir)
+		case info.Mode()&os.ModeSymlink != 0:
+			if target, err := os.Readlink(dir); err == nil {
+				h.Links[dir] = target
+			}
+		}
+	}
+	for _, path := range ofEtc {
+		if info, err := os.Stat(path); err == nil {
+			h.Etc = append(h.Etc, Entry{path, info.IsDir()})
+		}
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			h.files[filepath.Clean(path)] = true
+		}
+	}
+	return h
+}
+
+// userNamespaces says why this user gets none, as far as the kernel tells
+// without being asked for one.
+func userNamespaces(euid int, read func(string) string) string {
+	switch {
+	case read("/proc/sys/user/max_user_namespaces") == "0":
+		return "/proc/sys/user/max_user_namespaces is 0; raise it with sysctl"
+	case read("/proc/self/uid_map") == "":
+		return "this kernel has none"
+	case euid != 0 && read("/proc/sys/kernel/unprivileged_userns_clone") == "0":
+		return "ordinary users get none; set sysctl kernel.unprivileged_userns_clone to 1"
+	}
+	if n, err := strconv.Atoi(read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")); euid != 0 && err == nil && n != 0 {
+		return "AppArmor takes their privileges away from ordinary users; set sysctl kernel.apparmor_restrict_unprivileged_userns to 0, or give paddock-stage a profile that allows userns"
+	}
+	return ""
+}

@@ -1,0 +1,149 @@
+package contain
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Access rights of Landlock, by the ABI that brought them
+// (docs.kernel.org/userspace-api/landlock.html).
+const (
+	rightExecute   = 1 << 0
+	rightWriteFile = 1 << 1
+	rightReadFile  = 1 << 2
+	rightReadDir   = 1 << 3
+	rightTruncate  = 1 << 14 // ABI 3
+	rightIoctlDev  = 1 << 15 // ABI 5
+
+	rightsFirst = 1<<13 - 1 // ABI 1
+	rightRefer  = 1 << 13   // ABI 2
+
+	read        = rightExecute | rightReadFile | rightReadDir
+	onlyOfFiles = rightExecute | rightWriteFile | rightReadFile | rightTruncate | rightIoctlDev
+)
+
+// rights returns every right on files that the ABI knows.
+func rights(abi int) uint64 {
+	all := uint64(rightsFirst)
+	if abi >= 2 {
+		all |= rightRefer
+	}
+	if abi >= 3 {
+		all |= rightTruncate
+	}
+	if abi >= 5 {
+		all |= rightIoctlDev
+	}
+	return all
+}
+
+// A pathRule grants access below a path.
+type pathRule struct {
+	path   string
+	access uint64
+	file   bool
+	maybe  bool // it may be missing
+}
+
+// fullRules repeats for Landlock what the mounts say, so that each holds when
+// the other has a hole.
+func fullRules(w Wish) []pathRule {
+	rules := []pathRule{
+		{path: "/", access: read},
+		{path: "/dev", access: rightReadFile | rightReadDir | rightWriteFile | rightTruncate | rightIoctlDev},
+		{path: "/tmp", access: ^uint64(0)}, {path: "/var/tmp", access: ^uint64(0)}, {path: "/dev/shm", access: ^uint64(0)},
+	}
+	return append(rules, writableRules(w)...)
+}
+
+// standardRules is all that keeps the program from the host's files.
+func standardRules(w Wish, host Host) []pathRule {
+	var rules []pathRule
+	for _, dir := range host.Directories {
+		rules = append(rules, pathRule{path: dir, access: read})
+	}
+	for link := range host.Links {
+		rules = append(rules, pathRule{path: link, access: read})
+	}
+	rules = append(rules,
+		pathRule{path: "/etc", access: read, maybe: true}, pathRule{path: "/proc", access: read, maybe: true},
+		pathRule{path: "/dev", access: rightReadFile | rightReadDir, maybe: true},
+		pathRule{path: "/tmp", access: ^uint64(0), maybe: true}, pathRule{path: "/var/tmp", access: ^uint64(0), maybe: true},
+	)
+	for _, name := range devices {
+		rules = append(rules, pathRule{path: "/dev/" + name, access: rightReadFile | rightWriteFile | rightTruncate | rightIoctlDev, file: true, maybe: true})
+	}
+	for _, path := range w.Read {
+		rules = append(rules, pathRule{path: path, access: read, file: host.IsFile(path)})
+	}
+	for _, path := range w.Programs {
+		rules = append(rules, pathRule{path: path, access: rightExecute | rightReadFile, file: true})
+	}
+	return append(rules, writableRules(w)...)
+}
+
+func writableRules(w Wish) []pathRule {
+	var rules []pathRule
+	paths := append([]string{w.Root}, w.Write...)
+	if w.Home != "" {
+		paths = append(paths, w.Home)
+	}
+	for _, path := range outer(paths) {
+		rules = append(rules, pathRule{path: path, access: ^uint64(0)})
+	}
+	return rules
+}
+
+// landlock restricts the program to rules, and to what else the ABI can hold.
+func (p *Plan) landlock(w Wish, host Host, rules []pathRule) {
+	handled := rights(host.LandlockABI)
+	attr := make([]byte, 24)
+	binary.NativeEndian.PutUint64(attr, handled)
+	size := 8
+	if host.LandlockABI >= 4 {
+		size = 16
+		if w.Network != "host" {
+			binary.NativeEndian.PutUint64(attr[8:], 1<<0|1<<1) // bind and connect, TCP
+		}
+	}
+	if host.LandlockABI >= 6 {
+		size = 24
+		binary.NativeEndian.PutUint64(attr[16:], 1<<0|1<<1) // abstract Unix sockets and signals
+	}
+	ruleset := newCell()
+	p.Become = append(p.Become, Call{
+		Step: "Landlock", Nr: unix.SYS_LANDLOCK_CREATE_RULESET, Into: ruleset,
+		Args: [6]Arg{Memory(attr), Number(size), Number(0)},
+	})
+	for _, rule := range rules {
+		p.allow(ruleset, rule, handled)
+	}
+	p.become("Landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, Result(ruleset), Number(0))
+	p.become("Landlock", unix.SYS_CLOSE, Result(ruleset))
+	p.Enforced.LandlockABI = host.LandlockABI
+}
+
+func (p *Plan) allow(ruleset []byte, rule pathRule, handled uint64) {
+	access := rule.access & handled
+	if rule.file {
+		access &= onlyOfFiles
+	}
+	beneath := make([]byte, 16) // struct landlock_path_beneath_attr: access, descriptor
+	binary.NativeEndian.PutUint64(beneath, access)
+	fd := beneath[8:12]
+	copy(fd, newCell())
+	step := fmt.Sprintf("Landlock rule for %s", rule.path)
+	var missing []syscall.Errno
+	if rule.maybe {
+		missing = []syscall.Errno{unix.ENOENT, unix.ENOTDIR, unix.EBADF, unix.EACCES}
+	}
+	p.Become = append(p.Become,
+		Call{Step: step, Nr: unix.SYS_OPENAT, Into: fd, Accept: missing, Args: [6]Arg{Number(at), Text(rule.path), Number(unix.O_PATH | unix.O_CLOEXEC)}},
+		Call{Step: step, Nr: unix.SYS_LANDLOCK_ADD_RULE, Accept: slices.Clone(missing), Args: [6]Arg{Result(ruleset), Number(1), Memory(beneath), Number(0)}},
+		Call{Step: step, Nr: unix.SYS_CLOSE, Accept: slices.Clone(missing), Args: [6]Arg{Result(fd)}},
+	)
+}

@@ -1,0 +1,260 @@
+package contain
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"paddock"
+)
+
+// The numbers by which the process in between and the program know what they
+// were given. Plans name them; package spawn puts descriptors there.
+const (
+	SlotExec  = 4 // what is executed
+	SlotDir   = 5 // the directory to start in
+	FirstFile = 8 // Plan.Files
+)
+
+// A Wish is what one run is to be held to. Its paths are absolute and real.
+type Wish struct {
+	Level paddock.Level
+	// Root is the workspace and Dir the directory to start in, below it.
+	Root, Dir string
+	// Home is the private home directory, writable too; empty is none.
+	Home string
+	// Programs are files that must be visible to be executed, beside what the
+	// system's directories hold.
+	Programs []string
+	// Read and Write are further paths, read-only and writable.
+	Read, Write []string
+	// Network is none or host.
+	Network string
+	// OpenFiles is the most descriptors of a process; zero leaves the limit.
+	OpenFiles int
+	// Tmp bounds the private /tmp and /dev/shm, in bytes each; zero means 1 GiB.
+	Tmp int64
+	// Exec and Start identify what was judged; the program must find the same.
+	Exec, Start Identity
+}
+
+// An Identity tells a file from any other that exists at the time.
+type Identity struct {
+	Major, Minor uint32
+	Inode        uint64
+}
+
+// IdentityOf returns the identity of an open file.
+func IdentityOf(f *os.File) (Identity, error) {
+	var st unix.Statx_t
+	if err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_INO, &st); err != nil {
+		return Identity{}, &os.PathError{Op: "statx", Path: f.Name(), Err: err}
+	}
+	return Identity{st.Dev_major, st.Dev_minor, st.Ino}, nil
+}
+
+// A Plan is what the process in between and the program do before the program
+// is one. It is made for one start.
+type Plan struct {
+	// Namespaces are clone flags beside those that hold the tree.
+	Namespaces uintptr
+	// UserNamespace is set when a user namespace is wanted in any case; UIDMap
+	// and GIDMap are its maps, empty for one's own id mapped to itself.
+	UserNamespace  bool
+	UIDMap, GIDMap string
+	// Setup is for the process in between, before it forks the program.
+	Setup []Call
+	// Become is for the program; what follows is its execution from Exec.
+	Become []Call
+	// Exec is where the descriptor that is executed will be; nil means SlotExec.
+	Exec []byte
+	// Files are handed over from descriptor FirstFile on.
+	Files []*os.File
+	// Enforced is what the record says.
+	Enforced paddock.Enforced
+}
+
+// ErrUnavailable marks what this machine can't give.
+var ErrUnavailable = errors.New("not available here")
+
+// NewPlan plans how w is granted on host, or says what can't be.
+func NewPlan(w Wish, host Host) (*Plan, error) {
+	p := &Plan{Enforced: paddock.Enforced{Level: w.Level}}
+	if can := host.Can(w.Level); can != nil {
+		return nil, can
+	}
+	p.process(w)
+	switch w.Level {
+	case paddock.Off:
+		p.become("working directory", unix.SYS_FCHDIR, Number(SlotDir))
+	case paddock.Standard:
+		p.become("working directory", unix.SYS_FCHDIR, Number(SlotDir))
+		p.unprivileged(w)
+		p.landlock(w, host, standardRules(w, host))
+	case paddock.Full:
+		p.namespaces(w, host)
+		p.tree(w, host)
+		p.arrive(w)
+		p.unprivileged(w)
+		p.landlock(w, host, fullRules(w))
+	default:
+		return nil, fmt.Errorf("level %q: %w", w.Level, ErrUnavailable)
+	}
+	return p, nil
+}
+
+// process sets what every level sets.
+func (p *Plan) process(w Wish) {
+	p.become("umask", unix.SYS_UMASK, Number(0o022))
+	if w.OpenFiles > 0 {
+		n := uint64(w.OpenFiles)
+		p.become("open files limit", unix.SYS_PRLIMIT64, Number(0), Number(unix.RLIMIT_NOFILE), Memory(bytesOf(&unix.Rlimit{Cur: n, Max: n})), Number(0))
+	}
+	if w.Level != paddock.Off {
+		p.become("core dump limit", unix.SYS_PRLIMIT64, Number(0), Number(unix.RLIMIT_CORE), Memory(bytesOf(&unix.Rlimit{})), Number(0))
+	}
+}
+
+// inside is who root's programs are in their user namespace: nobody special.
+const inside = "1000"
+
+func (p *Plan) namespaces(w Wish, host Host) {
+	p.UserNamespace = true
+	p.Namespaces = unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	p.Enforced.Namespaces = []string{"user", "mount", "pid", "ipc", "uts", "cgroup"}
+	if host.EUID == 0 {
+		p.UIDMap, p.GIDMap = inside+" 0 1\n", inside+" 0 1\n"
+	}
+	p.setup("host name", unix.SYS_SETHOSTNAME, Text("paddock"), Number(len("paddock")))
+	if w.Network != "host" {
+		p.Namespaces |= unix.CLONE_NEWNET
+		p.Enforced.Namespaces = append(p.Enforced.Namespaces, "network")
+		p.loopback()
+	}
+}
+
+// loopback brings up the interface that a new network namespace has down.
+func (p *Plan) loopback() {
+	request := make([]byte, 40) // struct ifreq
+	copy(request, "lo")
+	binary.NativeEndian.PutUint16(request[16:], unix.IFF_UP|unix.IFF_RUNNING)
+	socket := newCell()
+	p.Setup = append(p.Setup, Call{
+		Step: "loopback", Nr: unix.SYS_SOCKET, Into: socket,
+		Args: [6]Arg{Number(unix.AF_INET), Number(unix.SOCK_DGRAM | unix.SOCK_CLOEXEC), Number(0)},
+	})
+	p.setup("loopback", unix.SYS_IOCTL, Result(socket), Number(unix.SIOCSIFFLAGS), Memory(request))
+	p.setup("loopback", unix.SYS_CLOSE, Result(socket))
+}
+
+// arrive puts the program into the directory that was judged and opens what it
+// executes, both by the paths of the new tree, and compares them with what the
+// host showed: a path that leads elsewhere by now ends the start.
+func (p *Plan) arrive(w Wish) {
+	p.become("working directory", unix.SYS_CHDIR, Text(w.Dir))
+	p.same("working directory", Number(at), Text("."), w.Start)
+	p.Exec = newCell()
+	flags := unix.O_PATH | unix.O_CLOEXEC
+	p.Become = append(p.Become, Call{
+		Step: "executable", Nr: unix.SYS_OPENAT, Into: p.Exec,
+		Args: [6]Arg{Number(at), Text(w.Programs[0]), Number(flags), Number(0)},
+	})
+	p.same("executable", Result(p.Exec), Text(""), w.Exec)
+}
+
+const at = unix.AT_FDCWD
+
+func (p *Plan) same(step string, dir, path Arg, want Identity) {
+	var st unix.Statx_t
+	got := bytesOf(&st)
+	inode, device := make([]byte, 8), make([]byte, 8)
+	binary.NativeEndian.PutUint64(inode, want.Inode)
+	binary.NativeEndian.PutUint32(device, want.Major)
+	binary.NativeEndian.PutUint32(device[4:], want.Minor)
+	call := Call{
+		Step: step, Nr: unix.SYS_STATX, Got: got[unsafe.Offsetof(st.Ino):][:8], Want: inode,
+		Args: [6]Arg{dir, path, Number(unix.AT_EMPTY_PATH), Number(unix.STATX_INO), Memory(got)},
+	}
+	p.Become = append(p.Become, call)
+	call.Got, call.Want = got[unsafe.Offsetof(st.Dev_major):][:8], device
+	p.Become = append(p.Become, call)
+}
+
+// unprivileged gives up what a user namespace or root's own identity brought,
+// for ever.
+func (p *Plan) unprivileged(Wish) {
+	for bit := range host64 {
+		p.Become = append(p.Become, Call{
+			Step: "bounding set", Nr: unix.SYS_PRCTL, Accept: []syscall.Errno{unix.EINVAL, unix.EPERM},
+			Args: [6]Arg{Number(unix.PR_CAPBSET_DROP), Number(bit)},
+		})
+	}
+	p.Become = append(p.Become, Call{
+		Step: "ambient capabilities", Nr: unix.SYS_PRCTL, Accept: []syscall.Errno{unix.EINVAL},
+		Args: [6]Arg{Number(unix.PR_CAP_AMBIENT), Number(unix.PR_CAP_AMBIENT_CLEAR_ALL)},
+	})
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	p.become("capabilities", unix.SYS_CAPSET, Memory(bytesOf(&header)), Memory(make([]byte, 24)))
+	p.become("no new privileges", unix.SYS_PRCTL, Number(unix.PR_SET_NO_NEW_PRIVS), Number(1), Number(0), Number(0), Number(0))
+	p.Enforced.NoNewPrivileges = true
+}
+
+// host64 is how many capabilities a kernel could know.
+const host64 = 41
+
+func (p *Plan) setup(step string, nr uintptr, args ...Arg) {
+	p.Setup = append(p.Setup, prepared(step, nr, args))
+}
+
+func (p *Plan) become(step string, nr uintptr, args ...Arg) {
+	p.Become = append(p.Become, prepared(step, nr, args))
+}
+
+func prepared(step string, nr uintptr, args []Arg) Call {
+	c := Call{Step: step, Nr: nr}
+	copy(c.Args[:], args)
+	return c
+}
+
+// Private is what the process in between does at every level when it has a
+// mount namespace of its own: nothing it mounts is seen outside, and /proc shows
+// the processes of the run, where the kernel allows that.
+func Private() []Call {
+	every := []syscall.Errno{unix.EPERM, unix.EACCES, unix.EBUSY, unix.ENODEV, unix.ENOENT, unix.EINVAL}
+	return []Call{
+		private(),
+		{Step: "/proc", Nr: unix.SYS_MOUNT, Accept: every,
+			Args: [6]Arg{Text("proc"), Text("/proc"), Text("proc"), Number(unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC)}},
+	}
+}
+
+func private() Call {
+	return prepared("mount namespace", unix.SYS_MOUNT, []Arg{Number(0), Text("/"), Number(0), Number(unix.MS_REC | unix.MS_PRIVATE)})
+}
+
+// below reports whether path is dir or lies below it.
+func below(dir, path string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// outer returns paths without those that lie below others.
+func outer(paths []string) []string {
+	paths = slices.Clone(paths)
+	slices.SortFunc(paths, func(a, b string) int { return len(a) - len(b) })
+	var kept []string
+	for _, path := range paths {
+		path = filepath.Clean(path)
+		if !slices.ContainsFunc(kept, func(k string) bool { return below(k, path) }) {
+			kept = append(kept, path)
+		}
+	}
+	return kept
+}

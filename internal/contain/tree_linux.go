@@ -1,0 +1,230 @@
+package contain
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// base is where the new tree is put together before it becomes the root. It is
+// covered in the run's own mount namespace only.
+const base = "/tmp"
+
+// A bind shows a part of the host in the new tree.
+type bind struct {
+	path string
+	file bool // a single file
+	attr uint64
+	tree []byte // the cell of the detached mount
+}
+
+const (
+	readOnly = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	writable = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	device   = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
+)
+
+var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
+
+// tree builds the file system that the program sees: system directories and
+// what was granted, read-only but for the workspace; a /tmp, /dev, /proc and
+// /etc of its own; and nothing else. Everything of the host is taken hold of
+// before the first mount could hide it.
+func (p *Plan) tree(w Wish, host Host) {
+	p.Setup = append(p.Setup, private())
+	binds := p.binds(w, host)
+	for i := range binds {
+		p.take(&binds[i])
+	}
+	size := w.Tmp
+	if size == 0 {
+		size = 1 << 30
+	}
+	tmpfs := fmt.Sprintf("mode=1777,size=%d", size)
+	p.mount("tmpfs", base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=16m")
+	p.setup("new root", unix.SYS_CHDIR, Text(base))
+	made := map[string]bool{}
+	for _, dir := range []string{"proc", "dev", "tmp", "etc", "run", "var/tmp", "sys"} {
+		p.directory(dir, made)
+	}
+	p.mount("tmpfs", "tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, tmpfs)
+	p.mount("tmpfs", "var/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, tmpfs)
+	p.dev(tmpfs, made)
+	for path, target := range host.Links {
+		p.setup("link "+path, unix.SYS_SYMLINKAT, Text(target), Number(at), Text(strings.TrimPrefix(path, "/")))
+	}
+	p.etc(host)
+	for _, b := range binds {
+		p.put(b, made)
+	}
+	p.proc()
+	p.setup("new root", unix.SYS_PIVOT_ROOT, Text("."), Text("."))
+	p.setup("old root", unix.SYS_UMOUNT2, Text("."), Number(unix.MNT_DETACH))
+	p.setup("new root", unix.SYS_CHDIR, Text("/"))
+	p.attributes("/", unix.MOUNT_ATTR_RDONLY, 0)
+	p.Enforced.Mounts = "private"
+}
+
+// binds lists what of the host is shown, outermost first.
+func (p *Plan) binds(w Wish, host Host) []bind {
+	var all []bind
+	have := func(path string) bool {
+		return slices.ContainsFunc(all, func(b bind) bool { return below(b.path, path) })
+	}
+	for _, dir := range host.Directories {
+		all = append(all, bind{path: dir, attr: readOnly})
+	}
+	for _, file := range host.Etc {
+		all = append(all, bind{path: file.Path, file: !file.Dir, attr: readOnly})
+	}
+	for _, name := range devices {
+		all = append(all, bind{path: "/dev/" + name, file: true, attr: device})
+	}
+	rest := []bind{}
+	for _, path := range w.Read {
+		rest = append(rest, bind{path: path, attr: readOnly, file: host.IsFile(path)})
+	}
+	rest = append(rest, bind{path: w.Root, attr: writable})
+	if w.Home != "" {
+		rest = append(rest, bind{path: w.Home, attr: writable})
+	}
+	for _, path := range w.Write {
+		rest = append(rest, bind{path: path, attr: writable, file: host.IsFile(path)})
+	}
+	for _, path := range w.Programs {
+		if !have(path) && !slices.ContainsFunc(rest, func(b bind) bool { return below(b.path, path) }) {
+			rest = append(rest, bind{path: path, attr: readOnly, file: true})
+		}
+	}
+	slices.SortStableFunc(rest, func(a, b bind) int { return strings.Count(a.path, "/") - strings.Count(b.path, "/") })
+	return append(all, rest...)
+}
+
+// take gets hold of a part of the host as a mount that is nowhere yet.
+func (p *Plan) take(b *bind) {
+	b.tree = newCell()
+	p.Setup = append(p.Setup, Call{
+		Step: "show " + b.path, Nr: unix.SYS_OPEN_TREE, Into: b.tree,
+		Args: [6]Arg{Number(at), Text(b.path), Number(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE)},
+	})
+	attr := unix.MountAttr{Attr_set: b.attr}
+	p.setup("show "+b.path, unix.SYS_MOUNT_SETATTR, Result(b.tree), Text(""), Number(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE), Memory(bytesOf(&attr)), Number(32))
+}
+
+// put shows it at the same path below the new root.
+func (p *Plan) put(b bind, made map[string]bool) {
+	path := strings.TrimPrefix(b.path, "/")
+	if path == "" {
+		path = "."
+	}
+	if b.file {
+		p.directory(filepath.Dir(path), made)
+		p.file(path, nil)
+	} else {
+		p.directory(path, made)
+	}
+	p.setup("show "+b.path, unix.SYS_MOVE_MOUNT, Result(b.tree), Text(""), Number(at), Text(path), Number(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	p.setup("show "+b.path, unix.SYS_CLOSE, Result(b.tree))
+}
+
+// directory makes path and what is above it, as far as that wasn't made before.
+func (p *Plan) directory(path string, made map[string]bool) {
+	if path == "." || path == "" || made[path] {
+		return
+	}
+	made[path] = true
+	p.directory(filepath.Dir(path), made)
+	p.Setup = append(p.Setup, Call{
+		Step: "directory /" + path, Nr: unix.SYS_MKDIRAT, Accept: []syscall.Errno{unix.EEXIST, unix.EROFS},
+		Args: [6]Arg{Number(at), Text(path), Number(0o755)},
+	})
+}
+
+// file makes the file path with content.
+func (p *Plan) file(path string, content []byte) {
+	fd := newCell()
+	p.Setup = append(p.Setup, Call{
+		Step: "file /" + path, Nr: unix.SYS_OPENAT, Into: fd, Accept: []syscall.Errno{unix.EEXIST, unix.EROFS},
+		Args: [6]Arg{Number(at), Text(path), Number(unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC), Number(0o644)},
+	})
+	if len(content) > 0 {
+		p.setup("file /"+path, unix.SYS_WRITE, Result(fd), Memory(content), Number(len(content)))
+	}
+	p.Setup = append(p.Setup, Call{Step: "file /" + path, Nr: unix.SYS_CLOSE, Args: [6]Arg{Result(fd)}, Accept: []syscall.Errno{unix.EBADF}})
+}
+
+func (p *Plan) mount(source, target, kind string, flags uintptr, options string) {
+	p.setup("mount "+kind+" on "+target, unix.SYS_MOUNT, Text(source), Text(target), Text(kind), Number(flags), Text(options))
+}
+
+func (p *Plan) attributes(path string, set uint64, flags int) {
+	attr := unix.MountAttr{Attr_set: set}
+	p.setup("seal "+path, unix.SYS_MOUNT_SETATTR, Number(at), Text(path), Number(flags), Memory(bytesOf(&attr)), Number(32))
+}
+
+func (p *Plan) dev(tmpfs string, made map[string]bool) {
+	p.mount("tmpfs", "dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=0755,size=1m")
+	for _, dir := range []string{"dev/shm", "dev/pts"} {
+		p.directory(dir, made)
+	}
+	p.mount("tmpfs", "dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, tmpfs)
+	p.mount("devpts", "dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
+	for name, target := range map[string]string{
+		"dev/fd": "/proc/self/fd", "dev/stdin": "/proc/self/fd/0", "dev/stdout": "/proc/self/fd/1", "dev/stderr": "/proc/self/fd/2", "dev/ptmx": "pts/ptmx",
+	} {
+		p.setup("link /"+name, unix.SYS_SYMLINKAT, Text(target), Number(at), Text(name))
+	}
+}
+
+// etc makes the few files without which names can't be looked up.
+func (p *Plan) etc(host Host) {
+	user := fmt.Sprintf("%d", host.EUID)
+	group := fmt.Sprintf("%d", host.EGID)
+	if host.EUID == 0 {
+		user, group = inside, inside
+	}
+	for name, text := range map[string]string{
+		"passwd":        "root:x:0:0:root:/:/usr/sbin/nologin\npaddock:x:" + user + ":" + group + ":paddock:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
+		"group":         "root:x:0:\npaddock:x:" + group + ":\nnogroup:x:65534:\n",
+		"hosts":         "127.0.0.1 localhost paddock\n::1 localhost\n",
+		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+		"resolv.conf":   "",
+		"host.conf":     "multi on\n",
+		"shells":        "/bin/sh\n",
+	} {
+		if slices.ContainsFunc(host.Etc, func(e Entry) bool { return e.Path == "/etc/"+name }) {
+			continue
+		}
+		p.file("etc/"+name, []byte(text))
+	}
+}
+
+// masked are files of /proc that tell of the host, or take orders for it.
+var masked = []string{"kcore", "keys", "sysrq-trigger", "timer_list", "sched_debug", "kmsg", "latency_stats"}
+
+// proc shows the run's own processes. It is read-only: much below /proc/sys
+// belongs to root, and so does a run that root started.
+func (p *Plan) proc() {
+	p.mount("proc", "proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	fd := newCell()
+	missing := []syscall.Errno{unix.ENOENT, unix.EBADF, unix.EACCES, unix.EPERM}
+	p.Setup = append(p.Setup,
+		Call{
+			Step: "no further user namespaces", Nr: unix.SYS_OPENAT, Into: fd, Accept: missing,
+			Args: [6]Arg{Number(at), Text("proc/sys/user/max_user_namespaces"), Number(unix.O_WRONLY | unix.O_CLOEXEC)},
+		},
+		Call{Step: "no further user namespaces", Nr: unix.SYS_WRITE, Args: [6]Arg{Result(fd), Text("0"), Number(1)}, Accept: missing},
+		Call{Step: "no further user namespaces", Nr: unix.SYS_CLOSE, Args: [6]Arg{Result(fd)}, Accept: missing},
+	)
+	for _, name := range masked {
+		p.Setup = append(p.Setup, Call{
+			Step: "mask /proc/" + name, Nr: unix.SYS_MOUNT, Accept: missing,
+			Args: [6]Arg{Text("dev/null"), Text("proc/" + name), Number(0), Number(unix.MS_BIND), Number(0)},
+		})
+	}
+	p.attributes("proc", unix.MOUNT_ATTR_RDONLY, unix.AT_RECURSIVE)
+}
