@@ -30,8 +30,7 @@ type yard struct {
 
 func newYard(t *testing.T) *yard {
 	t.Helper()
-	// Not t.TempDir, whose parent other users can't pass.
-	work, err := os.MkdirTemp("", "paddock-yard-")
+	work, err := os.MkdirTemp("", "paddock-yard-") //nolint:usetesting // other users can't pass t.TempDir's parent
 	if err != nil {
 		t.Fatal(err)
 	}
