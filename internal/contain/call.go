@@ -44,13 +44,16 @@ func Text(s string) Arg { return Arg{memory: append([]byte(s), 0)} }
 // Result is the number that an earlier call left in cell.
 func Result(cell []byte) Arg { return Arg{memory: cell, result: true} }
 
-// Lower returns the argument as a child can use it: a number, and whether that
-// is the address of an int32 to be loaded. The memory lives as long as the Arg.
-func (a Arg) Lower() (value uintptr, load bool) {
-	if a.memory == nil {
-		return a.value, false
+// Lower returns the argument as a child can use it: a number, or where a result
+// will be. The memory lives as long as the Arg.
+func (a Arg) Lower() (value uintptr, cell *int32) {
+	switch {
+	case a.memory == nil:
+		return a.value, nil
+	case a.result:
+		return 0, (*int32)(unsafe.Pointer(unsafe.SliceData(a.memory)))
 	}
-	return uintptr(unsafe.Pointer(unsafe.SliceData(a.memory))), a.result
+	return uintptr(unsafe.Pointer(unsafe.SliceData(a.memory))), nil
 }
 
 // newCell makes room for a result. It starts as an invalid descriptor.

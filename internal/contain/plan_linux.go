@@ -20,8 +20,7 @@ import (
 // were given. Plans name them; package spawn puts descriptors there.
 const (
 	SlotExec  = 4 // what is executed
-	SlotDir   = 5 // the directory to start in
-	FirstFile = 8 // Plan.Files
+	FirstFile = 7 // Plan.Files
 )
 
 // A Wish is what one run is to be held to. Its paths are absolute and real.
@@ -94,9 +93,9 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	p.process(w)
 	switch w.Level {
 	case paddock.Off:
-		p.become("working directory", unix.SYS_FCHDIR, Number(SlotDir))
+		p.enter(w)
 	case paddock.Standard:
-		p.become("working directory", unix.SYS_FCHDIR, Number(SlotDir))
+		p.enter(w)
 		p.unprivileged(w)
 		p.landlock(w, host, standardRules(w, host))
 	case paddock.Full:
@@ -155,12 +154,19 @@ func (p *Plan) loopback() {
 	p.setup("loopback", unix.SYS_CLOSE, Result(socket))
 }
 
-// arrive puts the program into the directory that was judged and opens what it
-// executes, both by the paths of the new tree, and compares them with what the
-// host showed: a path that leads elsewhere by now ends the start.
-func (p *Plan) arrive(w Wish) {
+// enter puts the program into the directory that was judged, by its path: in a
+// mount namespace of its own the open directory belongs to the host's mounts,
+// out of which it couldn't find its own path. What the path leads to is
+// compared with what was judged: if it is another by now, the start ends.
+func (p *Plan) enter(w Wish) {
 	p.become("working directory", unix.SYS_CHDIR, Text(w.Dir))
 	p.same("working directory", Number(at), Text("."), w.Start)
+}
+
+// arrive enters the directory and opens what is executed, both in the new tree:
+// no descriptor of the host's mounts gets into the run.
+func (p *Plan) arrive(w Wish) {
+	p.enter(w)
 	p.Exec = newCell()
 	flags := unix.O_PATH | unix.O_CLOEXEC
 	p.Become = append(p.Become, Call{

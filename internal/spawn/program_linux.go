@@ -76,10 +76,13 @@ func nonblocking(fd int) *os.File {
 //
 // The error is a [*StartError] when a step failed; nothing is left running.
 func Start(spec Spec) (*Program, error) {
-	if len(spec.Argv) == 0 || spec.Exec == nil || spec.Dir == nil || spec.Stdin == nil || spec.Stdout == nil || spec.Stderr == nil {
+	if len(spec.Argv) == 0 || spec.Exec == nil || spec.Stdin == nil || spec.Stdout == nil || spec.Stderr == nil || spec.Plan == nil {
 		return nil, &StartError{"spec", errors.New("incomplete")}
 	}
 	var refused []error
+	if spec.Plan.UserNamespace { // nothing less will do
+		spec.Isolation = []paddock.Isolation{paddock.UserPIDNamespace}
+	}
 	for _, isolation := range spec.Isolation {
 		p, err := start(&spec, isolation)
 		if err == nil {
@@ -104,7 +107,7 @@ func unavailable(isolation paddock.Isolation, err error) bool {
 		return false
 	}
 	switch failed.Step {
-	case "clone", "cgroup", stepNames[stepUserNamespace], stepNames[stepMountPrivate]:
+	case "clone", "cgroup", stepNames[stepUserNamespace], "mount namespace":
 		return true
 	}
 	return false
@@ -136,13 +139,13 @@ func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(p.done)
-	reports, err := p.forkHolder(spec, files)
+	state, reports, err := p.forkHolder(spec, files)
 	if err != nil {
 		p.removeCgroup()
 		started <- err
 		return
 	}
-	err = p.awaitStart(reports)
+	err = p.awaitStart(state, reports)
 	if err == nil {
 		p.leader = contain.FirstChild(p.holder)
 	}
@@ -153,27 +156,27 @@ func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 	p.removeCgroup()
 }
 
-func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*os.File, error) {
+func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*initState, *os.File, error) {
 	reports, theirs, err := os.Pipe()
 	if err != nil {
-		return nil, &StartError{"report pipe", err}
+		return nil, nil, &StartError{"report pipe", err}
 	}
 	defer theirs.Close()
 	state, err := newState(spec, p.Isolation, theirs, files)
 	if err != nil {
-		return nil, errors.Join(err, reports.Close())
+		return nil, nil, errors.Join(err, reports.Close())
 	}
 	pid, errno := fork(state)
 	runtime.KeepAlive(state)
 	runtime.KeepAlive(spec)
 	if errno != 0 {
-		return nil, errors.Join(&StartError{"clone", errno}, reports.Close())
+		return nil, nil, errors.Join(&StartError{"clone", errno}, reports.Close())
 	}
 	p.holder = pid
-	return reports, nil
+	return state, reports, nil
 }
 
-func (p *Program) awaitStart(reports io.Reader) error {
+func (p *Program) awaitStart(state *initState, reports io.Reader) error {
 	for {
 		r, err := readReport(reports)
 		switch {
@@ -181,8 +184,8 @@ func (p *Program) awaitStart(reports io.Reader) error {
 			return &StartError{"start", fmt.Errorf("the process in between ended without a report: %w", err)}
 		case r.kind == reportStarted:
 			return nil
-		case r.kind == reportFailed && r.a >= 0 && int(r.a) < len(stepNames):
-			return &StartError{stepNames[r.a], syscall.Errno(r.b)}
+		case r.kind == reportFailed:
+			return &StartError{state.stepName(r.a), syscall.Errno(r.b)}
 		}
 	}
 }

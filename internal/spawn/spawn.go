@@ -24,6 +24,8 @@ import (
 	"os"
 	"syscall"
 
+	"paddock/internal/contain"
+
 	"paddock"
 )
 
@@ -37,13 +39,12 @@ type Spec struct {
 	// Exec is the file that is executed, opened for reading or with O_PATH. A
 	// script can't be executed by descriptor: name its interpreter here.
 	Exec *os.File
-	// Dir is the open directory the program starts in.
-	Dir *os.File
 	// Stdin, Stdout and Stderr become descriptors 0, 1 and 2; the program
 	// inherits no other.
 	Stdin, Stdout, Stderr *os.File
-	// OpenFiles is the limit on descriptors of each process; zero leaves it.
-	OpenFiles int
+	// Plan is what the process in between and the program do before the program
+	// is one. It is used once.
+	Plan *contain.Plan
 	// Isolation lists the means of holding the tree, to be tried in order.
 	Isolation []paddock.Isolation
 	// Name is used for the run's cgroup, where one is made.

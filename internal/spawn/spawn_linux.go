@@ -113,9 +113,6 @@ var (
 	pathSetgroups = []byte("/proc/self/setgroups\x00")
 	pathUIDMap    = []byte("/proc/self/uid_map\x00")
 	pathGIDMap    = []byte("/proc/self/gid_map\x00")
-	pathRoot      = []byte("/\x00")
-	pathProc      = []byte("/proc\x00")
-	nameProc      = []byte("proc\x00")
 	pathChildren  = []byte("/proc/self/task/")
 	nameChildren  = []byte("/children\x00")
 	textDeny      = []byte("deny")
@@ -157,14 +154,7 @@ func initMain(s *initState) {
 	// The supervisor may have died before the kernel was told to watch it; then
 	// nobody reads the reports. SIGPIPE is blocked.
 	tell(s, reportHello, 0, 0)
-	if s.namespace {
-		if _, e := call(syscall.SYS_MOUNT, 0, addr(pathRoot), 0, unix.MS_REC|unix.MS_PRIVATE, 0); e != 0 {
-			fail(s, stepMountPrivate, e)
-		}
-		// A /proc of the namespace's own, where the kernel allows it: inside a
-		// container it may not, and then the program sees the outer one.
-		call(syscall.SYS_MOUNT, addr(nameProc), addr(pathProc), addr(nameProc), unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, 0)
-	}
+	carryOut(s, s.setup, stepSetup)
 	call(syscall.SYS_SETSID, 0, 0, 0, 0, 0)
 	startLeader(s)
 	for fd := uintptr(0); fd < slots; fd++ {
@@ -176,6 +166,41 @@ func initMain(s *initState) {
 	for {
 		reap(s)
 		waitForSignal(s)
+	}
+}
+
+// carryOut does what a plan says, in order, and ends the start at the first call
+// that fails.
+//
+//go:nosplit
+//go:norace
+func carryOut(s *initState, ops []op, first uintptr) {
+	for i := range ops {
+		o := &ops[i]
+		for j := range o.cells {
+			if s.arg[j] = o.args[j]; o.cells[j] != nil {
+				s.arg[j] = uintptr(*o.cells[j])
+			}
+		}
+		r, _, e := syscall.RawSyscall6(o.nr, s.arg[0], s.arg[1], s.arg[2], s.arg[3], s.arg[4], s.arg[5])
+		if e != 0 {
+			accepted := false
+			for _, a := range o.accept {
+				accepted = accepted || a == e
+			}
+			if !accepted {
+				fail(s, first+uintptr(i), e)
+			}
+			continue
+		}
+		if o.into != nil {
+			*o.into = int32(r)
+		}
+		for j := range o.want {
+			if o.got[j] != o.want[j] {
+				fail(s, first+uintptr(i), syscall.ESTALE)
+			}
+		}
 	}
 }
 
@@ -284,22 +309,14 @@ func become(s *initState) {
 			fail(s, stepCgroup, e)
 		}
 	}
-	if s.setRlimit {
-		if _, e := call(syscall.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, uintptr(unsafe.Pointer(&s.rlimit)), 0, 0); e != 0 {
-			fail(s, stepRlimit, e)
-		}
-	}
-	call(syscall.SYS_UMASK, 0o022, 0, 0, 0, 0)
 	for sig := uintptr(1); sig <= 64; sig++ {
 		if s.ignored&(1<<(sig-1)) != 0 {
 			call(syscall.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&s.action)), 0, 8, 0)
 		}
 	}
-	if _, e := call(syscall.SYS_FCHDIR, slotDir, 0, 0, 0, 0); e != 0 {
-		fail(s, stepDirectory, e)
-	}
 	call(syscall.SYS_RT_SIGPROCMASK, 2 /* SIG_SETMASK */, uintptr(unsafe.Pointer(&s.none)), 0, 8, 0)
-	_, e := call(unix.SYS_EXECVEAT, slotExec, addr(emptyPath), s.argv, s.envp, unix.AT_EMPTY_PATH)
+	carryOut(s, s.become, stepBecome)
+	_, e := call(unix.SYS_EXECVEAT, uintptr(*s.execFD), addr(emptyPath), s.argv, s.envp, unix.AT_EMPTY_PATH)
 	fail(s, stepExec, e)
 }
 

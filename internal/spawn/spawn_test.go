@@ -88,9 +88,10 @@ func tryStart(t *testing.T, isolation paddock.Isolation, path string, argv, env 
 	open(ours, err)
 	inOurs, inTheirs, err := InputPipe()
 	open(inOurs, err)
+	dir := open(os.Open(t.TempDir()))
 	p, err := Start(Spec{
-		Argv: argv, Env: append([]string{"PATH=/usr/bin:/bin"}, env...), Exec: open(os.Open(path)), Dir: open(os.Open(t.TempDir())),
-		Stdin: inTheirs, Stdout: theirs, Stderr: theirs, OpenFiles: 256,
+		Argv: argv, Env: append([]string{"PATH=/usr/bin:/bin"}, env...), Exec: open(os.Open(path)),
+		Stdin: inTheirs, Stdout: theirs, Stderr: theirs, Plan: off(t, dir),
 		Isolation: []paddock.Isolation{isolation}, Name: fmt.Sprintf("test-%d-%s", os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-")),
 	})
 	theirs.Close()
@@ -312,7 +313,7 @@ func TestNextMeansIsTakenWhenOneIsRefused(t *testing.T) {
 		}()
 	}
 	null, exe, dir := opened(t, "/dev/null"), opened(t, "/bin/true"), opened(t, "/")
-	spec := Spec{Argv: []string{"true"}, Exec: exe, Dir: dir, Stdin: null, Stdout: null, Stderr: null, Name: name}
+	spec := Spec{Argv: []string{"true"}, Exec: exe, Stdin: null, Stdout: null, Stderr: null, Plan: off(t, dir), Name: name}
 	spec.Isolation = []paddock.Isolation{paddock.CgroupKill, paddock.Guardian}
 	p, err := Start(spec)
 	if err != nil {
@@ -327,6 +328,19 @@ func TestNextMeansIsTakenWhenOneIsRefused(t *testing.T) {
 	if _, err := Start(spec); !errors.As(err, &failed) || failed.Step != "hold the tree" {
 		t.Errorf("got %v, want that nothing can hold the tree", err)
 	}
+}
+
+func off(t testing.TB, dir *os.File) *contain.Plan {
+	t.Helper()
+	start, err := contain.IdentityOf(dir)
+	if err != nil {
+		t.Error(err)
+	}
+	plan, err := contain.NewPlan(contain.Wish{Level: paddock.Off, Dir: dir.Name(), Start: start, OpenFiles: 256}, contain.Probe())
+	if err != nil {
+		t.Error(err)
+	}
+	return plan
 }
 
 func opened(t *testing.T, path string) *os.File {
@@ -366,7 +380,7 @@ func TestStressUnderCollector(t *testing.T) {
 				null, _ := os.OpenFile("/dev/null", os.O_RDWR, 0)
 				exe, _ := os.Open("/bin/true")
 				dir, _ := os.Open("/")
-				p, err := Start(Spec{Argv: []string{"true"}, Exec: exe, Dir: dir, Stdin: null, Stdout: null, Stderr: null,
+				p, err := Start(Spec{Argv: []string{"true"}, Exec: exe, Stdin: null, Stdout: null, Stderr: null, Plan: off(t, dir),
 					Isolation: []paddock.Isolation{isolation}, Name: fmt.Sprintf("stress-%d-%d-%d", os.Getpid(), worker, i)})
 				if err != nil {
 					t.Errorf("%s: %v", isolation, err)
