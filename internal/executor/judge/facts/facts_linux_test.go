@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
-	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
+	"paddock/internal/trust"
 )
 
 // tempDir is a directory without links in its path.
