@@ -161,6 +161,11 @@ const (
 // ContainAs says how a run is to be contained.
 type ContainAs struct {
 	Level Level `json:"level"`
+	// Network is none or host.
+	Network string `json:"network,omitempty"`
+	// Read and Write are paths beside the system's own and the root.
+	Read  []string `json:"read,omitempty"`
+	Write []string `json:"write,omitempty"`
 }
 
 func sortedKeys(m map[string]string) []string {

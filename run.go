@@ -180,6 +180,8 @@ type Run struct {
 	Containment Level     `json:"containment"`
 	Isolation   Isolation `json:"isolation,omitempty"`
 	Tree        Tree      `json:"tree,omitempty"`
+	// Enforced is what the kernel was told; nil before the start.
+	Enforced *Enforced `json:"enforced,omitempty"`
 	// Cgroup says whether the supervisor left its caller's cgroup.
 	Cgroup        string        `json:"cgroup,omitempty"`
 	Supervisor    *Process      `json:"supervisor,omitempty"`

@@ -1,15 +1,14 @@
-// Package contain knows what this machine and this version can hold a run with.
+// Package contain works out what holds a run, and says it in values.
 //
-// In this version that is the means of ending a whole tree (see
-// [paddock.Isolation]) and the cgroup a supervisor moves to so that it doesn't
-// end with its caller. Files, network and memory are not held yet: [Levels]
-// says so, and a policy that requires more is refused.
+// [Probe] looks at the machine once. [NewPlan] turns what was granted and what
+// the machine can do into lists of prepared system calls, or into the one thing
+// that is missing: less than was asked for is never planned. Package spawn
+// carries the lists out, in a child that is about to become the program.
 //
 // # Limits
 //
-// The package starts nothing and decides nothing. It can't tell whether a
-// namespace will be given without asking for one: package spawn asks, and takes
-// the next means when the kernel refuses.
+// The package starts nothing and decides nothing about policies. It can't tell
+// whether a namespace will be given without asking for one: package spawn asks.
 package contain
 
 import "paddock"

@@ -78,6 +78,17 @@ func (h Host) Levels() []paddock.Level {
 	return levels
 }
 
+// Unavailable says of each level that can't be given what is missing.
+func (h Host) Unavailable() map[paddock.Level]string {
+	why := map[paddock.Level]string{}
+	for _, level := range []paddock.Level{paddock.Full, paddock.Standard, paddock.Off} {
+		if err := h.Can(level); err != nil {
+			why[level] = strings.TrimSuffix(err.Error(), ": "+ErrUnavailable.Error())
+		}
+	}
+	return why
+}
+
 var systemDirectories = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"}
 
 // ofEtc is what programs need to find libraries, certificates and alternatives.

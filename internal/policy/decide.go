@@ -88,7 +88,7 @@ func (j *judge) grant() *paddock.Grant {
 		EnvironmentNames: names,
 		Environment:      list,
 		Limits:           j.granted,
-		Contain:          paddock.ContainAs{Level: j.policy.Require()},
+		Contain:          j.policy.file.Contain,
 		Rule:             j.allowedAt,
 	}
 }

@@ -186,6 +186,9 @@ func (j *judge) containment() {
 		if at == (paddock.Position{}) {
 			r.Message = fmt.Sprintf("The policy says nothing of containment and so requires `%s`, which can't be given here.", cmp.Or(require, paddock.Full))
 		}
+		if why := j.facts.Unavailable[require]; why != "" {
+			r.Message = strings.TrimSuffix(r.Message, ".") + ": " + why + "."
+		}
 		j.Refuse(at, r)
 	}
 	j.Answer(paddock.GateContainment, at, string(require))

@@ -73,7 +73,7 @@ func (p *Policy) Executables() []string { return p.file.Paths() }
 func (p *Policy) Concurrent() int { return p.file.Concurrent }
 
 // Require returns the least containment that every run must have.
-func (p *Policy) Require() paddock.Level { return p.file.Require }
+func (p *Policy) Require() paddock.Level { return p.file.Contain.Level }
 
 // Tests returns the policy's own tests, in file order.
 func (p *Policy) Tests() []Test { return slices.Clone(p.tests) }
@@ -137,6 +137,8 @@ type Facts struct {
 	Active int
 	// Levels lists the levels of containment that can be given here.
 	Levels []paddock.Level
+	// Unavailable says of each other level what is missing and what to do.
+	Unavailable map[paddock.Level]string
 }
 
 // ExecutableFacts describes the file at Wanted.Executable.

@@ -105,6 +105,8 @@ type Started struct {
 	// Cgroup says whether the supervisor left its caller's cgroup.
 	Cgroup      string         `json:"cgroup,omitempty"`
 	StageDigest paddock.Digest `json:"stage_digest,omitempty"`
+	// Enforced is what the kernel was told to hold the run to.
+	Enforced paddock.Enforced `json:"enforced,omitzero"`
 	// Protocol is the version that the supervisor speaks on its control socket.
 	Protocol int `json:"protocol"`
 }

@@ -30,6 +30,9 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 		at, process := started.At, started.Supervisor
 		run.State, run.StartedAt, run.Supervisor = paddock.Running, &at, &process
 		run.Isolation, run.Tree, run.Cgroup = started.Isolation, started.Tree, started.Cgroup
+		if enforced := started.Enforced; enforced.Level != "" {
+			run.Enforced = &enforced
+		}
 	}
 	end := now
 	if outcome != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/contain"
 	"paddock/internal/spawn"
 )
 
@@ -28,7 +29,7 @@ type pumps struct {
 }
 
 // start makes the pipes, starts the program and the pumps.
-func (r *run) start() (*pumps, error) {
+func (r *run) start(plan *contain.Plan) (*pumps, error) {
 	p := &pumps{}
 	var theirs []*os.File
 	defer func() {
@@ -51,9 +52,9 @@ func (r *run) start() (*pumps, error) {
 	}
 	theirs = append(theirs, stdin)
 	r.program, err = spawn.Start(spawn.Spec{
-		Argv: r.job.Argv, Env: r.job.Env, Exec: r.files.Exec, Dir: r.files.Dir,
+		Argv: r.job.Argv, Env: r.job.Env, Exec: r.files.Exec, Plan: plan,
 		Stdin: stdin, Stdout: theirs[0], Stderr: theirs[1],
-		OpenFiles: r.job.OpenFiles, Isolation: r.job.Isolation, Name: string(r.job.RunID),
+		Isolation: r.job.Isolation, Name: string(r.job.RunID),
 	})
 	if err != nil {
 		p.close()

@@ -89,6 +89,7 @@ func startVictim(path, stage string, isolation paddock.Isolation, marker string)
 	job, err := json.Marshal(Job{
 		Version: handover.JobVersion, RunDir: dir.Path(), RunID: id, Argv: argv, Env: []string{"PATH=/usr/bin:/bin"}, Path: "/bin/sh",
 		Timeout: paddock.Duration(time.Hour), OutputCap: 1 << 20, Isolation: []paddock.Isolation{isolation},
+		Contain: paddock.ContainAs{Level: paddock.Off, Network: "host"}, Dir: "/", Root: "/", Programs: []string{"/bin/sh"},
 	})
 	if err != nil {
 		return victim{}, nil, err

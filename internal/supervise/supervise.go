@@ -244,7 +244,12 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 			cgroup = "inherited: " + err.Error()
 		}
 	}
-	pumps, err := r.start()
+	plan, err := r.plan()
+	if err != nil {
+		close(r.over)
+		return r.seal(failedToStart("containment", err, r.opt.Now()))
+	}
+	pumps, err := r.start(plan)
 	if err != nil {
 		close(r.over)
 		step, cause := "start", err
@@ -256,7 +261,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	}
 	// A program of our own user must not be able to look into this process.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	r.recordStart(cgroup)
+	r.recordStart(cgroup, plan.Enforced)
 	exit := r.untilEmpty(ctx)
 	ended := r.opt.Now()
 	close(r.over) // before the pumps are waited for: they may want to ask
@@ -275,13 +280,31 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	return r.seal(outcome)
 }
 
-func (r *run) recordStart(cgroup string) {
+// plan works out how the run is held to what it was granted.
+func (r *run) plan() (*contain.Plan, error) {
+	job := r.job
+	exec, err := contain.IdentityOf(r.files.Exec)
+	if err != nil {
+		return nil, err
+	}
+	start, err := contain.IdentityOf(r.files.Dir)
+	if err != nil {
+		return nil, err
+	}
+	wish := contain.Wish{
+		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Write: job.Contain.Write,
+		Root: job.Root, Dir: job.Dir, Home: job.Home, Programs: job.Programs, OpenFiles: job.OpenFiles, Exec: exec, Start: start,
+	}
+	return contain.NewPlan(wish, contain.Probe(append(wish.Read, wish.Write...)...))
+}
+
+func (r *run) recordStart(cgroup string, enforced paddock.Enforced) {
 	self, err := rundir.ProcessOf(os.Getpid())
 	if err == nil {
 		err = r.dir.WriteStarted(rundir.Started{
 			Supervisor: self, At: r.opt.Now(), LeaderPID: r.program.Leader(),
 			Isolation: r.program.Isolation, Tree: r.program.Isolation.Tree(),
-			Cgroup: cgroup, StageDigest: r.job.StageDigest, Protocol: control.Protocol,
+			Cgroup: cgroup, StageDigest: r.job.StageDigest, Protocol: control.Protocol, Enforced: enforced,
 		})
 	}
 	if err != nil {

@@ -94,8 +94,10 @@ func newFixture(t *testing.T, script string) *fixture {
 		Version: handover.JobVersion, RunDir: f.dir.Path(), RunID: f.dir.ID(), Argv: []string{"sh", "-c", script},
 		Env: []string{"PATH=/usr/bin:/bin"}, Path: "/bin/sh", OpenFiles: 256,
 		Timeout: paddock.Duration(testTimeout), OutputCap: 1 << 20, Grace: paddock.Duration(testGrace),
+		Contain: paddock.ContainAs{Level: paddock.Off, Network: "host"}, Dir: t.TempDir(), Programs: []string{"/bin/sh"},
 	}
-	f.files = Files{Lock: f.dir.Lock(), Dir: opened(t, t.TempDir()), Exec: opened(t, "/bin/sh")}
+	f.job.Root = f.job.Dir
+	f.files = Files{Lock: f.dir.Lock(), Dir: opened(t, f.job.Dir), Exec: opened(t, "/bin/sh")}
 	f.ours, f.their = net.Pipe()
 	return f
 }

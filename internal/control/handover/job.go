@@ -17,6 +17,14 @@ type Job struct {
 	// Path of the executable, for messages; what runs is the descriptor.
 	Path      string `json:"path"`
 	OpenFiles int    `json:"open_files,omitempty"`
+	// Contain says what the run is held to; Dir is where it starts, by its path,
+	// Root the workspace and Home the private home directory around it. Programs
+	// are the files that are executed or read to execute it, Path first.
+	Contain  paddock.ContainAs `json:"containment"`
+	Dir      string            `json:"dir"`
+	Root     string            `json:"root"`
+	Home     string            `json:"home,omitempty"`
+	Programs []string          `json:"programs"`
 	// Timeout and OutputCap must be positive. Grace zero means the supervisor's own.
 	Timeout   paddock.Duration `json:"timeout_ms"`
 	OutputCap int64            `json:"output_cap"`

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"paddock"
+	"paddock/internal/contain"
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled/environ"
@@ -41,6 +42,7 @@ type Config struct {
 type Judge struct {
 	cfg    Config
 	finder *facts.Finder
+	host   contain.Host
 }
 
 // New returns a Judge.
@@ -48,7 +50,7 @@ func New(cfg Config) *Judge {
 	if cfg.HostEnv == nil {
 		cfg.HostEnv = func(string) (string, bool) { return "", false }
 	}
-	return &Judge{cfg: cfg, finder: facts.New()}
+	return &Judge{cfg: cfg, finder: facts.New(), host: contain.Probe()}
 }
 
 // A Judgement is a decision with everything it was based on, still open.
@@ -62,6 +64,9 @@ type Judgement struct {
 	facts   policy.Facts
 	trouble []paddock.Refusal // what stands against the request beside the policy
 }
+
+// Home is the private home directory of the workspace.
+func (j *Judgement) Home() string { return j.facts.Home }
 
 // Close closes what was found.
 func (j *Judgement) Close() { j.Found.Close() }
@@ -111,7 +116,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 	}
 	out := &Judgement{request: req, policy: p, Found: found, trouble: unspeakable(req), facts: policy.Facts{
 		Executable: found.Executable, Dir: found.Dir, Paths: found.Paths, Stdin: found.Stdin,
-		HostEnv: map[string]string{}, Levels: []paddock.Level{paddock.Off},
+		HostEnv: map[string]string{}, Levels: j.host.Levels(), Unavailable: j.host.Unavailable(),
 	}}
 	for _, name := range wanted.HostEnv {
 		if value, ok := j.cfg.HostEnv(name); ok {

@@ -30,6 +30,20 @@ const (
 	DefaultArgs     = 256
 )
 
+func containment(c document.Containment) paddock.ContainAs {
+	as := paddock.ContainAs{Level: cmp.Or(c.Require, paddock.Full), Network: cmp.Or(c.Network, "none")}
+	if as.Level == paddock.Off {
+		as.Network = "host"
+	}
+	for _, path := range c.Read {
+		as.Read = append(as.Read, path.Value)
+	}
+	for _, path := range c.Write {
+		as.Write = append(as.Write, path.Value)
+	}
+	return as
+}
+
 // Load reads and compiles data, the content of the file called name. It returns
 // the file or everything that is wrong with it.
 func Load(name string, data []byte) (File, []document.Fault) {
@@ -42,7 +56,7 @@ func Load(name string, data []byte) (File, []document.Fault) {
 		Environment: c.environment(source.Environment),
 		Limits:      within(source.Limits, paddock.Limits{Timeout: defaultTimeout, Output: defaultOutput, OpenFiles: defaultOpenFiles}),
 		Concurrent:  cmp.Or(source.Limits.Concurrent, defaultConcurrent),
-		Require:     cmp.Or(source.Containment.Require, paddock.Full),
+		Contain:     containment(source.Containment),
 		Tests:       source.Tests,
 		Sections:    source.Sections,
 	}

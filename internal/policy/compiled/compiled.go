@@ -30,7 +30,7 @@ type File struct {
 	Environment Environment
 	Limits      paddock.Limits
 	Concurrent  int
-	Require     paddock.Level
+	Contain     paddock.ContainAs
 	Tests       []document.Test
 	// Sections are the places of the top-level keys.
 	Sections map[string]paddock.Position

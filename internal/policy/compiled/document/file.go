@@ -107,8 +107,10 @@ type Limits struct {
 
 // Containment is what must be enforced. Require is empty when absent.
 type Containment struct {
-	Require paddock.Level
-	At      paddock.Position
+	Require     paddock.Level
+	Network     string
+	Read, Write []Text
+	At          paddock.Position
 }
 
 // A Test is one entry of tests.
@@ -204,12 +206,31 @@ func (b *builder) file(v *shape.Value) File {
 		f.Tests = append(f.Tests, b.test(item))
 	}
 	if c := v.Get("containment"); c != nil {
-		f.Containment = Containment{paddock.Level(b.text(c.Get("require")).Value), b.at(c)}
-		if n := c.Get("network"); n != nil && f.Containment.Require != paddock.Off {
-			b.fault(n, "`network: host` makes sense only beside `require: off`; contained networks come with containment")
-		}
+		f.Containment = b.containment(c)
 	}
 	return f
+}
+
+func (b *builder) containment(v *shape.Value) Containment {
+	c := Containment{Require: paddock.Level(b.text(v.Get("require")).Value), Network: b.text(v.Get("network")).Value, At: b.at(v)}
+	for _, item := range v.Get("read").Items() {
+		c.Read = append(c.Read, b.clean(item))
+	}
+	for _, item := range v.Get("write").Items() {
+		c.Write = append(c.Write, b.clean(item))
+	}
+	if c.Require != paddock.Off {
+		return c
+	}
+	for _, key := range []string{"read", "write"} {
+		if list := v.Get(key); list != nil {
+			b.fault(list, "`require: off` contains nothing, so `"+key+"` would promise what isn't kept; remove it")
+		}
+	}
+	if n := v.Get("network"); n != nil && c.Network != "host" {
+		b.fault(n, "`require: off` contains nothing: the network is `host`")
+	}
+	return c
 }
 
 // clean returns a path that is written in the one way that it is compared in.

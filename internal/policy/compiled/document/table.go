@@ -140,14 +140,20 @@ var containment = shape.Object{
 	Keys: []shape.Key{
 		{Name: "require", Doc: "The least containment that a run must have; with less than that it is refused.",
 			Shape: shape.Choice{string(paddock.Full), string(paddock.Standard), string(paddock.Off)}},
-		{Name: "network", Doc: "Only `host`, beside `require: off`: programs use the machine's network.", Shape: shape.Choice{"host"}},
+		{Name: "network", Doc: "`none` (the default): no way out at all; or `host`: the machine's network, which is all that `require: off` has.",
+			Shape: shape.Choice{"none", "host"}},
+		{Name: "read", Doc: "Paths that programs may read beside the system's own and the root.", Shape: shape.List{Of: absolutePath}},
+		{Name: "write", Doc: "Paths that programs may write beside the root and a private /tmp.", Shape: shape.List{Of: absolutePath}},
 	},
 	Later: map[string]string{
-		"read": "further readable paths", "write": "further writable paths", "exec": "what the whole tree may execute",
-		"workspace": "copy-on-write",
+		"exec": "what the whole tree may execute", "workspace": "copy-on-write",
 	},
+	// What contains nothing can't hold anything back.
 	Conditions: []any{map[string]any{
-		"if":   map[string]any{"required": []any{"network"}},
-		"then": map[string]any{"required": []any{"require"}, "properties": map[string]any{"require": map[string]any{"const": "off"}}},
+		"if": map[string]any{"required": []any{"require"}, "properties": map[string]any{"require": map[string]any{"const": "off"}}},
+		"then": map[string]any{
+			"properties": map[string]any{"network": map[string]any{"const": "host"}},
+			"not":        map[string]any{"anyOf": []any{map[string]any{"required": []any{"read"}}, map[string]any{"required": []any{"write"}}}},
+		},
 	}},
 }
