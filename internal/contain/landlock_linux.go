@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"paddock"
 )
 
 // Access rights of Landlock, by the ABI that brought them
@@ -106,7 +108,7 @@ func (p *Plan) landlock(w Wish, host Host, rules []pathRule) {
 	size := 8
 	if host.LandlockABI >= 4 {
 		size = 16
-		if w.Network != "host" {
+		if w.Network != "host" && w.Level == paddock.Standard { // at full there is nothing to reach
 			binary.NativeEndian.PutUint64(attr[8:], 1<<0|1<<1) // bind and connect, TCP
 		}
 	}
