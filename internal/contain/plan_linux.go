@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/contain/protect"
 )
 
 // The numbers by which the process in between and the program know what they
@@ -41,6 +42,8 @@ type Wish struct {
 	OpenFiles int
 	// Tmp bounds the private /tmp and /dev/shm, in bytes each; zero means 1 GiB.
 	Tmp int64
+	// Protect lists what in the workspace stays as it is.
+	Protect []protect.Path
 	// Exec and Start identify what was judged; the program must find the same.
 	Exec, Start Identity
 }
