@@ -79,7 +79,7 @@ func (g *Guard) keep(name string, dir bool) error {
 	if parent != "." {
 		info, err := g.stat(parent)
 		switch {
-		case errors.Is(err, os.ErrNotExist):
+		case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 			return nil
 		case err != nil:
 			return err
