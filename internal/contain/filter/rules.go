@@ -16,10 +16,10 @@ const (
 	absentProtocol = unix.SECCOMP_RET_ERRNO | uint32(unix.EPROTONOSUPPORT)
 )
 
-// Denials are the calls that are denied whatever their arguments, with the
+// denials are the calls that are denied whatever their arguments, with the
 // reason. They have in common that a build or a test which makes one is up to
 // something, or is a tool that has to be told why it won't work here.
-var denials = map[string]string{
+var denials = map[string]*reason{
 	// Other processes. The kernel lets one reach only what one could trace
 	// anyway; but at a level without namespaces that is everything of the uid.
 	"ptrace": debugging, "process_vm_readv": debugging, "process_vm_writev": debugging,
