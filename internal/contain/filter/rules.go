@@ -26,7 +26,7 @@ var denials = map[string]*reason{
 	"process_madvise": debugging, "pidfd_getfd": debugging, "kcmp": debugging,
 
 	// Parts of the kernel that are large, deep and rich in past exploits.
-	"bpf": deep, "perf_event_open": deep, "userfaultfd": deep, "uprobe": deep,
+	"bpf": deep, "perf_event_open": deep, "userfaultfd": deep,
 	// io_uring also makes calls that no filter sees.
 	"io_uring_setup": deep, "io_uring_enter": deep, "io_uring_register": deep,
 	"add_key": keyrings, "request_key": keyrings, "keyctl": keyrings,
