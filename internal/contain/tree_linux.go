@@ -74,6 +74,11 @@ func (p *Plan) tree(w Wish, host Host) {
 func (p *Plan) binds(w Wish, host Host) []bind {
 	var all []bind
 	have := func(path string) bool {
+		for link := range host.Links {
+			if below(link, path) {
+				return true
+			}
+		}
 		return slices.ContainsFunc(all, func(b bind) bool { return below(b.path, path) })
 	}
 	for _, dir := range host.Directories {

@@ -41,7 +41,7 @@ type Path struct {
 var names = []string{
 	".git/hooks/", ".git/config", ".git/config.worktree", ".git/info/attributes", ".git/commondir", ".gitmodules",
 	".claude/", ".mcp.json", ".codex/", ".cursor/", ".gemini/", ".opencode/", ".zed/", ".vscode/", ".idea/", ".devcontainer/",
-	".envrc", ".paddock/", "paddock.yaml",
+	".envrc", ".paddock/",
 }
 
 // date is the time of modification by which a placeholder is known: no tool

@@ -77,7 +77,7 @@ func TestMissingPlacesAreHeldAndLeaveNothing(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	g := keep(t, root)
-	for _, want := range []string{".mcp.json", ".claude", ".vscode", ".envrc", "paddock.yaml"} {
+	for _, want := range []string{".mcp.json", ".claude", ".vscode", ".envrc"} {
 		info, err := os.Lstat(filepath.Join(root, want))
 		if err != nil || !info.IsDir() {
 			t.Errorf("%s: %v, want an empty directory, which git doesn't see", want, err)
