@@ -155,6 +155,9 @@ func reconcile(t testing.TB, s *State) []paddock.RunID {
 	return lost
 }
 
+// file is a file of a run's directory.
+func file(d *Dir, name string) string { return filepath.Join(d.Path(), name) }
+
 func names(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
