@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"paddock"
-	"paddock/internal/rundir/durable"
+	"paddock/internal/rundir/record/durable"
 	"paddock/internal/testproc"
 )
 

@@ -130,6 +130,14 @@ func Exists(name string) (bool, error) {
 	return err == nil, err
 }
 
+// IgnoreMissing drops an error that says that there is no such file.
+func IgnoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // Open opens a regular file to read it. A fifo or a link that somebody
 // put in its place is an error and not a wait.
 func Open(name string) (*os.File, error) {
