@@ -13,7 +13,10 @@ import (
 	"paddock/internal/testproc"
 )
 
-func TestMain(m *testing.M) { testproc.Main(m, nil) }
+func TestMain(m *testing.M) { testproc.Main(m, programs) }
+
+// programs are those that the tests play themselves.
+var programs map[string]func() int
 
 const permissive = `version: 1
 roots: [{path: ROOT}]

@@ -1,0 +1,199 @@
+package escape
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func reads(path func(Aim) string) attempt {
+	return func(a Aim) error {
+		b, err := os.ReadFile(path(a))
+		if err == nil && len(b) == 0 {
+			return errHeld
+		}
+		return err
+	}
+}
+
+// files are attempts to get at what is said to be private.
+func files() map[string]attempt {
+	return map[string]attempt{
+		"read a private key in the home": reads(func(a Aim) string { return a.Key }),
+		"read the policy":                reads(func(a Aim) string { return a.Policy }),
+		"read another workspace":         reads(func(a Aim) string { return a.Neighbor }),
+		"read an earlier run's output":   reads(func(a Aim) string { return a.Output }),
+		"read through a parent of the root": reads(func(a Aim) string {
+			rel, _ := filepath.Rel(a.Root, a.Outside) // both are absolute
+			return rel + "/secret"
+		}),
+		"read through a link": func(a Aim) error {
+			link := filepath.Join(a.Root, "link")
+			defer os.Remove(link)
+			if err := os.Symlink(filepath.Join(a.Outside, "secret"), link); err != nil {
+				return err
+			}
+			_, err := os.ReadFile(link)
+			return err
+		},
+		"list the home": func(a Aim) error { _, err := os.ReadDir(a.Home); return err },
+		"list the root directory's secrets": func(a Aim) error {
+			_, err := os.ReadDir(filepath.Dir(a.Root))
+			if err != nil {
+				return err
+			}
+			_, err = os.Lstat(a.Outside)
+			return err
+		},
+		"see that a file exists":  func(a Aim) error { _, err := os.Stat(a.Key); return err },
+		"read a file in /tmp":     reads(func(a Aim) string { return a.Tmp }),
+		"read a file in /dev/shm": reads(func(a Aim) string { return a.Shm }),
+		"read /etc/shadow":        reads(func(Aim) string { return "/etc/shadow" }),
+		"see the machine's users": func(a Aim) error {
+			b, err := os.ReadFile("/etc/passwd")
+			if err == nil && !strings.Contains("\n"+string(b), "\n"+a.User+":") {
+				return errHeld
+			}
+			return err
+		},
+	}
+}
+
+// opens tries to open path for writing, and writes nothing.
+func opens(path string) attempt {
+	return func(Aim) error {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	}
+}
+
+// outsideFiles are attempts to change what lies outside.
+func outsideFiles() map[string]attempt {
+	victim := func(a Aim) string { return filepath.Join(a.Outside, "victim") }
+	all := map[string]attempt{
+		"write a file outside": func(a Aim) error { return opens(victim(a))(a) },
+		"create a file outside": func(a Aim) error {
+			return os.WriteFile(filepath.Join(a.Outside, fmt.Sprint("made", os.Getpid())), nil, 0o600)
+		},
+		"truncate a file outside": func(a Aim) error { return os.Truncate(victim(a), 1) },
+		"remove a file outside":   func(a Aim) error { return os.Remove(filepath.Join(a.Outside, "removable")) },
+		"chmod outside":           func(a Aim) error { return os.Chmod(victim(a), 0o640) },
+		"chown outside":           func(a Aim) error { return os.Chown(victim(a), -1, os.Getgid()) },
+		"set times outside":       func(a Aim) error { return os.Chtimes(victim(a), time.Time{}, time.Unix(1e9, 0)) },
+		"set an extended attribute outside": func(a Aim) error {
+			return unix.Setxattr(victim(a), "user.paddock", []byte("x"), 0)
+		},
+		"link a file from outside": func(a Aim) error {
+			to := filepath.Join(a.Root, "hardlink")
+			defer os.Remove(to)
+			return os.Link(filepath.Join(a.Outside, "secret"), to)
+		},
+		"move a file in from outside": func(a Aim) error {
+			return os.Rename(filepath.Join(a.Outside, "movable"), filepath.Join(a.Root, "moved"))
+		},
+		"make a file that belongs to whoever owns it": setuid,
+		"race a link against the boundary":            race,
+		"replace its own executable": func(Aim) error {
+			// The kernel refuses to write what is being executed; what was asked
+			// for is the right to.
+			err := opens("/proc/self/exe")(Aim{})
+			if err != nil && strings.HasSuffix(err.Error(), unix.ETXTBSY.Error()) {
+				return nil
+			}
+			return err
+		},
+	}
+	for name, path := range map[string]string{
+		"write to /usr/bin": "/usr/bin/env", "write to /proc/sys": "/proc/sys/kernel/core_pattern",
+		"write to /etc": "/etc/hosts", "write to a cgroup": "/sys/fs/cgroup/cgroup.procs",
+		"write to /sys": "/sys/kernel/mm/transparent_hugepage/enabled", "write to /proc/sysrq-trigger": "/proc/sysrq-trigger",
+	} {
+		all[name] = opens(path)
+	}
+	return all
+}
+
+// setuid leaves a program behind that would run as the user of this run for
+// whoever starts it.
+func setuid(a Aim) error {
+	path := filepath.Join(a.Root, "setuid")
+	defer os.Remove(path)
+	fd, err := unix.Open(path, unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o755)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	ways := []func() error{
+		func() error { return unix.Chmod(path, 0o4755) },
+		func() error { return unix.Fchmod(fd, 0o4755) },
+		func() error { return unix.Fchmodat(unix.AT_FDCWD, path, 0o4755, 0) },
+		func() error { return unix.Fchmodat(unix.AT_FDCWD, path, 0o4755, unix.AT_SYMLINK_NOFOLLOW) },
+		func() error { return created(path, 0o4755) },
+	}
+	var refused error = errHeld
+	for _, way := range ways {
+		if err := way(); err != nil {
+			refused = err
+		}
+		var st unix.Stat_t
+		if err := unix.Stat(path, &st); err == nil && st.Mode&unix.S_ISUID != 0 {
+			return nil
+		}
+	}
+	return refused
+}
+
+func created(path string, mode uint32) error {
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	fd, err := unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, mode)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
+}
+
+// race exchanges a directory with a link to the outside while it makes files
+// below that name.
+func race(a Aim) error {
+	dir, link := filepath.Join(a.Root, "race"), filepath.Join(a.Root, "race-link")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.Symlink(a.Outside, link); err != nil {
+		return err
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE)
+			}
+		}
+	}()
+	for i := range 2000 {
+		// Some land in the directory, some meet the link.
+		_ = os.WriteFile(filepath.Join(dir, fmt.Sprint("raced", i%10)), nil, 0o600)
+		_, _ = os.ReadFile(filepath.Join(dir, "secret"))
+	}
+	close(stop)
+	<-stopped
+	_, inDir := os.ReadFile(filepath.Join(dir, "secret"))
+	_, inLink := os.ReadFile(filepath.Join(link, "secret"))
+	if inDir == nil || inLink == nil {
+		return nil
+	}
+	return inLink
+}
