@@ -23,9 +23,11 @@ type Program struct {
 	holder int // the process in between, ours to reap
 	leader int // the program, in our numbering; zero if not known
 	group  *contain.Cgroup
-	exit   chan Exit
-	done   chan struct{}
-	end    End
+	// listener hears what the program is denied; nil without a filter.
+	listener *os.File
+	exit     chan Exit
+	done     chan struct{}
+	end      End
 }
 
 type cgroupFiles struct{ procs, kill *os.File }
@@ -149,6 +151,9 @@ func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 	if err == nil {
 		p.leader = contain.FirstChild(p.holder)
 	}
+	if err != nil && p.listener != nil {
+		_ = p.listener.Close() // nobody will take it
+	}
 	started <- err
 	p.follow(reports)
 	p.reapHolder()
@@ -157,10 +162,11 @@ func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 }
 
 func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*initState, *os.File, error) {
-	reports, theirs, err := os.Pipe()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, &StartError{"report pipe", err}
+		return nil, nil, &StartError{"socket for reports", err}
 	}
+	reports, theirs := os.NewFile(uintptr(pair[0]), "reports"), os.NewFile(uintptr(pair[1]), "reports")
 	defer theirs.Close()
 	state, err := newState(spec, p.Isolation, theirs, files)
 	if err != nil {
@@ -176,12 +182,14 @@ func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*initState, *os.Fil
 	return state, reports, nil
 }
 
-func (p *Program) awaitStart(state *initState, reports io.Reader) error {
+func (p *Program) awaitStart(state *initState, reports *os.File) error {
 	for {
-		r, err := readReport(reports)
+		r, file, err := readReport(reports)
 		switch {
 		case err != nil:
 			return &StartError{"start", fmt.Errorf("the process in between ended without a report: %w", err)}
+		case r.kind == reportListener:
+			p.listener = file
 		case r.kind == reportStarted:
 			return nil
 		case r.kind == reportFailed:
@@ -191,9 +199,9 @@ func (p *Program) awaitStart(state *initState, reports io.Reader) error {
 }
 
 // follow passes on the leader's exit and ends when there is nothing to report.
-func (p *Program) follow(reports io.Reader) {
+func (p *Program) follow(reports *os.File) {
 	for {
-		r, err := readReport(reports)
+		r, _, err := readReport(reports)
 		if err != nil {
 			return
 		}
@@ -239,6 +247,14 @@ func (p *Program) removeCgroup() {
 		_ = p.group.Remove() // an empty directory is left at worst
 	}
 }
+
+// Holder returns the process in between, which is in the run's namespaces.
+func (p *Program) Holder() int { return p.holder }
+
+// Listener returns the descriptor on which denied system calls are heard, nil if
+// there is no filter. Whoever takes it closes it, and must answer on it: the
+// program waits.
+func (p *Program) Listener() *os.File { return p.listener }
 
 // Leader returns the program's process id, or zero when it isn't known.
 func (p *Program) Leader() int { return p.leader }
@@ -289,11 +305,33 @@ func (p *Program) Destroy() {
 	}
 }
 
-func readReport(r io.Reader) (report, error) {
+// readReport waits for the next report and the descriptor that came with it.
+func readReport(from *os.File) (report, *os.File, error) {
 	var b [reportSize]byte
-	if _, err := io.ReadFull(r, b[:]); err != nil {
-		return report{}, err
+	rights := make([]byte, unix.CmsgSpace(4))
+	for {
+		n, oobn, _, _, err := unix.Recvmsg(int(from.Fd()), b[:], rights, unix.MSG_CMSG_CLOEXEC)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return report{}, nil, err
+		case n < reportSize:
+			return report{}, nil, io.EOF
+		}
+		at := func(i int) int32 { return int32(binary.NativeEndian.Uint32(b[i:])) }
+		return report{kind: at(0), a: at(4), b: at(8)}, received(rights[:oobn]), nil
 	}
-	at := func(i int) int32 { return int32(binary.NativeEndian.Uint32(b[i:])) }
-	return report{kind: at(0), a: at(4), b: at(8)}, nil
+}
+
+func received(rights []byte) *os.File {
+	messages, err := unix.ParseSocketControlMessage(rights)
+	if err != nil || len(messages) == 0 {
+		return nil
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) == 0 {
+		return nil
+	}
+	return os.NewFile(uintptr(fds[0]), "denied calls")
 }

@@ -29,6 +29,7 @@ import (
 	"paddock"
 	"paddock/internal/artifact"
 	"paddock/internal/contain"
+	"paddock/internal/contain/denied"
 	"paddock/internal/contain/protect"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
@@ -267,6 +268,11 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	}
 	// A program of our own user must not be able to look into this process.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	holder := 0
+	if plan.Enforced.Network == "none" && plan.UserNamespace {
+		holder = r.program.Holder()
+	}
+	heard := denied.Listen(r.program.Listener(), holder)
 	r.recordStart(cgroup, plan.Enforced)
 	exit := r.untilEmpty(ctx)
 	ended := r.opt.Now()
@@ -278,6 +284,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		Reason:    reason,
 		Leftovers: r.program.End().Leftovers,
 		Survivors: r.program.End().Survivors,
+		Denied:    heard.Denials(),
 		EndedAt:   ended,
 	}
 	if pumps.held() {
