@@ -92,7 +92,7 @@ func Build(o Options) (Filter, error) {
 // that covers those past the end, x32 (bit 30) and negative ones.
 func (a *assembler) spans(arch architecture, o Options) []span {
 	none := a.ret(absentCall)
-	c := conditions{assembler: a, Options: o}
+	c := conditions{assembler: a, Options: o, modes: map[int]label{}}
 	spans := []span{{0, none}}
 	put := func(s span) {
 		last := &spans[len(spans)-1]

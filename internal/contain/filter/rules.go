@@ -51,6 +51,7 @@ var denials = map[string]*reason{
 var absences = map[string]bool{
 	"modify_ldt":    true, // 16-bit code; a long record of kernel bugs
 	"memfd_secret":  true, // memory that even the kernel doesn't map
+	"openat2":       true, // it could make a setuid file behind a pointer; all have another way
 	"fanotify_mark": true, // means nothing without fanotify_init, which needs a capability
 }
 
@@ -58,6 +59,7 @@ var absences = map[string]bool{
 type conditions struct {
 	*assembler
 	Options
+	modes map[int]label // what plain made, by argument: many calls share it
 }
 
 func (c conditions) yes() label { return c.ret(allowedCall) }
@@ -118,6 +120,14 @@ func (c conditions) conditional(name string) func() label {
 		return c.ioctl
 	case "personality":
 		return c.personality
+	case "chmod", "fchmod", "creat":
+		return func() label { return c.plain(1) }
+	case "fchmodat", "fchmodat2":
+		return func() label { return c.plain(2) }
+	case "open":
+		return func() label { return c.open(1) }
+	case "openat":
+		return func() label { return c.open(2) }
 	case "mknod":
 		return func() label { return c.mknod(1) }
 	case "mknodat":
@@ -184,10 +194,28 @@ func (c conditions) personality() label {
 	return c.low(0, everyBit, []choice{{harmless, c.yes()}}, c.no())
 }
 
-// mknod makes files, pipes and sockets, no devices. The kernel takes the mode
-// as 16 bits, and these are the type's.
+// plain denies modes with the setuid bit. Inside, such a file gives nothing;
+// outside, it would give everybody the rights of the user of the run, and a run
+// that root started belongs to root there.
+func (c conditions) plain(mode int) label {
+	l, made := c.modes[mode]
+	if !made {
+		l = c.low(mode, unix.S_ISUID, []choice{{[]uint32{0}, c.yes()}}, c.no())
+		c.modes[mode] = l
+	}
+	return l
+}
+
+// open looks at the mode, the argument after the flags, when it means anything.
+func (c conditions) open(flags int) label {
+	const making = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+	return c.low(flags, making, []choice{{[]uint32{0}, c.yes()}}, c.plain(flags+1))
+}
+
+// mknod makes files, pipes and sockets, no devices and nothing setuid. The
+// kernel takes the mode as 16 bits; these are the type's and that one.
 func (c conditions) mknod(mode int) label {
-	return c.low(mode, unix.S_IFMT, []choice{
+	return c.low(mode, unix.S_IFMT|unix.S_ISUID, []choice{
 		{[]uint32{0, unix.S_IFREG, unix.S_IFIFO, unix.S_IFSOCK}, c.yes()},
 	}, c.no())
 }
