@@ -197,6 +197,9 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	if err != nil {
 		return nil, "find the workspace", err
 	}
+	if rel, err := filepath.Rel(root, grant.Dir); err != nil || !filepath.IsLocal(rel) {
+		return nil, "find the workspace", fmt.Errorf("%s leads elsewhere than it did when it was judged", grant.Root)
+	}
 	programs := []string{j.Found.Launch.Path, grant.Executable.Path}
 	for _, i := range grant.Executable.Interpreters {
 		programs = append(programs, i.Path)
