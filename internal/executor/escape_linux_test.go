@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ import (
 	"paddock/internal/testproc"
 )
 
-func init() { programs = map[string]func() int{"escapist": escapist} }
+func init() { programs = map[string]func() int{"escapist": escapist, "waits": waits} }
 
 // escapist is the program that tries to get out. Its argument is a file with an
 // escape.Aim and the names of the attempts, below its directory.
@@ -41,6 +42,14 @@ func escapist() int {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// waits ends well when its standard input does.
+func waits() int {
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		return 1
 	}
 	return 0
@@ -71,6 +80,7 @@ var levels = []paddock.Level{paddock.Full, paddock.Standard, paddock.Off}
 
 // escapes is the table. Every attempt of package escape is in it.
 var escapes = []row{
+	{"find a descriptor that leaked", "hhh"}, // before others open any
 	{"read a private key in the home", "hho"},
 	{"read the policy", "hho"},
 	{"read another workspace", "hho"},
@@ -96,7 +106,7 @@ var escapes = []row{
 	{"move a file in from outside", "hho"},
 	{"make a file that belongs to whoever owns it", "hho"},
 	{"race a link against the boundary", "hho"},
-	{"replace its own executable", "hho"},
+	{"replace its own executable", "h-o"}, // at standard the answer tells nothing; see the line about programs,
 	{"write to /usr/bin", "hh-"},
 	{"write to /etc", "hh-"},
 	{"write to /proc/sys", "hh-"},
@@ -111,7 +121,7 @@ var escapes = []row{
 	{"see more processes than its own", "h--"},
 	{"read the memory of the holder", "hh-"},
 	{"read the environment of the holder", "hh-"},
-	{"list the descriptors of the holder", "hh-"},
+	{"open a descriptor of the holder", "hh-"},
 	{"enter the root of the holder", "hh-"},
 	{"enter the directory of the holder", "hh-"},
 	{"read the executable of the holder", "hh-"},
@@ -190,7 +200,6 @@ var escapes = []row{
 	{"have another way than loopback", "h--"},
 	{"find shared memory of the machine", "h-o"},
 
-	{"find a descriptor that leaked", "hhh"},
 	{"start somewhere else", "hhh"},
 	{"keep capabilities", "hh-"},
 	{"gain privileges by executing", "hho"},
@@ -242,6 +251,7 @@ var lines = []struct {
 	{row{"change settings by a link made before", "hoo"}, "echo x >> earlier"},
 	{row{"move settings away", "hoo"}, "mv .claude n"},
 	{row{"give settings other rights", "hoo"}, "chmod 777 .claude"},
+	{row{"write to a program of the policy", "hh-"}, ": >> PROGRAM"},
 	{row{"make a user namespace by a tool", "hh-"}, "unshare -U true"},
 	{row{"make a user and a network namespace by a tool", "hh-"}, "unshare -Urn true"},
 	{row{"raise the limit of core dumps", "hh-"}, "ulimit -c 1"},
@@ -252,8 +262,7 @@ var lines = []struct {
 	{row{"use fifos and pipelines", "ooo"}, `mkfifo f && (seq 1000 > f &) && [ "$(sort -n f | uniq | tail -1 | tr -d '\n')" = 1000 ]`},
 }
 
-// A stage is all that a table needs: a machine's canaries, workspaces and one
-// executor per level.
+// A theater is what lies outside of the runs and is gone for.
 type theater struct {
 	base string
 	aim  escape.Aim
@@ -379,9 +388,10 @@ func echo(t *testing.T, network, address string) net.Addr {
 // An act is an executor at one level with workspaces below dir.
 type act struct {
 	*theater
-	e     *Executor
-	level paddock.Level
-	dir   string
+	e      *Executor
+	level  paddock.Level
+	dir    string
+	policy string
 }
 
 func (th *theater) act(t *testing.T, level paddock.Level, more string, roots ...string) *act {
@@ -395,9 +405,9 @@ func (th *theater) act(t *testing.T, level paddock.Level, more string, roots ...
 			must(t, os.MkdirAll(root, 0o755))
 			quoted = append(quoted, "{path: '"+root+"'}")
 		}
-		text := strings.NewReplacer("ROOTS", strings.Join(quoted, ", "), "PROGRAM", testproc.Program(t, "escapist"),
+		a.policy = strings.NewReplacer("ROOTS", strings.Join(quoted, ", "), "PROGRAM", testproc.Program(t, "escapist"),
 			"LEVEL", string(level), "MORE", more).Replace(policyForm)
-		c.Policy = PolicyText("policy.yaml", []byte(text))
+		c.Policy = PolicyText("policy.yaml", []byte(a.policy))
 		c.Stage = os.Getenv(stageVariable)
 		c.Grace = 1
 	})
@@ -408,16 +418,35 @@ func (th *theater) act(t *testing.T, level paddock.Level, more string, roots ...
 // run runs argv to its end in the workspace root and returns all it wrote.
 func (a *act) run(t *testing.T, root string, argv ...string) (paddock.Run, string) {
 	t.Helper()
-	run, err := a.e.Start(t.Context(), paddock.Request{
+	run, err := a.e.Start(t.Context(), a.request(root, argv...))
+	must(t, err)
+	return a.ended(t, run)
+}
+
+func (a *act) request(root string, argv ...string) paddock.Request {
+	return paddock.Request{
 		Principal: paddock.Principal{Kind: paddock.Host, ID: "test"}, Door: paddock.DoorGo,
 		Command: paddock.Command{Argv: argv, Dir: filepath.Join(a.dir, root)},
-	})
-	must(t, err)
-	run, err = a.e.Wait(t.Context(), run.ID)
+	}
+}
+
+// ended waits for the run's end and returns all it wrote.
+func (a *act) ended(t *testing.T, run paddock.Run) (paddock.Run, string) {
+	t.Helper()
+	run, err := a.e.Wait(t.Context(), run.ID)
 	must(t, err)
 	page, err := a.e.Output(t.Context(), run.ID, paddock.PageRequest{Stream: paddock.Combined, Limit: paddock.MaxPage})
 	must(t, err)
 	return run, page.Content
+}
+
+// reopen opens the executor again, with another policy.
+func (a *act) reopen(t *testing.T, policy string) {
+	t.Helper()
+	f := open(t, func(c *Config) {
+		c.Policy, c.Stage = PolicyText("policy.yaml", []byte(policy)), os.Getenv(stageVariable)
+	})
+	a.e = f.e
 }
 
 func (a *act) sh(t *testing.T, root, line string) (status int, out string) {

@@ -200,7 +200,7 @@ func tryLines(t *testing.T) {
 				t.Run(l.name, func(t *testing.T) {
 					repository(t, a, roots[i])
 					before := state(t, filepath.Join(a.dir, roots[i]))
-					status, out := a.sh(t, roots[i], l.line)
+					status, out := a.sh(t, roots[i], strings.ReplaceAll(l.line, "PROGRAM", testproc.Program(t, "escapist")))
 					hindrance := ""
 					if status != 0 {
 						hindrance = fmt.Sprintf("status %d: %s", status, out)
