@@ -27,28 +27,29 @@ func TestEscapes(t *testing.T) {
 		t.Run("tools", tryTools)
 		return
 	}
-	cache := ""
+	base, cache := elsewhere(t), ""
 	for _, uid := range []int{os.Geteuid(), testproc.Nobody} {
 		if uid != os.Geteuid() && os.Geteuid() != 0 {
 			continue
 		}
-		t.Run("uid "+strconv.Itoa(uid), func(t *testing.T) { cache = tryAs(t, uid, cache) })
+		t.Run("uid "+strconv.Itoa(uid), func(t *testing.T) { cache = tryAs(t, base, uid, cache) })
 	}
 }
 
 // tryAs tries everything as uid, with the cache of the go command that those
 // before have left, and returns it.
-func tryAs(t *testing.T, uid int, cache string) string {
-	base := elsewhere(t)
-	tmp := filepath.Join(base, "user", "tmp")
+func tryAs(t *testing.T, base string, uid int, cache string) string {
+	home := filepath.Join(base, strconv.Itoa(uid))
+	tmp := filepath.Join(home, "tmp")
 	must(t, os.MkdirAll(tmp, 0o700))
-	readyTools(t, filepath.Join(base, "user"), cache)
+	readyTools(t, home, cache)
 	if os.Geteuid() == 0 {
 		id, err := os.ReadFile("/usr/bin/id")
 		must(t, err)
-		must(t, os.WriteFile(filepath.Join(base, "setuid"), id, 0o755))
-		must(t, os.Chmod(filepath.Join(base, "setuid"), os.ModeSetuid|0o755))
-		must(t, filepath.WalkDir(filepath.Join(base, "user"), func(path string, _ os.DirEntry, err error) error {
+		program := filepath.Join(base, "setuid")
+		must(t, os.WriteFile(program, id, 0o755))
+		must(t, os.Chmod(program, os.ModeSetuid|0o755))
+		must(t, filepath.WalkDir(home, func(path string, _ os.DirEntry, err error) error {
 			must(t, err)
 			return os.Lchown(path, uid, uid)
 		}))
@@ -57,14 +58,14 @@ func tryAs(t *testing.T, uid int, cache string) string {
 	cmd := testproc.Self(t, args...)
 	testproc.AsUser(t, cmd, uid)
 	cmd.Dir = tmp
-	cmd.Env = append(cmd.Env, "TMPDIR="+tmp, "HOME="+filepath.Join(base, "user"), stageVariable+"="+testproc.Build(t, "paddock/cmd/paddock-stage"))
+	cmd.Env = append(cmd.Env, "TMPDIR="+tmp, "HOME="+home, stageVariable+"="+testproc.Build(t, "paddock/cmd/paddock-stage"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	} else if testing.Verbose() {
 		t.Logf("%s", out)
 	}
-	return filepath.Join(base, "user", "gocache")
+	return filepath.Join(home, "gocache")
 }
 
 // elsewhere makes a directory that isn't below /tmp, and whose parent an
