@@ -93,6 +93,7 @@ var escapes = []row{
 	{"read a file in /tmp", "hoo"},
 	{"read a file in /dev/shm", "hho"},
 	{"read /etc/shadow", "h--"}, // at standard and off by the file's mode alone
+	{"list the machine's private keys", "h--"},
 	{"see the machine's users", "hoo"},
 	{"write a file outside", "hho"},
 	{"create a file outside", "hho"},

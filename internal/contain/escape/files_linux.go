@@ -54,6 +54,13 @@ func files() map[string]attempt {
 		"read a file in /tmp":     reads(func(a Aim) string { return a.Tmp }),
 		"read a file in /dev/shm": reads(func(a Aim) string { return a.Shm }),
 		"read /etc/shadow":        reads(func(Aim) string { return "/etc/shadow" }),
+		"list the machine's private keys": func(Aim) error {
+			_, err := os.ReadDir("/etc/ssl/private")
+			if errors.Is(err, os.ErrNotExist) {
+				_, err = os.ReadDir("/etc/pki/tls/private")
+			}
+			return err
+		},
 		"see the machine's users": func(a Aim) error {
 			b, err := os.ReadFile("/etc/passwd")
 			if err == nil && !strings.Contains("\n"+string(b), "\n"+a.User+":") {
