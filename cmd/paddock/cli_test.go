@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"slices"
@@ -85,6 +86,72 @@ func TestSignalsReachTheRunInTheirOwnWay(t *testing.T) {
 	}
 	if d.out.String() != "to stdout\n" || !strings.HasPrefix(d.err.String(), "to stderr\n") {
 		t.Errorf("passed on %q and %q", &d.out, &d.err)
+	}
+}
+
+// What is asked to end before it began doesn't begin.
+func TestSignalTakesTheRequestBack(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		starting func(entered chan<- struct{}, over <-chan struct{}) func(context.Context) error
+		signals  []syscall.Signal
+		want     int
+	}{
+		{"a start that hears", func(entered chan<- struct{}, _ <-chan struct{}) func(context.Context) error {
+			return func(ctx context.Context) error { entered <- struct{}{}; <-ctx.Done(); return ctx.Err() }
+		}, []syscall.Signal{syscall.SIGTERM}, 128 + 15},
+		{"a start that hangs", func(entered chan<- struct{}, over <-chan struct{}) func(context.Context) error {
+			return func(context.Context) error { entered <- struct{}{}; <-over; return errors.New("over") }
+		}, []syscall.Signal{syscall.SIGTERM, syscall.SIGINT}, 128 + 15},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			d := newPerson(t)
+			entered, over := make(chan struct{}, 1), make(chan struct{})
+			defer close(over)
+			d.house.starting = test.starting(entered, over)
+			status := make(chan int)
+			go func() { status <- d.types("run", "a") }()
+			<-entered
+			for _, s := range test.signals {
+				d.signals <- s
+			}
+			if got := <-status; got != test.want {
+				t.Errorf("status %d, want %d", got, test.want)
+			}
+			if len(d.house.starts) > 0 {
+				t.Error("a run was made")
+			}
+			if want := "paddock: error: nothing was started: paddock run received SIGTERM before\n"; d.err.String() != want {
+				t.Errorf("said %q, want %q", &d.err, want)
+			}
+		})
+	}
+}
+
+// A signal that comes while the program is being started, but too late to take
+// it back, isn't lost.
+func TestSignalDuringTheStartIsPassedOn(t *testing.T) {
+	t.Parallel()
+	d := newPerson(t)
+	d.house.starting = func(ctx context.Context) error { d.signals <- syscall.SIGHUP; <-ctx.Done(); return nil }
+	started := make(chan *paperRun, 1)
+	d.house.onStart = func(r *paperRun) { started <- r }
+	status := make(chan int)
+	go func() { status <- d.types("run", "a") }()
+	r := <-started
+	if k := <-d.house.killed; k.Signal != "HUP" {
+		t.Errorf("the signal asks for %+v", k)
+	}
+	d.signals <- syscall.SIGTERM
+	if k := <-d.house.killed; k.Signal != "KILL" {
+		t.Errorf("the second signal asks for %+v", k)
+	}
+	d.house.end(r, paddock.Killed, paddock.Reason{Kind: paddock.ReasonKill, Signal: "SIGKILL"})
+	if got := <-status; got != desk.ExitKilled {
+		t.Errorf("status %d, want %d", got, desk.ExitKilled)
 	}
 }
 

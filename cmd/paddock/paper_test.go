@@ -21,18 +21,19 @@ import (
 // A paper house answers the verbs from memory. A run in it does nothing until
 // the test says that it ends.
 type paper struct {
-	mu      sync.Mutex
-	runs    map[paddock.RunID]*paperRun
-	order   []paddock.RunID
-	refuse  *paddock.Refusal
-	fault   error
-	starts  []paddock.Request
-	kills   []app.KillRequest
-	killed  chan app.KillRequest // told of every kill
-	opened  int
-	closed  int
-	onStart func(*paperRun)
-	pages   []paddock.PageRequest
+	mu       sync.Mutex
+	runs     map[paddock.RunID]*paperRun
+	order    []paddock.RunID
+	refuse   *paddock.Refusal
+	fault    error
+	starts   []paddock.Request
+	kills    []app.KillRequest
+	killed   chan app.KillRequest // told of every kill
+	opened   int
+	closed   int
+	onStart  func(*paperRun)
+	starting func(context.Context) error // what Start does before it makes a run
+	pages    []paddock.PageRequest
 }
 
 type paperRun struct {
@@ -109,7 +110,12 @@ func (p *paper) Explain(_ context.Context, req paddock.Request) paddock.Decision
 	return d
 }
 
-func (p *paper) Start(_ context.Context, req paddock.Request) (paddock.Run, error) {
+func (p *paper) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
+	if p.starting != nil {
+		if err := p.starting(ctx); err != nil {
+			return paddock.Run{}, err
+		}
+	}
 	p.mu.Lock()
 	p.starts = append(p.starts, req)
 	p.mu.Unlock()
