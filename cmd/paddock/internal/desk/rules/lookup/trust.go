@@ -78,6 +78,21 @@ func ReadProposal(path string) ([]byte, paddock.Digest, error) {
 	return data, paddock.DigestOf(sha256.Sum256(data)), nil
 }
 
+// ReadAny returns the content of a file that is only looked at, whatever kind of
+// file it is: a pipe is read too, and a device without an end only so far.
+func ReadAny(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := bounded(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return data, nil
+}
+
 func (p Places) trustFile(path string) string {
 	return filepath.Join(p.Config, "trusted", nameOf(path)+".json")
 }
