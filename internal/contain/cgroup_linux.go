@@ -82,6 +82,21 @@ func (c *Cgroup) Remove() error {
 	}
 }
 
+// EndCgroup ends what is left in the cgroup called name and removes it, for a
+// run whose supervisor is gone. That there is none is the usual case.
+func EndCgroup(name string) error {
+	base, err := writableBase()
+	if err != nil {
+		return nil // where none can be made there is none to end
+	}
+	c := &Cgroup{path: filepath.Join(base, name)}
+	err = os.WriteFile(filepath.Join(c.path, "cgroup.kill"), []byte("1"), 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, c.Remove())
+}
+
 // LeaveCaller moves this process out of its caller's cgroup, so that ending the
 // caller's service or login session doesn't end it too. It returns the cgroup
 // it moved to, in the words of /proc/PID/cgroup.

@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/contain"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/stages"
 	"paddock/internal/executor/watch"
@@ -207,7 +208,13 @@ func (e *Executor) reconcile(ctx context.Context) error {
 		return nil
 	}
 	e.passes.Add(1)
-	if _, err := e.state.Reconcile(ctx, e.cfg.Now); err != nil {
+	lost, err := e.state.Reconcile(ctx, e.cfg.Now)
+	for _, id := range lost {
+		// A supervisor and its guardian that were ended together leave a cgroup
+		// that nobody ends but us.
+		err = errors.Join(err, contain.EndCgroup(string(id)))
+	}
+	if err != nil {
 		return fmt.Errorf("reconciling: %w", err)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/contain"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
@@ -250,6 +251,9 @@ func checkLost(t *testing.T, path string) {
 	for deadline := time.Now().Add(5 * time.Second); ; {
 		lost, err := state.Reconcile(t.Context(), time.Now)
 		if err == nil && len(lost) == 1 {
+			if err := contain.EndCgroup(string(lost[0])); err != nil {
+				t.Error(err)
+			}
 			break
 		}
 		if err != nil || time.Now().After(deadline) {
