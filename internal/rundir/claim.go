@@ -7,9 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"paddock"
 	"paddock/internal/rundir/durable"
@@ -34,9 +33,7 @@ func (s *State) Claim(ctx context.Context, fn func(*Claim) error) (err error) {
 	defer func() {
 		// Unlocked and not only closed: a child that is just being started may
 		// hold a copy of the descriptor until it has become its program.
-		if e := unix.Flock(int(s.claim.Fd()), unix.LOCK_UN); e != nil {
-			err = errors.Join(err, &os.PathError{Op: "unlock", Path: s.claim.Name(), Err: e})
-		}
+		err = errors.Join(err, durable.Unlock(s.claim))
 	}()
 	return fn(&Claim{s})
 }
@@ -237,7 +234,7 @@ func (s *State) vacant(id paddock.RunID) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	flags := os.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	flags := os.O_RDWR | durable.NoFollow | syscall.O_NONBLOCK
 	f, err := os.OpenFile(d.file("lock"), flags, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		// Only a meddler can have removed it. Then the supervisor must be dead

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
 	"paddock/internal/rundir/durable"
 )
@@ -208,7 +206,7 @@ func (s *State) makeLocked(id paddock.RunID) (*Dir, error) {
 
 // takeNew makes and locks a new file; nil when a sweeper was there first.
 func takeNew(name string, at func(string)) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|durable.NoFollow, 0o600)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -217,14 +215,27 @@ func takeNew(name string, at func(string)) (*os.File, error) {
 	}
 	at("lock-made")
 	got, err := durable.Lock(f)
-	var st unix.Stat_t
-	if err == nil {
-		err = unix.Fstat(int(f.Fd()), &st)
+	there := false
+	if err == nil && got {
+		there, err = isAt(f, name)
 	}
-	if err != nil || !got || st.Nlink == 0 {
+	if err != nil || !there {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// isAt says whether the open file f is what name leads to.
+func isAt(f *os.File, name string) (bool, error) {
+	ours, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(ours, named), err
 }
 
 func (d *Dir) fill(files []sealedFile, at func(string)) error {

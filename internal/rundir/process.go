@@ -8,8 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"paddock"
 )
@@ -29,7 +28,7 @@ func BootID() string { return bootID() }
 // is none, or only a zombie.
 func ProcessOf(pid int) (paddock.Process, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) { // ESRCH: gone between open and read
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) { // ESRCH: gone between open and read
 		return paddock.Process{}, os.ErrProcessDone
 	}
 	if err != nil {

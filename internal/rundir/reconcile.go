@@ -9,9 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"paddock"
 	"paddock/internal/rundir/durable"
@@ -208,8 +207,8 @@ func (s *State) sweep(ctx context.Context) error {
 // may be just being made: by making the file we take it from its maker, who
 // finds it there and begins again (see makeLocked).
 func sweepOne(path string) error {
-	f, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+	f, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE|durable.NoFollow|syscall.O_NONBLOCK, 0o600)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil // published or abandoned meanwhile; a stray file is not ours to remove
 	}
 	if err != nil {

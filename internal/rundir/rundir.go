@@ -24,7 +24,8 @@
 // The package starts and signals nothing, judges no request and reads no
 // output but to digest what a vanished supervisor left. It trusts the state
 // directory's owner, whom it checks: a program that runs uncontained as the
-// same user can change what is written here. Linux only.
+// same user can change what is written here. On other systems than Linux no run is
+// ever made, and the state directory only serves to explain decisions.
 package rundir
 
 import (
@@ -36,8 +37,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"paddock"
 	"paddock/internal/rundir/durable"
@@ -85,7 +84,7 @@ func Open(path string) (*State, error) {
 			return nil, fmt.Errorf("state directory: %w", err)
 		}
 	}
-	claim, err := os.OpenFile(filepath.Join(real, "claim.lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	claim, err := os.OpenFile(filepath.Join(real, "claim.lock"), os.O_RDWR|os.O_CREATE|durable.NoFollow, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}

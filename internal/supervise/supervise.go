@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package supervise is the loop of one run: it owns the pipes, the clocks, the
 // caps and the run's directory, and writes the outcome.
 //

@@ -17,8 +17,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
 	"paddock/internal/spawn"
 )
@@ -80,21 +78,6 @@ func (s *Stage) Reap() <-chan struct{} {
 		}()
 	})
 	return s.ended
-}
-
-// silent reports whether the supervisor has closed its end, having said nothing.
-func (s *Stage) silent() bool {
-	raw, err := s.Conn().SyscallConn()
-	if err != nil {
-		return true
-	}
-	gone := true
-	err = raw.Read(func(fd uintptr) bool {
-		n, _, err := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		gone = err == nil && n == 0 || err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
-		return true
-	})
-	return err != nil || gone
 }
 
 // A Pool starts supervisors. Its methods may be called concurrently.

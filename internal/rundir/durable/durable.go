@@ -20,8 +20,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 const (
@@ -36,7 +35,7 @@ const (
 
 // Create writes a file that must not exist, and makes it durable.
 func Create(name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|NoFollow, 0o600)
 	if err != nil {
 		return err
 	}
@@ -107,18 +106,9 @@ func MakeDir(name string) error {
 		return err
 	}
 	if !info.IsDir() {
-		return &os.PathError{Op: "open", Path: name, Err: unix.ENOTDIR}
+		return &os.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
 	}
 	return nil
-}
-
-// SyncDir makes the names in a directory durable.
-func SyncDir(name string) error {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // Exists says whether there is anything at name.
@@ -133,7 +123,7 @@ func Exists(name string) (bool, error) {
 // Open opens a regular file to read it. A fifo or a link that somebody
 // put in its place is an error and not a wait.
 func Open(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := os.OpenFile(name, os.O_RDONLY|NoFollow|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -219,19 +209,4 @@ func RandomHex(n int) string {
 	b := make([]byte, n)
 	rand.Read(b) // never fails: crypto/rand ends the program first
 	return hex.EncodeToString(b)
-}
-
-// Lock takes an exclusive lock without waiting and says whether it got it.
-func Lock(f *os.File) (bool, error) {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return true, nil
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return false, nil
-		case !errors.Is(err, unix.EINTR):
-			return false, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
-		}
-	}
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package trust says whether a directory is one that nobody but its owner and
 // root could exchange or write to, and whose locks can be relied on.
 //
