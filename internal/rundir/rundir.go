@@ -9,6 +9,7 @@
 //	STATE/keys/HASH              idempotency keys
 //	STATE/tmp/r…/                runs that are being written down
 //	STATE/homes/HASH/            private home directories, one per root
+//	STATE/stage.json, stage/     what package executor keeps of the stage
 //
 // A run's directory holds request.json, decision.json, claim.json, token,
 // lock, stdin (if text was given), control (a socket), started.json, stdout,
