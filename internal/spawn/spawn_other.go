@@ -5,6 +5,7 @@ package spawn
 import (
 	"errors"
 	"net"
+	"os"
 )
 
 // ErrSystem is why nothing is started here.
@@ -14,7 +15,7 @@ var ErrSystem = errors.New("this version of Paddock runs commands on Linux only"
 type Stage struct{}
 
 // StartStage fails: there are no supervisors on this system.
-func StartStage(string) (*Stage, error) { return nil, ErrSystem }
+func StartStage(string, *os.File) (*Stage, error) { return nil, ErrSystem }
 
 // Conn returns nil.
 func (s *Stage) Conn() *net.UnixConn { return nil }

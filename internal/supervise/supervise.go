@@ -267,6 +267,8 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		} else {
 			cgroup = "inherited: " + err.Error()
 		}
+	} else if away := contain.Away(); away != "" {
+		cgroup = away // started ahead of need, when nobody knew for what
 	}
 	pumps, err := r.start()
 	if err != nil {

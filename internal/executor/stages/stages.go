@@ -14,10 +14,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 
 	"paddock"
+	"paddock/internal/contain"
 	"paddock/internal/spawn"
 )
 
@@ -74,8 +76,8 @@ func NewPool(b Binary, dir string, warm int, warn func(error)) (*Pool, error) {
 }
 
 // Take returns a supervisor that waits for its job: an idle one if there is
-// any, else a new one.
-func (p *Pool) Take() (*Stage, error) {
+// any, else a new one, outside of our cgroup if it is to leave that.
+func (p *Pool) Take(leave bool) (*Stage, error) {
 	defer p.refill()
 	for {
 		p.mu.Lock()
@@ -85,7 +87,7 @@ func (p *Pool) Take() (*Stage, error) {
 		}
 		if len(p.idle) == 0 {
 			p.mu.Unlock()
-			return p.start()
+			return p.start(leave)
 		}
 		s := p.idle[0]
 		p.idle = p.idle[1:]
@@ -98,8 +100,16 @@ func (p *Pool) Take() (*Stage, error) {
 	}
 }
 
-func (p *Pool) start() (*Stage, error) {
-	started, err := spawn.StartStage(p.path)
+func (p *Pool) start(leave bool) (*Stage, error) {
+	var cgroup *os.File
+	if leave {
+		// Where there is none, the supervisor says why in the run's record.
+		if c, err := contain.Supervisors(); err == nil {
+			defer c.Close()
+			cgroup = c
+		}
+	}
+	started, err := spawn.StartStage(p.path, cgroup)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +132,7 @@ func (p *Pool) refill() {
 
 // addIdle starts one more and reports whether another is wanted.
 func (p *Pool) addIdle() bool {
-	s, err := p.start()
+	s, err := p.start(true)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
