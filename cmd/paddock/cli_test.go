@@ -5,6 +5,9 @@ package main
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,6 +19,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/cmd/paddock/internal/manual"
 )
 
@@ -87,6 +91,45 @@ func TestSignalsReachTheRunInTheirOwnWay(t *testing.T) {
 	}
 	if d.out.String() != "to stdout\n" || !strings.HasPrefix(d.err.String(), "to stderr\n") {
 		t.Errorf("passed on %q and %q", &d.out, &d.err)
+	}
+}
+
+func TestSecondSignalGivesUpAStartThatHangs(t *testing.T) {
+	t.Parallel()
+	d := newPerson(t)
+	d.house.stuck = make(chan struct{})
+	status := make(chan int)
+	go func() { status <- d.types("run", "a") }()
+	<-d.house.stuck
+	d.signals <- syscall.SIGINT
+	d.signals <- syscall.SIGINT
+	if got := <-status; got != desk.ExitFault {
+		t.Errorf("status %d, want %d", got, desk.ExitFault)
+	}
+	if got, want := d.err.String(), "paddock: error: given up before the program was started\n"; got != want {
+		t.Errorf("standard error %q, want %q", got, want)
+	}
+}
+
+func TestSignalDuringTheStartIsForTheRun(t *testing.T) {
+	t.Parallel()
+	d := newPerson(t)
+	d.house.onStart = func(r *paperRun) {
+		d.signals <- syscall.SIGINT
+		for len(d.signals) > 0 { // until it was taken, before the start is over
+			runtime.Gosched()
+		}
+	}
+	status := make(chan int)
+	go func() { status <- d.types("run", "a") }()
+	if k := <-d.house.killed; k.Signal != "INT" {
+		t.Errorf("the signal asks for %+v", k)
+	}
+	for _, r := range d.house.runs {
+		d.house.end(r, paddock.Killed, paddock.Reason{Kind: paddock.ReasonKill, Signal: "SIGINT"})
+	}
+	if got := <-status; got != desk.ExitKilled {
+		t.Errorf("status %d, want %d", got, desk.ExitKilled)
 	}
 }
 
@@ -207,5 +250,49 @@ func TestDetachedRunIsNotTied(t *testing.T) {
 	}
 	if !strings.HasPrefix(d.out.String(), `{"id":"r`) {
 		t.Errorf("printed %q", &d.out)
+	}
+}
+
+// An agent's runs are found again by the same client, and by no other.
+func TestAgentIsWhoItWas(t *testing.T) {
+	t.Parallel()
+	d := newPerson(t)
+	root := d.Dir
+	policyOf := func(more string) *lookup.Source {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "policy.yaml")
+		if err := os.WriteFile(path, []byte(policyText(root, "/bin/prog")+more), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return &lookup.Source{Places: lookup.Places{Flag: path, Dir: root}}
+	}
+	id := func(source *lookup.Source, session string) string {
+		p := agent(d.Desk, source, session)
+		if p.Kind != paddock.Agent {
+			t.Errorf("the kind is %q", p.Kind)
+		}
+		return p.ID
+	}
+	first := id(policyOf(""), "")
+	if !strings.HasPrefix(first, "stdio:uid=1000:policy=") || !strings.HasSuffix(first, ":"+root) {
+		t.Errorf("the id is %q", first)
+	}
+	if again := id(policyOf(""), ""); again != first {
+		t.Errorf("coming back, the id is %q, was %q", again, first)
+	}
+	d.Dir = filepath.Join(root, "sub")
+	if sub := id(policyOf(""), ""); sub != first {
+		t.Errorf("from below the root, the id is %q, was %q", sub, first)
+	}
+	seen := map[string]bool{first: true}
+	for _, other := range []string{id(policyOf(""), "review"), id(policyOf(""), root), id(policyOf("# changed\n"), ""), id(&lookup.Source{}, "")} {
+		if seen[other] {
+			t.Errorf("%q is two", other)
+		}
+		seen[other] = true
+	}
+	d.UID = 1001
+	if other := id(policyOf(""), ""); seen[other] {
+		t.Errorf("two users are %q", other)
 	}
 }

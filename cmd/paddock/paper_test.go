@@ -34,6 +34,7 @@ type paper struct {
 	opened  int
 	closed  int
 	onStart func(*paperRun)
+	stuck   chan struct{} // told that a start hangs until it is canceled
 	pages   []paddock.PageRequest
 }
 
@@ -111,10 +112,15 @@ func (p *paper) Explain(_ context.Context, req paddock.Request) paddock.Decision
 	return d
 }
 
-func (p *paper) Start(_ context.Context, req paddock.Request) (paddock.Run, error) {
+func (p *paper) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
 	p.mu.Lock()
 	p.starts = append(p.starts, req)
 	p.mu.Unlock()
+	if p.stuck != nil {
+		p.stuck <- struct{}{}
+		<-ctx.Done()
+		return paddock.Run{}, ctx.Err()
+	}
 	if p.refuse != nil {
 		return paddock.Run{}, p.refuse
 	}

@@ -21,6 +21,7 @@ import (
 	"paddock"
 	"paddock/internal/contain"
 	"paddock/internal/control"
+	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
 	"paddock/internal/spawn"
 	"paddock/internal/testproc"
@@ -90,7 +91,7 @@ func startVictim(path, stage string, isolation paddock.Isolation, marker string)
 		return victim{}, nil, err
 	}
 	job, err := json.Marshal(Job{
-		Version: JobVersion, RunDir: dir.Path(), RunID: id, Argv: argv, Env: []string{"PATH=/usr/bin:/bin"}, Path: "/bin/sh",
+		Version: handover.JobVersion, RunDir: dir.Path(), RunID: id, Argv: argv, Env: []string{"PATH=/usr/bin:/bin"}, Path: "/bin/sh",
 		Timeout: paddock.Duration(time.Hour), OutputCap: 1 << 20, Isolation: []paddock.Isolation{isolation},
 	})
 	if err != nil {

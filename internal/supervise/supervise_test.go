@@ -22,6 +22,7 @@ import (
 	"paddock"
 	"paddock/internal/artifact"
 	"paddock/internal/control"
+	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
 	"paddock/internal/testproc"
 )
@@ -92,7 +93,7 @@ func newFixture(t *testing.T, script string) *fixture {
 	t.Cleanup(func() { f.state.Close() })
 	f.dir = prepare(t, f.state, []string{"sh", "-c", script})
 	f.job = Job{
-		Version: JobVersion, RunDir: f.dir.Path(), RunID: f.dir.ID(), Argv: []string{"sh", "-c", script},
+		Version: handover.JobVersion, RunDir: f.dir.Path(), RunID: f.dir.ID(), Argv: []string{"sh", "-c", script},
 		Env: []string{"PATH=/usr/bin:/bin"}, Path: "/bin/sh", OpenFiles: 256,
 		Timeout: paddock.Duration(testTimeout), OutputCap: 1 << 20, Grace: paddock.Duration(testGrace),
 	}
@@ -517,11 +518,11 @@ func TestAFullDiskEndsTheRunAndItsOutcomeIsKept(t *testing.T) {
 
 func TestJobsOfAnotherReleaseAreRefused(t *testing.T) {
 	t.Parallel()
-	err := Run(context.Background(), Job{Version: JobVersion + 1, RunDir: "/nowhere"}, Files{}, nil, Options{})
+	err := Run(context.Background(), Job{Version: handover.JobVersion + 1, RunDir: "/nowhere"}, Files{}, nil, Options{})
 	if err == nil || !strings.Contains(err.Error(), "different releases") {
 		t.Errorf("got %v", err)
 	}
-	if err := Run(context.Background(), Job{Version: JobVersion}, Files{}, nil, Options{}); err == nil {
+	if err := Run(context.Background(), Job{Version: handover.JobVersion}, Files{}, nil, Options{}); err == nil {
 		t.Error("an empty job was accepted")
 	}
 	if _, err := FilesOf(Job{HasStdin: true}, make([]*os.File, 3)); err == nil {

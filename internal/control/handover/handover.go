@@ -5,7 +5,7 @@
 //
 // # Limits
 //
-// It doesn't know what a job is, and judges neither it nor the files. After the
+// It judges neither the job nor the files. After the
 // job the connection is as good as new, for others to speak over.
 package handover
 

@@ -20,7 +20,7 @@ import (
 	"paddock/internal/contain"
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/policy"
-	"paddock/internal/policy/environ"
+	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/rundir"
 )
 

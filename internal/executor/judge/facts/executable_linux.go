@@ -14,8 +14,8 @@ import (
 
 	"paddock"
 	"paddock/internal/executor/judge/facts/shebang"
-	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
+	"paddock/internal/trust"
 )
 
 // mostInterpreters is how many scripts may stand behind one another, as in the

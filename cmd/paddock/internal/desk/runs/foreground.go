@@ -41,7 +41,7 @@ func (d commands) foreground(ctx context.Context, v desk.Verbs, req paddock.Requ
 	defer restore()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r, err := v.Start(ctx, req)
+	r, asked, err := d.begin(ctx, v, req, signals)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (d commands) foreground(ctx context.Context, v desk.Verbs, req paddock.Requ
 			follow(ctx, v, d.Operator(), r.ID, paddock.Stderr, d.Err),
 		}
 	}
-	r, err = d.attend(ctx, v, r.ID, signals, followers)
+	r, err = d.attend(ctx, v, r.ID, asked, signals, followers)
 	if err != nil {
 		return err
 	}
@@ -71,10 +71,37 @@ func (d commands) foreground(ctx context.Context, v desk.Verbs, req paddock.Requ
 	return desk.RunError(r)
 }
 
+// begin starts the run. A signal that arrives meanwhile is for the run, and
+// returned when there is one; a second means that a start which takes so long
+// isn't wanted any more.
+func (d commands) begin(ctx context.Context, v desk.Verbs, req paddock.Request, signals <-chan os.Signal) (r paddock.Run, asked []os.Signal, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	begun := make(chan struct{})
+	go func() {
+		defer close(begun)
+		r, err = v.Start(ctx, req)
+	}()
+	for {
+		select {
+		case <-begun:
+			if err != nil && ctx.Err() != nil {
+				err = desk.Usage("given up before the program was started", "")
+			}
+			return r, asked, err
+		case s := <-signals:
+			if asked = append(asked, s); len(asked) > 1 {
+				cancel()
+			}
+		}
+	}
+}
+
 // attend waits for the end of the run and of the followers. The first signal
 // asks the run to end in the signal's own way, each further one kills it; one
-// after the run's end lets go of a reader that has stopped reading.
-func (d commands) attend(ctx context.Context, v desk.Verbs, id paddock.RunID, signals <-chan os.Signal, followers []*follower) (paddock.Run, error) {
+// after the run's end lets go of a reader that has stopped reading. Those in
+// early have arrived before.
+func (d commands) attend(ctx context.Context, v desk.Verbs, id paddock.RunID, early []os.Signal, signals <-chan os.Signal, followers []*follower) (paddock.Run, error) {
 	type end struct {
 		run paddock.Run
 		err error
@@ -87,6 +114,13 @@ func (d commands) attend(ctx context.Context, v desk.Verbs, id paddock.RunID, si
 	var last end
 	settled := false
 	asked := 0
+	ask := func(s os.Signal) {
+		asked++
+		go d.pass(ctx, v, id, s, asked)
+	}
+	for _, s := range early {
+		ask(s)
+	}
 	for {
 		var following <-chan struct{}
 		for _, f := range followers {
@@ -106,8 +140,7 @@ func (d commands) attend(ctx context.Context, v desk.Verbs, id paddock.RunID, si
 			if settled {
 				return last.run, last.err
 			}
-			asked++
-			go d.pass(ctx, v, id, s, asked)
+			ask(s)
 		}
 	}
 }

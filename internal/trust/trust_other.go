@@ -5,6 +5,7 @@ package trust
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 )
 
 // This version runs nothing on this system: what is looked at only serves to
@@ -47,4 +48,30 @@ func (o Owner) Dir(p string) error {
 		err = fmt.Errorf("%s is not a directory", p)
 	}
 	return err
+}
+
+// A Place is a directory that was found.
+type Place struct {
+	File *os.File
+	Path string // with every link followed
+	Stat struct{ Dev uint64 }
+}
+
+// Close closes the directory.
+func (p *Place) Close() { p.File.Close() }
+
+// MakeDir makes the directory at the absolute path p where it is missing.
+func (o Owner) MakeDir(p string) (*Place, error) {
+	if !filepath.IsAbs(p) {
+		return nil, fmt.Errorf("%q isn't an absolute path", p)
+	}
+	if err := os.MkdirAll(p, 0o700); err != nil {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(p)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(real)
+	return &Place{File: f, Path: real}, err
 }
