@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"paddock"
-	"paddock/internal/rundir/durable"
+	"paddock/internal/rundir/record/durable"
 	"paddock/internal/testproc"
 )
 

@@ -3,7 +3,9 @@
 //
 // A walk opens one component after the other, through the descriptor of the one
 // before, and never lets the kernel follow a link. So every directory and every
-// link on the way is looked at, and what was looked at is what was passed.
+// link on the way is looked at, and what was looked at is what was passed. One
+// rule, [Owner.Check], is asked for policies, executables and the directories
+// that Paddock writes in; the last may be made on the way.
 //
 // # Limits
 //

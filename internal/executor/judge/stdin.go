@@ -10,7 +10,7 @@ import (
 	"paddock"
 	"paddock/internal/policy"
 	"paddock/internal/rundir"
-	"paddock/internal/rundir/durable"
+	"paddock/internal/rundir/record/durable"
 )
 
 // stdinOf opens the kept output of a settled run that principal may read.
