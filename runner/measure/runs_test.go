@@ -25,11 +25,12 @@ const (
 	coldRun    = "run of true, cold"
 	started    = "start only, warm, at rest"
 	cli        = "process: paddock run -- true"
-	cliAlone   = "process: paddock version"
+	cliAlone   = "process: paddock help"
 	process    = "process: true"
 	bankAll    = "output kept, to the settled record"
 	bankEnd    = "output kept, to the end of the program"
 	toFile     = "the writer writes a file itself"
+	toDisk     = "the writer writes a file itself and syncs it"
 	toWriter   = "os/exec with an io.Writer into a file"
 	idleRSS    = "idle stage, VmRSS"
 	idlePSS    = "idle stage, PSS"
@@ -58,11 +59,14 @@ var rows = []row{
 	{toWriter, "tmpfs", toFile, ""},
 	{bankEnd, "tmpfs", toFile, ""},
 	{bankAll, "tmpfs", toFile, ""},
+	{bankAll, "tmpfs", toWriter, ""},
 	{toFile, "disk", "", ""},
+	{toDisk, "disk", "", ""},
 	{toWriter, "disk", toFile, ""},
 	{bankEnd, "disk", toFile, "≥ 0.75×"},
-	{bankAll, "disk", toFile, "≥ 0.6×"},
-	{bankAll, "disk", toWriter, "≥ 1.5×"},
+	{bankEnd, "disk", toWriter, "≥ 1.5×"},
+	{bankAll, "disk", toFile, ""},
+	{bankAll, "disk", toDisk, "≥ 0.6×"},
 	{decideOK, "", "", "p99 ≤ 20 µs"},
 	{decideNo, "", "", "p99 ≤ 20 µs"},
 	{decideRule, "", "", "p99 ≤ 20 µs"},
@@ -182,12 +186,13 @@ func (f *furniture) commandLine(s *sheet) {
 	}
 	for range *rounds {
 		s.time(process, f.place, do("/bin/true"))
-		s.time(cliAlone, f.place, do(paddock, "version"))
+		s.time(cliAlone, f.place, do(paddock, "help"))
 		s.time(cli, f.place, do(paddock, "run", "--policy", f.policy, "--state", state, "--", "true"))
 	}
 }
 
-// writer writes os.Args[1] bytes to os.Args[2], or to standard output.
+// writer writes os.Args[1] bytes to the file os.Args[2], synced if there is
+// another word, or to standard output.
 func writer() int {
 	n, err := strconv.ParseInt(os.Args[1], 10, 64)
 	if err != nil {
@@ -207,7 +212,7 @@ func writer() int {
 		}
 		n -= int64(m)
 	}
-	if len(os.Args) > 2 && to.Close() != nil {
+	if len(os.Args) > 3 && to.Sync() != nil || len(os.Args) > 2 && to.Close() != nil {
 		return 5
 	}
 	return 0
@@ -221,12 +226,13 @@ func (f *furniture) outputs(s *sheet) {
 	}
 	file := filepath.Join(f.work, "file")
 	for range max(1, *rounds/20) {
+		for what, words := range map[string][]string{toFile: {size, file}, toDisk: {size, file, "sync"}} {
+			start := time.Now()
+			must(f.t, testproc.Command(f.t, program, words...).Run())
+			speed(what, time.Since(start))
+			must(f.t, os.Remove(file))
+		}
 		start := time.Now()
-		must(f.t, testproc.Command(f.t, program, size, file).Run())
-		speed(toFile, time.Since(start))
-		must(f.t, os.Remove(file))
-
-		start = time.Now()
 		out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		must(f.t, err)
 		cmd := testproc.Command(f.t, program, size)
