@@ -24,7 +24,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,7 +67,8 @@ type Config struct {
 	State string
 	// Policy gives the policy for each request.
 	Policy Source
-	// Stage is the path of paddock-stage; empty means beside the running program.
+	// Stage is the path of paddock-stage; empty means the one beside the running
+	// program, else the one that release builds carry inside.
 	Stage string
 	// Warm is how many supervisors are kept started ahead of need.
 	Warm int
@@ -152,12 +152,11 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 // stages returns the pool of supervisors.
 func (e *Executor) stages() (*stages.Pool, error) {
 	e.poolOnce.Do(func() {
-		path, err := stages.Find(e.cfg.Stage)
-		if err != nil {
-			e.poolErr = err
-			return
+		binary, err := stages.Find(e.cfg.Stage)
+		if err == nil {
+			e.pool, err = stages.NewPool(binary, e.state.Path(), e.cfg.Warm, e.cfg.Warn)
 		}
-		e.pool = stages.NewPool(path, filepath.Join(e.state.Path(), "stage.json"), e.cfg.Warm, e.cfg.Warn)
+		e.poolErr = err
 	})
 	return e.pool, e.poolErr
 }

@@ -186,6 +186,9 @@ func (j *judge) containment() {
 		if at == (paddock.Position{}) {
 			r.Message = fmt.Sprintf("The policy says nothing of containment and so requires `%s`, which can't be given here.", cmp.Or(require, paddock.Full))
 		}
+		if len(j.facts.Levels) == 0 {
+			r.Hint = "This version runs commands on Linux only; here it can check and explain policies."
+		}
 		j.Refuse(at, r)
 	}
 	j.Answer(paddock.GateContainment, at, string(require))

@@ -1,3 +1,5 @@
+//go:build linux
+
 package supervise
 
 import (
@@ -5,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -75,7 +78,7 @@ func startVictim(path, stage string, isolation paddock.Isolation, marker string)
 	if err := state.Claim(ctx, func(c *rundir.Claim) error { return c.Publish(dir, "") }); err != nil {
 		return victim{}, nil, err
 	}
-	s, err := spawn.StartStage(stage)
+	s, err := spawn.StartStage(stage, nil)
 	if err != nil {
 		return victim{}, nil, err
 	}
@@ -275,7 +278,7 @@ func checkLost(t *testing.T, path string) {
 }
 
 func TestAStageThatIsNotNeededEnds(t *testing.T) {
-	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"))
+	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,6 +286,41 @@ func TestAStageThatIsNotNeededEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// To move between cgroups takes the kernel longer than all the rest of a start.
+func TestAStageIsBornWhereItWouldMoveTo(t *testing.T) {
+	cgroup, err := contain.Supervisors()
+	if err != nil {
+		testproc.Skip(t, "no cgroup is ours to write: "+err.Error())
+	}
+	defer cgroup.Close()
+	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"), cgroup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", s.PID())); err != nil || !strings.Contains(string(b), "/paddock/supervisors\n") {
+		t.Errorf("it was born in %q, %v", b, err)
+	}
+	if err := errors.Join(s.Conn().Close(), s.Wait()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A cgroup that can't be had is no reason not to start.
+func TestAStageStartsWithoutItsCgroup(t *testing.T) {
+	notOne, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer notOne.Close()
+	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"), notOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Conn().Close(), s.Wait()); err != nil {
 		t.Error(err)
 	}
 }

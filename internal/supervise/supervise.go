@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package supervise is the loop of one run: it owns the pipes, the clocks, the
 // caps and the run's directory, and writes the outcome.
 //
@@ -243,6 +245,8 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		} else {
 			cgroup = "inherited: " + err.Error()
 		}
+	} else if away := contain.Away(); away != "" {
+		cgroup = away // started ahead of need, when nobody knew for what
 	}
 	pumps, err := r.start()
 	if err != nil {
