@@ -1,3 +1,5 @@
+//go:build linux
+
 package runner
 
 import (
@@ -299,6 +301,7 @@ func host(ctx context.Context, base, stage, what string) (report hostReport, err
 		return report, err
 	}
 	opt := Options{StateDir: filepath.Join(base, "state"), Stage: stage, Principal: "host program", PolicyText: []byte(strings.ReplaceAll(permissive, "ROOT", root))}
+	opt.PolicyText = []byte(strings.Replace(string(opt.PolicyText), "executables:", "executables:\n  - {name: tool, path: "+base+"/tool, args: any}", 1))
 	verb, rest, _ := strings.Cut(what, " ")
 	if verb == "crash" {
 		opt.OnClose = KillRuns
@@ -319,6 +322,11 @@ func host(ctx context.Context, base, stage, what string) (report hostReport, err
 		return report, err
 	case "wait":
 		report.Run, err = r.Wait(ctx, RunID(rest))
+	case "tool":
+		report.Run, err = r.Start(ctx, Command{Argv: []string{"tool", "-c", "echo $0 ran as $(id -u)"}})
+		if err == nil {
+			report.Run, err = r.Wait(ctx, report.Run.ID)
+		}
 	}
 	if err == nil {
 		var text strings.Builder
@@ -381,6 +389,23 @@ func TestOrdinaryUser(t *testing.T) {
 	}
 	if held.Run.Tree == paddock.TreeKernel {
 		until(t, "nothing is left", func() bool { return !alive(t, seconds) })
+	}
+}
+
+// A program that its user may execute and not read is executed, too.
+func TestExecutableThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		testproc.Skip(t, "only root can make a program that its user can't read")
+	}
+	base := hostBase(t, testproc.Nobody)
+	shell, err := os.ReadFile("/bin/sh")
+	must(t, err)
+	must(t, os.WriteFile(base+"/tool", shell, 0o600))
+	must(t, os.Chmod(base+"/tool", 0o711))
+	got := asHost(t, testproc.Nobody, base, "tool")
+	if want := fmt.Sprintf("tool ran as %d\n", testproc.Nobody); got.Text != want || got.Run.State != Exited {
+		t.Errorf("%s %q, want %q; %+v", got.Run.State, got.Text, want, got.Run.Outcome)
 	}
 }
 

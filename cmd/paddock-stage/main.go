@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command paddock-stage supervises one run. It is started by paddock, which
 // hands it the run as a job over descriptor 3; people have no use for it.
 package main
@@ -17,12 +19,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock/internal/control"
+	"paddock/internal/control/handover"
 	"paddock/internal/supervise"
 )
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "--protocol" {
-		fmt.Printf("job %d control %d\n", supervise.JobVersion, control.Protocol)
+		fmt.Printf("job %d control %d\n", handover.JobVersion, control.Protocol)
 		return
 	}
 	if err := run(); err != nil {

@@ -9,14 +9,11 @@
 //
 // The package starts nothing and decides nothing. It can't tell whether a
 // namespace will be given without asking for one: package spawn asks, and takes
-// the next means when the kernel refuses.
+// the next means when the kernel refuses. On other systems than Linux it knows
+// of no level, so that nothing runs there.
 package contain
 
 import "paddock"
-
-// Levels lists the levels of containment that can be given here, strongest
-// first.
-func Levels() []paddock.Level { return []paddock.Level{paddock.Off} }
 
 // Isolations lists the means of holding a tree that are worth trying for a
 // process of the given effective user id, strongest first. Root needs no user

@@ -1,51 +1,25 @@
+//go:build linux
+
 package executor
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
-	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"paddock"
-	"paddock/internal/supervise"
+	"paddock/internal/contain"
 	"paddock/internal/testproc"
 )
 
 func TestMain(m *testing.M) { testproc.Main(m, nil) }
-
-// What we tell a supervisor is what it understands, word for word.
-func TestJobIsTheSupervisorsOwn(t *testing.T) {
-	t.Parallel()
-	ours, theirs := reflect.TypeFor[job](), reflect.TypeFor[supervise.Job]()
-	fields := func(of reflect.Type) map[string]string {
-		all := map[string]string{}
-		for f := range of.Fields() {
-			all[f.Name] = f.Type.String() + " " + string(f.Tag)
-		}
-		return all
-	}
-	if diff := cmp.Diff(fields(theirs), fields(ours)); diff != "" {
-		t.Error(diff)
-	}
-	if jobVersion != supervise.JobVersion {
-		t.Errorf("version %d, the supervisor's is %d", jobVersion, supervise.JobVersion)
-	}
-	text, err := json.Marshal(job{Version: jobVersion, Argv: []string{"a"}, Timeout: paddock.Duration(time.Second), HasStdin: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got supervise.Job
-	if err := json.Unmarshal(text, &got); err != nil || got.Timeout != paddock.Duration(time.Second) || !got.HasStdin {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
 
 const permissive = `version: 1
 roots: [{path: ROOT}]
@@ -206,6 +180,60 @@ func TestReconcilesByItself(t *testing.T) {
 	}
 }
 
+// A supervisor that is ended together with its guardian leaves processes in the
+// run's cgroup: whoever finds the run lost ends them.
+func TestLostRunsLeaveNoCgroup(t *testing.T) {
+	t.Parallel()
+	probe, err := contain.NewCgroup("executor-" + filepath.Base(t.TempDir()) + "-" + strconv.Itoa(os.Getpid()))
+	if err != nil {
+		testproc.Skip(t, "no cgroup can be made: "+err.Error())
+	}
+	if err := probe.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	tick := make(chan time.Time)
+	f := open(t, func(c *Config) { c.Tick, c.Isolation = tick, []paddock.Isolation{paddock.CgroupKill} })
+	run, err := f.e.Start(t.Context(), request("setsid sleep 98765 & echo $!; wait"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := paddock.Page{}
+	for !strings.HasSuffix(page.Content, "\n") {
+		page, err = f.e.Output(t.Context(), run.ID, paddock.PageRequest{Stream: paddock.Stdout, Wait: paddock.Duration(time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := strconv.Atoi(strings.TrimSpace(page.Content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	guardian := contain.Descendants(run.Supervisor.PID)[0]
+	for _, step := range []struct {
+		pid    int
+		signal unix.Signal
+	}{{run.Supervisor.PID, unix.SIGSTOP}, {guardian, unix.SIGKILL}, {run.Supervisor.PID, unix.SIGKILL}} {
+		if err := unix.Kill(step.pid, step.signal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for unix.Kill(left, 0) == nil {
+		select {
+		case tick <- time.Time{}:
+		case <-t.Context().Done():
+			t.Fatal("it lives on")
+		}
+	}
+	tick <- time.Time{} // the one that ended it is over
+	probe, err = contain.NewCgroup(string(run.ID))
+	if err != nil {
+		t.Fatalf("the run's cgroup is still there: %v", err)
+	}
+	if err := probe.Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -240,5 +268,41 @@ func TestClosed(t *testing.T) {
 	}
 	if err := next.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A context that ends while the run is being made ends the run: whatever was
+// made is settled, and says that it was aborted.
+func TestContextThatEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	for at := range 4 {
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		var f *fixture
+		f = open(t, func(c *Config) {
+			c.Now = func() time.Time {
+				if f != nil { // not while opening
+					if calls++; calls == at+1 {
+						cancel()
+					}
+				}
+				return time.Now()
+			}
+			c.Tick = make(chan time.Time)
+		})
+		run, err := f.e.Start(ctx, request("exec sleep 300"))
+		cancel()
+		switch {
+		case err == nil: // it was told only after the start
+			if _, err := f.e.Kill(t.Context(), run.ID, Ending{Signal: "KILL"}); err != nil {
+				t.Error(err)
+			}
+		case run.ID != "" && (run.State != paddock.Killed || run.Outcome.Reason.Kind != paddock.ReasonAbort):
+			t.Errorf("canceled at %d: %s %+v, %v", at, run.State, run.Outcome, err)
+		}
+		active, err := f.e.Active(t.Context())
+		if err != nil || len(active) > 0 {
+			t.Errorf("canceled at %d: %d go on, %v", at, len(active), err)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"paddock"
 	"paddock/internal/artifact"
 	"paddock/internal/control"
+	"paddock/internal/control/handover"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/stages"
 	"paddock/internal/executor/watch"
@@ -147,28 +148,6 @@ func recordError(ctx context.Context, err error) error {
 	return judge.Unrecordable(err)
 }
 
-// A job is what a supervisor is told. The other end is supervise.Job, which is
-// a neighbour; a test holds both to the same words.
-type job struct {
-	Version     int                 `json:"version"`
-	RunDir      string              `json:"run_dir"`
-	RunID       paddock.RunID       `json:"run_id"`
-	Argv        []string            `json:"argv"`
-	Env         []string            `json:"env"`
-	Path        string              `json:"path"`
-	OpenFiles   int                 `json:"open_files,omitempty"`
-	Timeout     paddock.Duration    `json:"timeout_ms"`
-	OutputCap   int64               `json:"output_cap"`
-	Grace       paddock.Duration    `json:"grace_ms,omitempty"`
-	Tied        bool                `json:"tied,omitempty"`
-	Isolation   []paddock.Isolation `json:"isolation,omitempty"`
-	LeaveCgroup bool                `json:"leave_cgroup,omitempty"`
-	HasStdin    bool                `json:"has_stdin,omitempty"`
-	StageDigest paddock.Digest      `json:"stage_digest,omitempty"`
-}
-
-const jobVersion = 1
-
 // launch hands the claimed run to a supervisor.
 func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judge.Judgement) (paddock.Run, error) {
 	stage, step, err := e.handOver(ctx, dir, req, j)
@@ -213,8 +192,8 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 		defer stdin.Close()
 	}
 	grant := j.Decision.Grant
-	text, err := json.Marshal(job{
-		Version: jobVersion, RunDir: dir.Path(), RunID: dir.ID(),
+	text, err := json.Marshal(handover.Job{
+		Version: handover.JobVersion, RunDir: dir.Path(), RunID: dir.ID(),
 		Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
 		OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
 		Grace: paddock.Duration(e.cfg.Grace), Tied: req.Tied, Isolation: e.cfg.Isolation,
@@ -230,7 +209,7 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	if err := ctx.Err(); err != nil {
 		return nil, "hand over the run", err
 	}
-	stage, err := pool.Take()
+	stage, err := pool.Take(!req.Tied)
 	if err != nil {
 		return nil, "start the supervisor", err
 	}

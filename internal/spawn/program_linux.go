@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,6 +27,7 @@ type Program struct {
 	exit   chan Exit
 	done   chan struct{}
 	end    End
+	exited bool // the leader's exit was passed on
 }
 
 type cgroupFiles struct{ procs, kill *os.File }
@@ -33,6 +35,9 @@ type cgroupFiles struct{ procs, kill *os.File }
 // pipeSize is what Linux gives to ordinary users at most; the larger the pipe,
 // the fewer times a program waits for us (see docs/design/0002-starting.md).
 const pipeSize = 1 << 20
+
+// startLimit bounds the time from the fork to the program.
+const startLimit = 30 * time.Second
 
 // OutputPipe returns the two ends of a pipe for a program's output. Only our
 // end is non-blocking: programs don't expect that of theirs.
@@ -147,8 +152,17 @@ func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 		p.leader = contain.FirstChild(p.holder)
 	}
 	started <- err
-	p.follow(reports)
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		p.follow(reports)
+	}()
 	p.reapHolder()
+	// The pipe's end is no sign of the holder's: a program with root's rights
+	// can hand its other end to a process that stays. What was reported is read.
+	_ = reports.SetReadDeadline(time.Unix(1, 0)) // pipes can have deadlines
+	<-followed
+	p.followRest(reports)
 	_ = reports.Close() // read only
 	p.removeCgroup()
 }
@@ -173,14 +187,20 @@ func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*os.File, error) {
 	return reports, nil
 }
 
-func (p *Program) awaitStart(reports io.Reader) error {
+// awaitStart waits for the program to become the program. Not for ever: one with
+// root's rights can stop the process in between before that has told us.
+func (p *Program) awaitStart(reports *os.File) error {
+	_ = reports.SetReadDeadline(time.Now().Add(startLimit)) // pipes can have deadlines
 	for {
 		r, err := readReport(reports)
 		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			p.Destroy()
+			return &StartError{"start", fmt.Errorf("the process in between said nothing for %s and was ended", startLimit)}
 		case err != nil:
 			return &StartError{"start", fmt.Errorf("the process in between ended without a report: %w", err)}
 		case r.kind == reportStarted:
-			return nil
+			return reports.SetReadDeadline(time.Time{})
 		case r.kind == reportFailed && r.a >= 0 && int(r.a) < len(stepNames):
 			return &StartError{stepNames[r.a], syscall.Errno(r.b)}
 		}
@@ -194,13 +214,71 @@ func (p *Program) follow(reports io.Reader) {
 		if err != nil {
 			return
 		}
-		switch r.kind {
-		case reportLeader:
-			p.exit <- Exit{Status: syscall.WaitStatus(r.a)}
-		case reportEmpty:
-			p.end.Leftovers = int(r.a)
-		}
+		p.take(r)
 	}
+}
+
+// take passes on the leader's first exit; a program that forges another must
+// not make us wait for a listener.
+func (p *Program) take(r report) {
+	switch r.kind {
+	case reportLeader:
+		if !p.exited {
+			p.exited = true
+			p.exit <- Exit{Status: syscall.WaitStatus(r.a)}
+		}
+	case reportEmpty:
+		p.end.Leftovers = int(r.a)
+	}
+}
+
+// followRest takes what is in the pipe and waits for nobody. A pipe of reports
+// holds no more than its usual size, so it ends.
+func (p *Program) followRest(reports *os.File) {
+	var b [reportSize]byte
+	for range 64 << 10 / reportSize {
+		if n, err := ReadReady(reports, b[:]); err != nil || n < reportSize {
+			return
+		}
+		p.take(reportOf(b))
+	}
+}
+
+// Buffered returns how many bytes are in a pipe now, as far as can be known.
+func Buffered(f *os.File) (n int) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) {
+		n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) // zero if it fails
+	})
+	return n
+}
+
+// ReadReady reads what is in a pipe now, deadline or not: io.EOF says that
+// nobody holds its other end, EAGAIN that somebody does and wrote nothing.
+func ReadReady(f *os.File, b []byte) (n int, err error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	controlErr := raw.Control(func(fd uintptr) {
+		for {
+			if n, err = unix.Read(int(fd), b); !errors.Is(err, unix.EINTR) {
+				return
+			}
+		}
+	})
+	switch {
+	case controlErr != nil:
+		return 0, controlErr
+	case err != nil:
+		return 0, err
+	case n == 0 && len(b) > 0:
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 // reapHolder waits for the process in between. Of a namespace's init the kernel
@@ -291,6 +369,10 @@ func readReport(r io.Reader) (report, error) {
 	if _, err := io.ReadFull(r, b[:]); err != nil {
 		return report{}, err
 	}
+	return reportOf(b), nil
+}
+
+func reportOf(b [reportSize]byte) report {
 	at := func(i int) int32 { return int32(binary.NativeEndian.Uint32(b[i:])) }
-	return report{kind: at(0), a: at(4), b: at(8)}, nil
+	return report{kind: at(0), a: at(4), b: at(8)}
 }

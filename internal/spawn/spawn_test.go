@@ -1,3 +1,5 @@
+//go:build linux
+
 package spawn
 
 import (
@@ -385,4 +387,47 @@ func TestStressUnderCollector(t *testing.T) {
 	starters.Wait()
 	close(stop)
 	collector.Wait()
+}
+
+// A program with root's rights can open the pipe for reports and hand it out.
+func TestAReportPipeHeldFromOutsideDoesntKeepTheTreeOpen(t *testing.T) {
+	if os.Geteuid() != 0 {
+		testproc.Skip(t, "only root can open the descriptors of the process in between")
+	}
+	forEach(t, func(t *testing.T, isolation paddock.Isolation) {
+		r := sh(t, isolation, `read go; exit 7`)
+		held, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", r.holder, slotReport), os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+		fmt.Fprintln(r.stdin, "go")
+		within(t, "the end", r.Done())
+		if exit := <-r.Exited(); exit.Status.ExitStatus() != 7 {
+			t.Errorf("status %v", exit.Status)
+		}
+	})
+}
+
+// The reports of a process in between that is gone are read, also when nobody
+// found the time before.
+func TestReportsThatWereNotReadYetAreTaken(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	for _, kind := range []byte{reportLeader, reportLeader, reportEmpty} {
+		b := make([]byte, reportSize)
+		b[0], b[4] = kind, 3
+		if _, err := w.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &Program{exit: make(chan Exit, 1)}
+	p.followRest(r)
+	if exit := <-p.exit; int(exit.Status) != 3 || p.end.Leftovers != 3 {
+		t.Errorf("exit %v, end %+v", exit, p.end)
+	}
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package supervise is the loop of one run: it owns the pipes, the clocks, the
 // caps and the run's directory, and writes the outcome.
 //
@@ -30,13 +32,11 @@ import (
 	"paddock/internal/artifact"
 	"paddock/internal/contain"
 	"paddock/internal/control"
+	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
 	"paddock/internal/spawn"
 	"paddock/internal/supervise/hub"
 )
-
-// JobVersion is the version of Job and of what its descriptors mean.
-const JobVersion = 1
 
 // DefaultGrace is the time between a request to end and the kill of the tree.
 const DefaultGrace = 5 * time.Second
@@ -52,28 +52,8 @@ const destroyAfter = time.Second
 // still holds after the tree is gone.
 const drainLimit = time.Second
 
-// A Job is one run to supervise. It is handed over with descriptors, see Files.
-type Job struct {
-	Version int           `json:"version"`
-	RunDir  string        `json:"run_dir"`
-	RunID   paddock.RunID `json:"run_id"`
-	Argv    []string      `json:"argv"`
-	Env     []string      `json:"env"`
-	// Path of the executable, for messages; what runs is Files.Exec.
-	Path      string `json:"path"`
-	OpenFiles int    `json:"open_files,omitempty"`
-	// Timeout and OutputCap must be positive. Grace zero means DefaultGrace.
-	Timeout   paddock.Duration `json:"timeout_ms"`
-	OutputCap int64            `json:"output_cap"`
-	Grace     paddock.Duration `json:"grace_ms,omitempty"`
-	// Tied runs end when the connection that handed over the job is closed.
-	Tied bool `json:"tied,omitempty"`
-	// Isolation lists means to try in order; empty means all that can work.
-	Isolation   []paddock.Isolation `json:"isolation,omitempty"`
-	LeaveCgroup bool                `json:"leave_cgroup,omitempty"`
-	HasStdin    bool                `json:"has_stdin,omitempty"`
-	StageDigest paddock.Digest      `json:"stage_digest,omitempty"`
-}
+// A Job is one run to supervise.
+type Job = handover.Job
 
 // Files are the descriptors of a Job, in the order in which they are sent.
 type Files struct {
@@ -109,10 +89,10 @@ type Options struct {
 	Now func() time.Time
 }
 
-func (j Job) check() error {
+func check(j Job) error {
 	switch {
-	case j.Version != JobVersion:
-		return fmt.Errorf("the job has version %d and this supervisor speaks %d: paddock and paddock-stage are of different releases", j.Version, JobVersion)
+	case j.Version != handover.JobVersion:
+		return fmt.Errorf("the job has version %d and this supervisor speaks %d: paddock and paddock-stage are of different releases", j.Version, handover.JobVersion)
 	case len(j.Argv) == 0, j.RunDir == "", j.Timeout <= 0, j.OutputCap <= 0:
 		return errors.New("the job is incomplete")
 	}
@@ -125,7 +105,7 @@ func (j Job) check() error {
 //
 // The error is for what could not be written down; the run is over anyway.
 func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) error {
-	if err := job.check(); err != nil {
+	if err := check(job); err != nil {
 		return err
 	}
 	if job.Grace == 0 {
@@ -265,6 +245,8 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		} else {
 			cgroup = "inherited: " + err.Error()
 		}
+	} else if away := contain.Away(); away != "" {
+		cgroup = away // started ahead of need, when nobody knew for what
 	}
 	pumps, err := r.start()
 	if err != nil {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package supervise
 
 import (
@@ -20,7 +22,10 @@ import (
 	"paddock"
 	"paddock/internal/artifact"
 	"paddock/internal/control"
+	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
+	"paddock/internal/spawn"
+	"paddock/internal/supervise/hub"
 	"paddock/internal/testproc"
 )
 
@@ -90,7 +95,7 @@ func newFixture(t *testing.T, script string) *fixture {
 	t.Cleanup(func() { f.state.Close() })
 	f.dir = prepare(t, f.state, []string{"sh", "-c", script})
 	f.job = Job{
-		Version: JobVersion, RunDir: f.dir.Path(), RunID: f.dir.ID(), Argv: []string{"sh", "-c", script},
+		Version: handover.JobVersion, RunDir: f.dir.Path(), RunID: f.dir.ID(), Argv: []string{"sh", "-c", script},
 		Env: []string{"PATH=/usr/bin:/bin"}, Path: "/bin/sh", OpenFiles: 256,
 		Timeout: paddock.Duration(testTimeout), OutputCap: 1 << 20, Grace: paddock.Duration(testGrace),
 	}
@@ -515,14 +520,52 @@ func TestAFullDiskEndsTheRunAndItsOutcomeIsKept(t *testing.T) {
 
 func TestJobsOfAnotherReleaseAreRefused(t *testing.T) {
 	t.Parallel()
-	err := Run(context.Background(), Job{Version: JobVersion + 1, RunDir: "/nowhere"}, Files{}, nil, Options{})
+	err := Run(context.Background(), Job{Version: handover.JobVersion + 1, RunDir: "/nowhere"}, Files{}, nil, Options{})
 	if err == nil || !strings.Contains(err.Error(), "different releases") {
 		t.Errorf("got %v", err)
 	}
-	if err := Run(context.Background(), Job{Version: JobVersion}, Files{}, nil, Options{}); err == nil {
+	if err := Run(context.Background(), Job{Version: handover.JobVersion}, Files{}, nil, Options{}); err == nil {
 		t.Error("an empty job was accepted")
 	}
 	if _, err := FilesOf(Job{HasStdin: true}, make([]*os.File, 3)); err == nil {
 		t.Error("a job without its stdin was accepted")
+	}
+}
+
+func TestOutputThatWasNotReadInTimeIsKept(t *testing.T) {
+	t.Parallel()
+	const size = 700_000 // in the pipe when the time is over
+	for _, c := range []struct {
+		name string
+		held bool
+	}{{"closed", false}, {"held from outside", true}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			bank, err := artifact.Create(t.TempDir(), artifact.Options{Cap: 1 << 20, Now: time.Now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer bank.Close()
+			ours, theirs, err := spawn.OutputPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ours.Close()
+			defer theirs.Close()
+			if _, err := theirs.Write(make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+			if !c.held {
+				theirs.Close()
+			}
+			if err := ours.SetReadDeadline(time.Unix(1, 0)); err != nil {
+				t.Fatal(err)
+			}
+			r, p := &run{bank: bank, hub: hub.New()}, &pumps{}
+			r.pump(p, paddock.Stdout, ours)
+			if got := bank.Size(paddock.Stdout); got != size || p.held() != c.held {
+				t.Errorf("kept %d of %d, held %v", got, size, p.held())
+			}
+		})
 	}
 }

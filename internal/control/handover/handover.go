@@ -1,9 +1,11 @@
+//go:build linux
+
 // Package handover passes a job and open files to a supervisor over a
 // connected Unix socket.
 //
 // # Limits
 //
-// It doesn't know what a job is, and judges neither it nor the files. After the
+// It judges neither the job nor the files. After the
 // job the connection is as good as new, for others to speak over.
 package handover
 

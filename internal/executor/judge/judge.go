@@ -17,9 +17,10 @@ import (
 	"unicode/utf8"
 
 	"paddock"
+	"paddock/internal/contain"
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/policy"
-	"paddock/internal/policy/environ"
+	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/rundir"
 )
 
@@ -111,7 +112,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 	}
 	out := &Judgement{request: req, policy: p, Found: found, trouble: unspeakable(req), facts: policy.Facts{
 		Executable: found.Executable, Dir: found.Dir, Paths: found.Paths, Stdin: found.Stdin,
-		HostEnv: map[string]string{}, Levels: []paddock.Level{paddock.Off},
+		HostEnv: map[string]string{}, Levels: contain.Levels(),
 	}}
 	for _, name := range wanted.HostEnv {
 		if value, ok := j.cfg.HostEnv(name); ok {

@@ -9,7 +9,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/screen"
-	"paddock/internal/policy/document"
+	"paddock/internal/policy/compiled/document"
 )
 
 // Flags is what can be said about a run on the command line.

@@ -52,12 +52,13 @@ allows, whoever works in the workspace may do.`,
 				if err := d.ask(question, yes); err != nil {
 					return err
 				}
-				if err := places.Trust(lookup.Trust{Path: path, Digest: digest, At: d.Now().UTC()}); err != nil {
+				before = &lookup.Trust{Path: path, Digest: digest, At: d.Now().UTC()}
+				if err := places.Trust(*before); err != nil {
 					return err
 				}
 			}
 			if d.JSON {
-				return d.Object(lookup.Trust{Path: path, Digest: digest, At: d.Now().UTC()})
+				return d.Object(before)
 			}
 			_, err = fmt.Fprintf(d.Out, "%s counts as long as its digest is %s\n", desk.Plain(path), digest)
 			return err

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/executor/judge/facts/trust"
+	"paddock/internal/trust"
 )
 
 // A proposal is a workspace's own file and how it stands.
@@ -71,7 +71,7 @@ func (p Places) workspace() (proposal, bool, *paddock.Refusal) {
 // noTrust is the refusal when what was written down about a workspace's file
 // can't be read or believed.
 func (p Places) noTrust(path string, err error) *paddock.Refusal {
-	r := paddock.Refused(paddock.PolicyInvalid, "Whether %s was trusted can't be told: %s: %v.", path, p.trustFile(path), err)
+	r := paddock.Refused(paddock.PolicyInvalid, "What was written down about trusting %s can't be used: %s: %v.", path, p.trustFile(path), err)
 	r.Hint = "An operator reads it and runs `paddock policy trust " + word(path) + "` again."
 	return r
 }

@@ -1,0 +1,31 @@
+package handover
+
+import "paddock"
+
+// JobVersion is the version of Job and of what its descriptors mean.
+const JobVersion = 1
+
+// A Job is one run as its supervisor is told of it. With it come descriptors, in
+// this order: the lock of the run's directory, the directory the program starts
+// in, the file that is executed, and with HasStdin what to feed, a regular file.
+type Job struct {
+	Version int           `json:"version"`
+	RunDir  string        `json:"run_dir"`
+	RunID   paddock.RunID `json:"run_id"`
+	Argv    []string      `json:"argv"`
+	Env     []string      `json:"env"`
+	// Path of the executable, for messages; what runs is the descriptor.
+	Path      string `json:"path"`
+	OpenFiles int    `json:"open_files,omitempty"`
+	// Timeout and OutputCap must be positive. Grace zero means the supervisor's own.
+	Timeout   paddock.Duration `json:"timeout_ms"`
+	OutputCap int64            `json:"output_cap"`
+	Grace     paddock.Duration `json:"grace_ms,omitempty"`
+	// Tied runs end when the connection that handed over the job is closed.
+	Tied bool `json:"tied,omitempty"`
+	// Isolation lists means to try in order; empty means all that can work.
+	Isolation   []paddock.Isolation `json:"isolation,omitempty"`
+	LeaveCgroup bool                `json:"leave_cgroup,omitempty"`
+	HasStdin    bool                `json:"has_stdin,omitempty"`
+	StageDigest paddock.Digest      `json:"stage_digest,omitempty"`
+}

@@ -1,0 +1,71 @@
+package judge
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"paddock"
+)
+
+func TestPolicyFile(t *testing.T) {
+	t.Parallel()
+	const good = "version: 1\nroots: [{path: /srv}]\nexecutables: [{path: /bin/true, args: any}]\n"
+	var bad strings.Builder
+	bad.WriteString(good)
+	for i := range 30 {
+		fmt.Fprintf(&bad, "unknown%d: 1\n", i)
+	}
+	tests := []struct {
+		name, text string
+		mode       os.FileMode
+		code       paddock.Code
+		message    string
+	}{
+		{"good", good, 0o600, "", ""},
+		{"readable by all", good, 0o644, "", ""},
+		{"one error", good + "unknown: 1\n", 0o600, paddock.PolicyInvalid, "has an error:\nline 4, column 1"},
+		{"many errors", bad.String(), 0o600, paddock.PolicyInvalid, "has 30 errors:\nline 4, column 1"},
+		{"many errors are cut", bad.String(), 0o600, paddock.PolicyInvalid, "and 20 more"},
+		{"empty", "", 0o600, paddock.PolicyInvalid, ""},
+		{"writable by all", good, 0o606, paddock.PolicyInvalid, "by everyone"},
+		{"too long", "#" + strings.Repeat("x", mostPolicy), 0o600, paddock.PolicyInvalid, "longer than"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := filepath.Join(t.TempDir(), "policy.yaml")
+			if err := os.WriteFile(p, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(p, tt.mode); err != nil {
+				t.Fatal(err)
+			}
+			source := PolicyFile(p)
+			for range 2 { // read, and remembered
+				got, problem := source.Load()
+				switch {
+				case tt.code == "" && (problem != nil || got == nil):
+					t.Errorf("%v, %v", got, problem)
+				case tt.code != "" && (got != nil || problem == nil || problem.Code != tt.code || !strings.Contains(problem.Message, tt.message)):
+					t.Errorf("%v, %v; want %s with %q", got, problem, tt.code, tt.message)
+				}
+			}
+		})
+	}
+}
+
+func TestNoPolicyFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for path, code := range map[string]paddock.Code{"": paddock.NoPolicy, dir + "/none": paddock.NoPolicy, dir: paddock.PolicyInvalid} {
+		if p, problem := PolicyFile(path).Load(); p != nil || problem == nil || problem.Code != code {
+			t.Errorf("%q: %v, %v", path, p, problem)
+		}
+	}
+	if p, problem := PolicyText("x", []byte("nonsense: [")).Load(); p != nil || problem == nil || problem.Code != paddock.PolicyInvalid {
+		t.Errorf("%v, %v", p, problem)
+	}
+}

@@ -1,0 +1,112 @@
+//go:build linux
+
+package stages
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"paddock/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/plain", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir+"/stage", nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]string{dir + "/stage": "", dir + "/none": "is missing", dir + "/plain": "isn't an executable file", dir: "isn't an executable file", dir + "/plain/x": "can't be used", "": "is missing"}
+	for stage, want := range tests {
+		got, err := Find(stage)
+		switch {
+		case want == "" && (err != nil || got.Path != stage):
+			t.Errorf("%q: %+v, %v", stage, got, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%q: %v, want %q", stage, err, want)
+		}
+	}
+	beside, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Find(""); err == nil || !strings.Contains(err.Error(), "go build -o "+filepath.Join(filepath.Dir(beside), "paddock-stage")) {
+		t.Errorf("no install line: %v", err)
+	}
+}
+
+// An idle supervisor that was ended is found out and not taken.
+func TestDeadIdleSupervisorIsNotTaken(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, 1)
+	defer p.Close()
+	idle := func() *Stage {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.idle) == 0 {
+			return nil
+		}
+		return p.idle[0]
+	}
+	until(t, func() bool { return idle() != nil })
+	dead := idle()
+	if dead.silent() {
+		t.Fatal("a supervisor that waits looks dead")
+	}
+	if err := dead.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, dead.silent)
+	taken, err := p.Take(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if taken.PID() == dead.PID() || taken.silent() {
+		t.Error("a dead one was taken")
+	}
+	if err := taken.Conn().Close(); err != nil {
+		t.Error(err)
+	}
+	<-taken.Reap() // it ends when its connection does
+	<-dead.Reap()
+}
+
+func TestClosedPool(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, 3)
+	p.Close()
+	p.Close()
+	if s, err := p.Take(false); err == nil {
+		t.Errorf("took %d", s.PID())
+	}
+}
+
+func newPool(t *testing.T, warm int) *Pool {
+	t.Helper()
+	binary := Binary{Path: testproc.Build(t, "paddock/cmd/paddock-stage")}
+	p, err := NewPool(binary, t.TempDir(), warm, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func until(t *testing.T, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatal("waited in vain")
+		}
+	}
+}

@@ -1,0 +1,339 @@
+// Package document reads the text of a policy file into a [File], strictly: it
+// finds everything that is wrong in one go, each fault with its place.
+//
+// # Limits
+//
+// The package knows what a policy file may look like, not what its argument
+// tokens and rules mean; package compiled knows.
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+
+	"paddock"
+	"paddock/internal/policy/compiled/document/shape"
+)
+
+// A Text is a scalar of the file with its place.
+type Text struct {
+	Value string
+	At    paddock.Position
+	value *shape.Value
+}
+
+// Given reports whether the file has the text.
+func (t Text) Given() bool { return t.value != nil }
+
+// Within returns the place in the file of a place in the text; lines count from
+// one, columns from zero.
+func (t Text) Within(line, column int) paddock.Position {
+	p := t.At
+	if t.value != nil {
+		p.Line, p.Column = t.value.Within(line, column)
+	}
+	return p
+}
+
+// A Pair is a key and its value.
+type Pair struct{ Name, Value Text }
+
+// A File is a policy as it is written. Absent parts are zero.
+type File struct {
+	Roots       []Text
+	Executables []Executable
+	Rules       []Rule
+	Environment Environment
+	Limits      Limits
+	Containment Containment
+	Tests       []Test
+	// Sections are the places of the top-level keys.
+	Sections map[string]paddock.Position
+}
+
+// An Executable is one entry of executables.
+type Executable struct {
+	At                 paddock.Position
+	Name, Path, SHA256 Text
+	// Any is set for `args: any`, else Args has at least one rule.
+	Any         bool
+	Args        []ArgumentRule
+	ArgsAt      paddock.Position
+	LimitsAt    paddock.Position
+	Environment Environment
+	Limits      Limits
+	LineBreaks  bool
+	// MaxArgBytes and MaxArgs are zero when absent.
+	MaxArgBytes int64
+	MaxArgs     int
+}
+
+// An ArgumentRule is one entry of args.
+type ArgumentRule struct {
+	At    paddock.Position
+	Deny  bool
+	Words []Text
+	Flags []Pair
+	Rest  Text
+	// Message of a deny rule.
+	Message Text
+}
+
+// A Rule is one entry of rules.
+type Rule struct {
+	Name, Expression, Message Text
+	// Ask is set when the rule asks for approval, else it denies.
+	Ask bool
+}
+
+// An Environment is what programs get. Accept is only of the whole policy.
+type Environment struct {
+	Set    []Pair
+	Pass   []Text
+	Accept []Pair
+}
+
+// Limits are zero where absent.
+type Limits struct {
+	Timeout    paddock.Duration
+	Output     int64
+	OpenFiles  int
+	Concurrent int
+}
+
+// Containment is what must be enforced. Require is empty when absent.
+type Containment struct {
+	Require paddock.Level
+	At      paddock.Position
+}
+
+// A Test is one entry of tests.
+type Test struct {
+	At paddock.Position
+	// Refuse is set when the command must be refused.
+	Refuse bool
+	Argv   []string
+	Code   paddock.Code
+	Dir    string
+}
+
+// A Fault is one thing wrong with a file.
+type Fault struct {
+	At      paddock.Position
+	Message string
+}
+
+// Read reads data, the content of the file called name. It returns what could
+// be understood together with every fault; the File is complete only when
+// there are none.
+func Read(name string, data []byte) (File, []Fault) {
+	value, faults := shape.Read(data, Table)
+	b := builder{name: name}
+	for _, f := range faults {
+		b.faults = append(b.faults, Fault{paddock.Position{File: name, Line: f.Line, Column: f.Column}, f.Message})
+	}
+	f := b.file(value)
+	return f, b.faults
+}
+
+type builder struct {
+	name   string
+	faults []Fault
+}
+
+func (b *builder) at(v *shape.Value) paddock.Position {
+	if v == nil {
+		return paddock.Position{}
+	}
+	return paddock.Position{File: b.name, Line: v.Line, Column: v.Column}
+}
+
+func (b *builder) fault(v *shape.Value, message string) {
+	b.faults = append(b.faults, Fault{b.at(v), message})
+}
+
+func (b *builder) text(v *shape.Value) Text {
+	if v == nil {
+		return Text{}
+	}
+	return Text{v.Text, b.at(v), v}
+}
+
+func (b *builder) texts(v *shape.Value) []Text {
+	var out []Text
+	for _, item := range v.Items() {
+		out = append(out, b.text(item))
+	}
+	return out
+}
+
+func (b *builder) pairs(v *shape.Value) []Pair {
+	var out []Pair
+	for _, e := range v.Pairs() {
+		out = append(out, Pair{b.text(e.Key), b.text(e.Value)})
+	}
+	return out
+}
+
+func (b *builder) file(v *shape.Value) File {
+	f := File{
+		Environment: b.environment(v.Get("environment")),
+		Limits:      b.limits(v.Get("limits")),
+		Sections:    map[string]paddock.Position{},
+	}
+	for _, e := range v.Pairs() {
+		f.Sections[e.Key.Text] = b.at(e.Key)
+	}
+	for _, item := range v.Get("roots").Items() {
+		if p := item.Get("path"); p != nil {
+			f.Roots = append(f.Roots, b.clean(p))
+		}
+	}
+	b.unique(f.Roots, "this root is listed before")
+	for _, item := range v.Get("executables").Items() {
+		f.Executables = append(f.Executables, b.executable(item))
+	}
+	for _, item := range v.Get("rules").Items() {
+		f.Rules = append(f.Rules, b.rule(item))
+	}
+	for _, item := range v.Get("tests").Items() {
+		f.Tests = append(f.Tests, b.test(item))
+	}
+	if c := v.Get("containment"); c != nil {
+		f.Containment = Containment{paddock.Level(b.text(c.Get("require")).Value), b.at(c)}
+		if n := c.Get("network"); n != nil && f.Containment.Require != paddock.Off {
+			b.fault(n, "`network: host` makes sense only beside `require: off`; contained networks come with containment")
+		}
+	}
+	return f
+}
+
+// clean returns a path that is written in the one way that it is compared in.
+func (b *builder) clean(v *shape.Value) Text {
+	t := b.text(v)
+	if v != nil && path.Clean(t.Value) != t.Value {
+		b.fault(v, "write this path as "+path.Clean(t.Value)+" (no `.`, `..`, doubled or final `/`)")
+	}
+	return t
+}
+
+func (b *builder) unique(texts []Text, message string) {
+	seen := map[string]bool{}
+	for _, t := range texts {
+		if t.Given() && seen[t.Value] {
+			b.fault(t.value, message)
+		}
+		seen[t.Value] = true
+	}
+}
+
+func (b *builder) executable(v *shape.Value) Executable {
+	e := Executable{
+		At:          b.at(v),
+		Name:        b.text(v.Get("name")),
+		Path:        b.clean(v.Get("path")),
+		SHA256:      b.text(v.Get("sha256")),
+		Any:         b.text(v.Get("args")).Value == "any",
+		ArgsAt:      b.at(v.Get("args")),
+		LimitsAt:    b.at(v.Get("limits")),
+		Environment: b.environment(v.Get("environment")),
+		Limits:      b.limits(v.Get("limits")),
+		LineBreaks:  b.text(v.Get("line_breaks")).Value == "true",
+		MaxArgBytes: b.size(v.Get("max_arg_bytes"), maxArgBytes),
+		MaxArgs:     int(b.number(v.Get("max_args"))),
+	}
+	if e.Path.Value == "/" {
+		b.fault(v.Get("path"), "/ is a directory, not a program")
+	}
+	for _, item := range v.Get("args").Items() {
+		e.Args = append(e.Args, b.argumentRule(item))
+	}
+	return e
+}
+
+func (b *builder) argumentRule(v *shape.Value) ArgumentRule {
+	r := ArgumentRule{
+		At:      b.at(v),
+		Words:   b.texts(v.Get("allow")),
+		Flags:   b.pairs(v.Get("flags")),
+		Rest:    b.text(v.Get("rest")),
+		Message: b.text(v.Get("message")),
+	}
+	if deny := v.Get("deny"); deny != nil {
+		r.Deny, r.Words = true, b.texts(deny)
+	}
+	return r
+}
+
+func (b *builder) rule(v *shape.Value) Rule {
+	r := Rule{Name: b.text(v.Get("name")), Expression: b.text(v.Get("deny")), Message: b.text(v.Get("message"))}
+	if ask := v.Get("ask"); ask != nil {
+		r.Ask, r.Expression = true, b.text(ask)
+	}
+	return r
+}
+
+func (b *builder) environment(v *shape.Value) Environment {
+	e := Environment{Set: b.pairs(v.Get("set")), Pass: b.texts(v.Get("pass")), Accept: b.pairs(v.Get("accept"))}
+	b.unique(e.Pass, "this variable is listed before")
+	for _, p := range e.Set {
+		if slices.ContainsFunc(e.Pass, func(t Text) bool { return t.Value == p.Name.Value }) {
+			b.fault(p.Name.value, "this variable is both in `set` and in `pass`; keep one")
+		}
+	}
+	return e
+}
+
+func (b *builder) limits(v *shape.Value) Limits {
+	return Limits{
+		Timeout:    b.duration(v.Get("timeout")),
+		Output:     b.size(v.Get("output"), maxOutput),
+		OpenFiles:  int(b.number(v.Get("open_files"))),
+		Concurrent: int(b.number(v.Get("concurrent"))),
+	}
+}
+
+func (b *builder) test(v *shape.Value) Test {
+	t := Test{At: b.at(v), Code: paddock.Code(b.text(v.Get("code")).Value), Dir: b.clean(v.Get("dir")).Value}
+	argv := v.Get("allow")
+	if refuse := v.Get("refuse"); refuse != nil {
+		t.Refuse, argv = true, refuse
+	}
+	for _, item := range argv.Items() {
+		t.Argv = append(t.Argv, item.Text)
+	}
+	return t
+}
+
+func (b *builder) number(v *shape.Value) int64 {
+	if v == nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(v.Text, 10, 64)
+	if err != nil { // the shape has checked it
+		b.fault(v, "not a number")
+	}
+	return n
+}
+
+// Nearest returns the one of words that s is most probably a slip of the pen
+// for, or "".
+func Nearest(s string, words []string) string { return shape.Nearest(s, words) }
+
+// Schema returns the JSON Schema of a policy file.
+func Schema() []byte {
+	s := shape.Schema(Table)
+	s["title"] = "Paddock policy"
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(s); err != nil {
+		panic(fmt.Sprintf("paddock: bug: a schema that can't be encoded: %v", err))
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,52 @@
+// Package phrase puts words of callers and of the machine into messages, so
+// that they stay on one line, can't pass for our own words and end somewhere.
+//
+// # Limits
+//
+// It shortens and quotes; it hides no secret.
+package phrase
+
+import (
+	"fmt"
+	"strings"
+
+	"paddock/internal/policy/wellformed"
+)
+
+// Quote shows a caller's word within a message: on one line, and not at length.
+func Quote(w string) string {
+	const most = 100
+	if len(w) > most {
+		w = strings.ToValidUTF8(w[:most], "") + "…"
+	}
+	return fmt.Sprintf("%q", w)
+}
+
+// List joins words for a message, but not endlessly many; none are "(none)".
+func List(words []string) string {
+	const mostWords, mostBytes = 40, 4000
+	if len(words) == 0 {
+		return "(none)"
+	}
+	var b strings.Builder
+	for i, w := range words {
+		if i == mostWords || b.Len()+len(w) > mostBytes && i > 0 {
+			fmt.Fprintf(&b, " and %d more", len(words)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(w)
+	}
+	return b.String()
+}
+
+// Shown is a name from the machine within a message: as it is, unless it could
+// be taken for something else.
+func Shown(name string) string {
+	if wellformed.OneLine(name) {
+		return name
+	}
+	return Quote(name)
+}

@@ -1,0 +1,110 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"paddock"
+)
+
+// Record composes the run as of now out of its files. Any process may call it
+// at any moment.
+func (d *Dir) Record(now time.Time) (paddock.Run, error) {
+	sealed, err := d.Sealed()
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	// The outcome first: once it is there nothing else changes, while a run
+	// seen as started could settle before we looked.
+	outcome, err := d.Outcome()
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	started, err := d.Started()
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	run := sealed.run()
+	if started != nil {
+		at, process := started.At, started.Supervisor
+		run.State, run.StartedAt, run.Supervisor = paddock.Running, &at, &process
+		run.Isolation, run.Tree, run.Cgroup = started.Isolation, started.Tree, started.Cgroup
+	}
+	end := now
+	if outcome != nil {
+		run.State, run.Outcome, end = outcome.State, outcome, outcome.EndedAt
+		run.Stdout, run.Stderr = outcome.Stdout, outcome.Stderr
+	} else if err := d.liveSizes(&run); err != nil {
+		return paddock.Run{}, err
+	}
+	if started != nil {
+		run.Duration = paddock.Duration(max(0, end.Sub(started.At)))
+	}
+	return run, nil
+}
+
+// run is the record of a run of which nothing but its making is known.
+func (s Sealed) run() paddock.Run {
+	req, run := s.Request, paddock.Run{
+		ID: s.ID, State: paddock.Starting, Label: s.Request.Command.Label, Argv: s.Request.Command.Argv,
+		Dir: s.Request.Command.Dir, Principal: s.Request.Principal, CreatedAt: s.CreatedAt,
+		PolicyDigest: s.Decision.PolicyDigest, RequestDigest: s.RequestDigest,
+	}
+	run.Door, run.Tied = req.Door, req.Tied
+	if run.Label == "" {
+		run.Label = firstWords(run.Argv)
+	}
+	if g := s.Decision.Grant; g != nil {
+		run.Dir, run.Executable, run.Limits, run.Containment = g.Dir, g.Executable.Path, g.Limits, g.Contain.Level
+	}
+	return run
+}
+
+// firstWords is the label of a run that was given none.
+func firstWords(argv []string) string {
+	const most = 80
+	label := strings.ToValidUTF8(strings.Join(argv, " "), "\uFFFD")
+	label = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7F {
+			return ' '
+		}
+		return r
+	}, label)
+	if len(label) <= most {
+		return label
+	}
+	cut := most - len("…")
+	for !utf8.RuneStart(label[cut]) {
+		cut--
+	}
+	return label[:cut] + "…"
+}
+
+func (d *Dir) liveSizes(run *paddock.Run) error {
+	var err error
+	if run.Stdout.Bytes, err = sizeOf(d.file("stdout")); err != nil {
+		return err
+	}
+	run.Stderr.Bytes, err = sizeOf(d.file("stderr"))
+	return err
+}
+
+// sizeOf returns the length of a kept stream as of now; a missing one is empty.
+func sizeOf(name string) (int64, error) {
+	info, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("%s isn't a regular file", name)
+	}
+	return info.Size(), nil
+}

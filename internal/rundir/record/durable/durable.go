@@ -1,0 +1,246 @@
+// Package durable writes small files so that they are there whole or not at
+// all, also after a power cut, and reads them without trusting what is there.
+//
+// # Limits
+//
+// It knows nothing of what the files say. A directory that somebody else can
+// write to is beyond it.
+package durable
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	jsonv1 "encoding/json"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+const (
+	// maxJSON bounds what is read, and so what may be written. The kernel takes
+	// no more than 6 MiB of arguments, which JSON at most multiplies by six.
+	maxJSON = 64 << 20
+	// Version of the JSON files.
+	Version = 1
+	// TempPrefix begins the names of files that aren't in place yet.
+	TempPrefix = ".new-"
+)
+
+// Create writes a file that must not exist, and makes it durable.
+func Create(name string, data []byte) error {
+	f, err := Write(name, data)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Write writes a file that must not exist. It becomes durable by [SyncAll], to
+// which it is given; its name becomes so with its directory.
+func Write(name string, data []byte) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|NoFollow, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Write(data); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// SyncAll makes files, and the names in dirs, durable and closes the files. It
+// asks for all at once, which takes a disk hardly longer than one.
+func SyncAll(files []*os.File, dirs ...string) error {
+	errs := make([]error, len(files)+len(dirs))
+	var all sync.WaitGroup
+	for i, f := range files {
+		all.Go(func() { errs[i] = errors.Join(f.Sync(), f.Close()) })
+	}
+	for i, dir := range dirs {
+		all.Go(func() { errs[len(files)+i] = SyncDir(dir) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// createTemp writes a durable file beside name, under a name that nobody reads.
+func createTemp(name string, data []byte) (string, error) {
+	temp := filepath.Join(filepath.Dir(name), TempPrefix+RandomHex(8))
+	if err := Create(temp, data); err != nil {
+		return "", errors.Join(err, Remove(temp))
+	}
+	return temp, nil
+}
+
+// Replace puts data at name in one step. After a power cut there is the old
+// content, or none, or the new, whole: that it is the new isn't waited for.
+func Replace(name string, data []byte) error {
+	temp, err := createTemp(name, data)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, name); err != nil {
+		return errors.Join(err, Remove(temp))
+	}
+	return nil
+}
+
+// Publish puts data at name in one step unless something is there already,
+// and says whether it did.
+func Publish(name string, data []byte) (first bool, err error) {
+	temp, err := createTemp(name, data)
+	if err != nil {
+		return false, err
+	}
+	err = os.Link(temp, name)
+	first = err == nil
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	// Whoever came first may not have synced yet, and the caller goes on as if
+	// it were there, so the loser syncs too.
+	return first, errors.Join(err, Remove(temp), SyncDir(filepath.Dir(name)))
+}
+
+// Remove removes a file; that there is none is fine.
+func Remove(name string) error {
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// MakeDir makes an owner-only directory; a real one that is there is fine.
+func MakeDir(name string) error {
+	err := os.Mkdir(name, 0o700)
+	if err == nil {
+		return SyncDir(filepath.Dir(name))
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return &os.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
+	}
+	return nil
+}
+
+// Exists says whether there is anything at name.
+func Exists(name string) (bool, error) {
+	_, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// IgnoreMissing drops an error that says that there is no such file.
+func IgnoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Open opens a regular file to read it. A fifo or a link that somebody
+// put in its place is an error and not a wait.
+func Open(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|NoFollow|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s isn't a regular file", name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Read returns the content of a regular file of at most most bytes.
+func Read(name string, most int64) ([]byte, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if int64(len(b)) > most {
+		return nil, fmt.Errorf("%s is longer than %d bytes", name, most)
+	}
+	return b, nil
+}
+
+// ReadJSON reads name into v, which has the version that the file must have.
+// Unknown, doubled and differently cased names are errors, and so is anything
+// after the value: a record is what we wrote or it isn't one.
+func ReadJSON(name string, v Versioned) error {
+	b, err := Read(name, maxJSON)
+	if err != nil {
+		return err
+	}
+	if err := DecodeJSON(b, v); err != nil {
+		return fmt.Errorf("%s can't be read: %w", name, err)
+	}
+	return nil
+}
+
+// Versioned is what a JSON file is read into.
+type Versioned interface{ FileVersion() int }
+
+// DecodeJSON is ReadJSON of the text b.
+func DecodeJSON(b []byte, v Versioned) error {
+	err := json.Unmarshal(b, v, json.RejectUnknownMembers(true))
+	var found struct {
+		Version int `json:"version"`
+	}
+	if err != nil && json.Unmarshal(b, &found) == nil && found.Version > Version {
+		return fmt.Errorf("it has version %d and this paddock knows %d: use a newer one", found.Version, Version)
+	}
+	if err != nil {
+		return err
+	}
+	if got := v.FileVersion(); got != Version {
+		return fmt.Errorf("it has version %d and this paddock knows only %d", got, Version)
+	}
+	return nil
+}
+
+// EncodeJSON returns the text of a record. With exact, a string that JSON can't
+// hold as it is (bad UTF-8) is an error; otherwise it is mended, so that no
+// stray byte in an error's text can keep an outcome from being written.
+func EncodeJSON(v any, exact bool) ([]byte, error) {
+	var buf bytes.Buffer
+	err := json.MarshalWrite(&buf, v, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), jsontext.AllowInvalidUTF8(!exact))
+	if err != nil {
+		return nil, err
+	}
+	buf.WriteByte('\n')
+	if buf.Len() > maxJSON {
+		return nil, fmt.Errorf("it would be %d bytes long, more than %d", buf.Len(), maxJSON)
+	}
+	return buf.Bytes(), nil
+}
+
+// RandomHex returns n random bytes as 2n digits.
+func RandomHex(n int) string {
+	b := make([]byte, n)
+	rand.Read(b) // never fails: crypto/rand ends the program first
+	return hex.EncodeToString(b)
+}
