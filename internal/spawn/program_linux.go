@@ -318,6 +318,9 @@ func (p *Program) removeCgroup() {
 // Leader returns the program's process id, or zero when it isn't known.
 func (p *Program) Leader() int { return p.leader }
 
+// Holder returns the id of the process in between.
+func (p *Program) Holder() int { return p.holder }
+
 // Exited delivers the leader's exit once, unless the tree was killed before.
 func (p *Program) Exited() <-chan Exit { return p.exit }
 

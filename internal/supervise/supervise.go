@@ -48,6 +48,10 @@ const leftoverGrace = time.Second
 // destroyAfter is how long the process in between may take to kill all others.
 const destroyAfter = time.Second
 
+// abandonAfter is how long the kernel may take to end what it was told to end.
+// A process that is frozen or stuck in the kernel must not keep the run open.
+const abandonAfter = 5 * time.Second
+
 // drainLimit bounds the reading of a pipe that somebody outside of the tree
 // still holds after the tree is gone.
 const drainLimit = time.Second
@@ -150,6 +154,8 @@ type run struct {
 
 	program *spawn.Program
 	reason  *paddock.Reason // the first to come
+	// survivors is how many processes were left when the end was given up.
+	survivors int
 
 	mu   sync.Mutex
 	late *paddock.Reason // output that could not be kept, seen after the leader's end
@@ -269,9 +275,11 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	outcome := paddock.Outcome{
 		State:     stateOf(reason.Kind),
 		Reason:    reason,
-		Leftovers: r.program.End().Leftovers,
-		Survivors: r.program.End().Survivors,
+		Survivors: r.survivors,
 		EndedAt:   ended,
+	}
+	if r.survivors == 0 { // then the tree is gone, and what was found is known
+		outcome.Leftovers, outcome.Survivors = r.program.End().Leftovers, r.program.End().Survivors
 	}
 	if pumps.held() {
 		outcome.Reason.Detail = join(outcome.Reason.Detail, "a process outside of the run still held its output open")

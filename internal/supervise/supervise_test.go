@@ -569,3 +569,30 @@ func TestOutputThatWasNotReadInTimeIsKept(t *testing.T) {
 		})
 	}
 }
+
+// A process that the kernel can't end doesn't keep the run open: it survives,
+// and the outcome says so.
+func TestWhatCannotBeEndedIsASurvivor(t *testing.T) {
+	t.Parallel()
+	freezer, err := os.MkdirTemp("/sys/fs/cgroup/freezer", "supervise-test-")
+	if err != nil {
+		testproc.Skip(t, "no freezer of the first version here, which alone stops a kill: "+err.Error())
+	}
+	thaw := func() {
+		if err := os.WriteFile(filepath.Join(freezer, "freezer.state"), []byte("THAWED"), 0); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() {
+		thaw()
+		for os.Remove(freezer) != nil { // until the process that was frozen is gone
+			<-time.After(10 * time.Millisecond)
+		}
+	})
+	f := newFixture(t, fmt.Sprintf(`(echo 0 >%[1]s/cgroup.procs; echo FROZEN >%[1]s/freezer.state; exec sleep 300) &
+		until [ "$(cat %[1]s/freezer.state)" = FROZEN ]; do sleep 0.01; done; exit 3`, freezer))
+	got := f.run(func() { f.clock.fire(leftoverGrace) }, func() { f.clock.fire(destroyAfter) }, func() { f.clock.fire(abandonAfter) })
+	if got.State != paddock.Exited || *got.Reason.ExitCode != 3 || got.Survivors < 1 {
+		t.Errorf("%+v", got)
+	}
+}
