@@ -189,6 +189,9 @@ func (j *judge) containment() {
 		if why := j.facts.Unavailable[require]; why != "" {
 			r.Message = strings.TrimSuffix(r.Message, ".") + ": " + why + "."
 		}
+		if len(j.facts.Levels) == 0 {
+			r.Hint = "This version runs commands on Linux only; here it can check and explain policies."
+		}
 		j.Refuse(at, r)
 	}
 	j.Answer(paddock.GateContainment, at, string(require))
