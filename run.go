@@ -127,6 +127,8 @@ type Enforced struct {
 	Filter Digest `json:"filter,omitempty"`
 	// Mounts is private when the run had a file system view of its own.
 	Mounts string `json:"mounts,omitempty"`
+	// Protected lists the paths in the workspace that stayed as they were.
+	Protected []string `json:"protected,omitempty"`
 	// NoNewPrivileges means that no execution could gain any.
 	NoNewPrivileges bool `json:"no_new_privileges,omitempty"`
 	// Limits says what enforces each limit.

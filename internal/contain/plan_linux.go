@@ -14,6 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/contain/filter"
+	"paddock/internal/contain/protect"
 )
 
 // The numbers by which the process in between and the program know what they
@@ -41,6 +43,8 @@ type Wish struct {
 	OpenFiles int
 	// Tmp bounds the private /tmp and /dev/shm, in bytes each; zero means 1 GiB.
 	Tmp int64
+	// Protect lists what in the workspace stays as it is.
+	Protect []protect.Path
 	// Exec and Start identify what was judged; the program must find the same.
 	Exec, Start Identity
 }
@@ -90,7 +94,11 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	if can := host.Can(w.Level); can != nil {
 		return nil, can
 	}
+	if w.Level == paddock.Full && w.Root == "/" {
+		return nil, fmt.Errorf("the root / can't be shown without the rest of the machine; use a narrower root, or level standard: %w", ErrUnavailable)
+	}
 	p.process(w)
+	var err error
 	switch w.Level {
 	case paddock.Off:
 		p.enter(w)
@@ -98,16 +106,35 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 		p.enter(w)
 		p.unprivileged(w)
 		p.landlock(w, host, standardRules(w, host))
+		err = p.filter(filter.Options{Network: w.Network, TCPOnly: true})
 	case paddock.Full:
 		p.namespaces(w, host)
 		p.tree(w, host)
 		p.arrive(w)
 		p.unprivileged(w)
 		p.landlock(w, host, fullRules(w))
+		err = p.filter(filter.Options{Network: w.Network, UnixSockets: true})
 	default:
 		return nil, fmt.Errorf("level %q: %w", w.Level, ErrUnavailable)
 	}
+	if err != nil {
+		return nil, err
+	}
+	p.Enforced.Network = w.Network
 	return p, nil
+}
+
+// filter is the last thing before the program: from here on system calls that a
+// build or a test never needs are refused.
+func (p *Plan) filter(o filter.Options) error {
+	f, err := filter.Build(o)
+	if err != nil {
+		return err
+	}
+	program := unix.SockFprog{Len: uint16(len(f.Program)), Filter: unsafe.SliceData(f.Program)}
+	p.become("system call filter", unix.SYS_SECCOMP, Number(unix.SECCOMP_SET_MODE_FILTER), Number(0), Memory(bytesOf(&program)))
+	p.Enforced.Filter = f.Digest
+	return nil
 }
 
 // process sets what every level sets.

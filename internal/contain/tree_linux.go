@@ -61,6 +61,7 @@ func (p *Plan) tree(w Wish, host Host) {
 	for _, b := range binds {
 		p.put(b, made)
 	}
+	p.protect(w)
 	p.proc()
 	p.setup("new root", unix.SYS_PIVOT_ROOT, Text("."), Text("."))
 	p.setup("old root", unix.SYS_UMOUNT2, Text("."), Number(unix.MNT_DETACH))
@@ -73,6 +74,11 @@ func (p *Plan) tree(w Wish, host Host) {
 func (p *Plan) binds(w Wish, host Host) []bind {
 	var all []bind
 	have := func(path string) bool {
+		for link := range host.Links {
+			if below(link, path) {
+				return true
+			}
+		}
 		return slices.ContainsFunc(all, func(b bind) bool { return below(b.path, path) })
 	}
 	for _, dir := range host.Directories {
@@ -200,6 +206,26 @@ func (p *Plan) etc(host Host) {
 			continue
 		}
 		p.file("etc/"+name, []byte(text))
+	}
+}
+
+// protect mounts the places that must stay as they are over themselves: nothing
+// can take the place of a mount point, and most are read-only.
+func (p *Plan) protect(w Wish) {
+	for _, place := range w.Protect {
+		path := strings.TrimPrefix(filepath.Join(w.Root, place.Name), "/")
+		step, tree := "protect "+place.Name, newCell()
+		p.Setup = append(p.Setup, Call{
+			Step: step, Nr: unix.SYS_OPEN_TREE, Into: tree,
+			Args: [6]Arg{Number(at), Text(path), Number(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE | unix.AT_SYMLINK_NOFOLLOW)},
+		})
+		if !place.Pinned {
+			attr := unix.MountAttr{Attr_set: readOnly}
+			p.setup(step, unix.SYS_MOUNT_SETATTR, Result(tree), Text(""), Number(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE), Memory(bytesOf(&attr)), Number(32))
+		}
+		p.setup(step, unix.SYS_MOVE_MOUNT, Result(tree), Text(""), Number(at), Text(path), Number(unix.MOVE_MOUNT_F_EMPTY_PATH))
+		p.setup(step, unix.SYS_CLOSE, Result(tree))
+		p.Enforced.Protected = append(p.Enforced.Protected, place.Name)
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"paddock"
 	"paddock/internal/artifact"
 	"paddock/internal/contain"
+	"paddock/internal/contain/protect"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
@@ -244,7 +245,12 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 			cgroup = "inherited: " + err.Error()
 		}
 	}
-	plan, err := r.plan()
+	guard, err := r.protect()
+	var plan *contain.Plan
+	if err == nil {
+		defer r.unprotect(guard)
+		plan, err = r.plan(guard)
+	}
 	if err != nil {
 		close(r.over)
 		return r.seal(failedToStart("containment", err, r.opt.Now()))
@@ -280,8 +286,36 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	return r.seal(outcome)
 }
 
+// protect readies what in the workspace must stay as it is.
+func (r *run) protect() (*protect.Guard, error) {
+	if r.job.Contain.Level != paddock.Full {
+		return nil, nil
+	}
+	root, err := os.OpenFile(r.job.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	var except []string
+	for _, path := range r.job.Contain.Write {
+		if inside, err := filepath.Rel(r.job.Root, path); err == nil && filepath.IsLocal(inside) {
+			except = append(except, inside)
+		}
+	}
+	return protect.Keep(root, except)
+}
+
+// unprotect takes away what protect put there. What it can't is found by the
+// next run in the workspace.
+func (r *run) unprotect(guard *protect.Guard) {
+	if guard != nil {
+		if err := guard.Release(); err != nil {
+			fmt.Fprintln(os.Stderr, "placeholders:", err)
+		}
+	}
+}
+
 // plan works out how the run is held to what it was granted.
-func (r *run) plan() (*contain.Plan, error) {
+func (r *run) plan(guard *protect.Guard) (*contain.Plan, error) {
 	job := r.job
 	exec, err := contain.IdentityOf(r.files.Exec)
 	if err != nil {
@@ -294,6 +328,9 @@ func (r *run) plan() (*contain.Plan, error) {
 	wish := contain.Wish{
 		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Write: job.Contain.Write,
 		Root: job.Root, Dir: job.Dir, Home: job.Home, Programs: job.Programs, OpenFiles: job.OpenFiles, Exec: exec, Start: start,
+	}
+	if guard != nil {
+		wish.Protect = guard.Paths()
 	}
 	return contain.NewPlan(wish, contain.Probe(append(wish.Read, wish.Write...)...))
 }

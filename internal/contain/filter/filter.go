@@ -1,0 +1,120 @@
+//go:build linux
+
+package filter
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"paddock"
+)
+
+// Options says what a run may do beyond the base. The zero Options is invalid,
+// since it names no network.
+type Options struct {
+	// Arch is the architecture, "amd64" or "arm64"; "" is the one we run on.
+	Arch string
+
+	// Network is "none", "allowlist" or "host". With the first two the run is
+	// in a network namespace of its own, where TCP and UDP reach nothing, or it
+	// has TCPOnly. With "host" pings are allowed too.
+	Network string
+
+	// TCPOnly is for a run without a network namespace, which only Landlock's
+	// TCP rules hold: what those rules don't see is denied, that is UDP and
+	// connecting by sending (TCP Fast Open). With the network "none" no
+	// internet socket is allowed at all.
+	TCPOnly bool
+
+	// UnixSockets allows unix sockets with a name. Without it only connected
+	// pairs can be made, by socketpair.
+	UnixSockets bool
+
+	// Namespaces allows new namespaces, and entering others. Without it they
+	// are denied, and clone3, whose flags lie behind a pointer, is absent: the
+	// C libraries then use clone.
+	Namespaces bool
+
+	// Notify hands denied calls to whoever listens to the filter. Without it
+	// they fail with Denied by themselves.
+	Notify bool
+}
+
+// Denied is what a denied call fails with. Whoever listens answers with it too.
+const Denied = unix.EPERM
+
+// A Filter is a program for seccomp(2). The zero Filter isn't one.
+type Filter struct {
+	Program []unix.SockFilter
+
+	// Digest is that of the program's bytes, for the run's record: equal
+	// digests mean equal filters.
+	Digest paddock.Digest
+}
+
+// Build makes the filter that the options ask for. The same options give the
+// same program.
+func Build(o Options) (Filter, error) {
+	if o.Arch == "" {
+		o.Arch = runtime.GOARCH
+	}
+	arch, err := findArch(o.Arch)
+	if err != nil {
+		return Filter{}, err
+	}
+	switch o.Network {
+	case "none", "allowlist", "host":
+	default:
+		return Filter{}, fmt.Errorf("filter: the network is %q; it must be none, allowlist or host", o.Network)
+	}
+	a := newAssembler()
+	tree := a.tree(a.spans(arch, o))
+	native := a.word(offsetNr, tree)
+	// Another ABI numbers its calls differently. To those who try it, it looks
+	// like a kernel built without: nothing needs it, and nothing has to die.
+	foreign := a.ret(absentCall)
+	a.word(offsetArch, a.branch(unix.BPF_JEQ, arch.audit, native, foreign))
+
+	f := Filter{Program: a.program()}
+	if err := verify(f.Program); err != nil {
+		return Filter{}, fmt.Errorf("filter: built wrongly for %+v: %w", o, err)
+	}
+	f.Digest = digest(f.Program)
+	return f, nil
+}
+
+// spans returns the answers to all numbers. Numbers without a name are absent;
+// that covers those past the end, x32 (bit 30) and negative ones.
+func (a *assembler) spans(arch architecture, o Options) []span {
+	none := a.ret(absentCall)
+	c := conditions{assembler: a, Options: o}
+	spans := []span{{0, none}}
+	put := func(s span) {
+		last := &spans[len(spans)-1]
+		if last.from == s.from {
+			last.to = s.to // a gap of no length
+		} else {
+			spans = append(spans, s)
+		}
+	}
+	for _, call := range arch.calls() {
+		put(span{uint32(call.nr), c.answer(arch.name, call.name)})
+		put(span{uint32(call.nr) + 1, none})
+	}
+	return slices.CompactFunc(spans, func(x, y span) bool { return a.same(x.to, y.to) })
+}
+
+func digest(program []unix.SockFilter) paddock.Digest {
+	var raw []byte
+	for _, in := range program {
+		raw = binary.LittleEndian.AppendUint16(raw, in.Code)
+		raw = append(raw, in.Jt, in.Jf)
+		raw = binary.LittleEndian.AppendUint32(raw, in.K)
+	}
+	return paddock.DigestOf(sha256.Sum256(raw))
+}

@@ -1,0 +1,279 @@
+// Package protect keeps a run from writing what other tools would execute later:
+// git's hooks and configuration, and the settings of agents and editors.
+//
+// A path that exists is shown read-only, and what it lies in can't be renamed. A
+// path that is missing must not be made, and the kernel can only keep a place
+// that exists: so an empty placeholder is put there for the time of the run. It
+// is known by its date, and every run that relies on it holds a shared lock on
+// it, so the last one takes it away, also when others crashed before.
+//
+// # Limits
+//
+// Only paths at the root of the workspace are protected; what lies deeper isn't.
+// A protected path that is a symbolic link can't be kept, and is refused. Where
+// git has no directory yet none is made up: programs would take it for a
+// repository.
+package protect
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Path is one place to keep, relative to the workspace.
+type Path struct {
+	Name string
+	// Pinned paths stay writable; only they themselves can't be moved or removed.
+	Pinned bool
+	// File is set when it isn't a directory.
+	File bool
+}
+
+// names are what is protected; those that end in a slash are directories. What
+// has a directory in front is only kept where that directory is.
+var names = []string{
+	".git/hooks/", ".git/config", ".git/config.worktree", ".git/info/attributes", ".git/commondir", ".gitmodules",
+	".claude/", ".mcp.json", ".codex/", ".cursor/", ".gemini/", ".opencode/", ".zed/", ".vscode/", ".idea/", ".devcontainer/",
+	".envrc", ".paddock/",
+}
+
+// date is the time of modification by which a placeholder is known: no tool
+// gives a file the first second of 1970.
+var date = time.Unix(0, 0)
+
+// A Guard keeps the places of one run. Release must be called at its end.
+type Guard struct {
+	root   *os.File
+	places []*os.File // locked placeholders
+	paths  []Path
+}
+
+// Keep makes everything ready for a run in the workspace root, which the Guard
+// owns from then on. The paths of except, relative to it, are left alone.
+func Keep(root *os.File, except []string) (*Guard, error) {
+	g := &Guard{root: root}
+	for _, name := range names {
+		clean := strings.TrimSuffix(name, "/")
+		if slices.ContainsFunc(except, func(e string) bool { return e == clean || strings.HasPrefix(clean, e+"/") }) {
+			continue
+		}
+		if err := g.keep(clean, strings.HasSuffix(name, "/")); err != nil {
+			return nil, errors.Join(fmt.Errorf("protect %s: %w", clean, err), g.Release())
+		}
+	}
+	return g, nil
+}
+
+// Paths returns what is to be kept, outermost first.
+func (g *Guard) Paths() []Path { return g.paths }
+
+func (g *Guard) keep(name string, dir bool) error {
+	parent := path.Dir(name)
+	if parent != "." {
+		info, err := g.stat(parent)
+		switch {
+		case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ENOTDIR):
+			return nil
+		case err != nil:
+			return err
+		case info.Mode&unix.S_IFMT == unix.S_IFREG: // the .git of a linked worktree
+			g.add(Path{Name: parent, File: true})
+			return nil
+		case info.Mode&unix.S_IFMT != unix.S_IFDIR:
+			return errors.New(parent + " is neither a directory nor a file; list it in containment.write, or remove it")
+		}
+		g.add(Path{Name: parent, Pinned: true})
+	}
+	info, err := g.stat(name)
+	if errors.Is(err, os.ErrNotExist) {
+		if parent != "." && !dir && path.Base(name) != "config" {
+			// Rarely there and only asked for by some: an empty file of this
+			// name would mean something to git.
+			return nil
+		}
+		// A directory, whatever it stands for: git doesn't see an empty one, so
+		// it can't get into a commit.
+		err := g.hold(name, dir || parent == ".")
+		if errors.Is(err, unix.EROFS) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
+			return nil // what we can't make there the run can't make either
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	switch info.Mode & unix.S_IFMT {
+	case unix.S_IFDIR, unix.S_IFREG:
+	default:
+		return errors.New("it is a symbolic link or no file at all, which can't be kept; list it in containment.write, or remove it")
+	}
+	if isPlaceholder(info) {
+		return g.hold(name, info.Mode&unix.S_IFMT == unix.S_IFDIR)
+	}
+	g.add(Path{Name: name, File: info.Mode&unix.S_IFMT == unix.S_IFREG})
+	return nil
+}
+
+func (g *Guard) add(p Path) {
+	if !slices.ContainsFunc(g.paths, func(have Path) bool { return have.Name == p.Name }) {
+		g.paths = append(g.paths, p)
+	}
+}
+
+const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+
+// stat looks at name without following it.
+func (g *Guard) stat(name string) (unix.Stat_t, error) {
+	var st unix.Stat_t
+	fd, err := unix.Openat2(int(g.root.Fd()), name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS})
+	if err != nil {
+		if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EXDEV) {
+			err = errors.New("a symbolic link is on the way")
+		}
+		return st, err
+	}
+	defer unix.Close(fd)
+	return st, unix.Fstat(fd, &st)
+}
+
+func isPlaceholder(st unix.Stat_t) bool {
+	empty := st.Size == 0 || st.Mode&unix.S_IFMT == unix.S_IFDIR
+	return empty && st.Mtim.Sec == date.Unix() && st.Mtim.Nsec == 0
+}
+
+// hold makes a placeholder, or joins those who rely on the one that is there.
+func (g *Guard) hold(name string, dir bool) error {
+	for range 100 {
+		f, err := g.open(name, dir)
+		if err != nil {
+			return err
+		}
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_SH); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		// Another run may have taken it away before we had the lock.
+		var ours, there unix.Stat_t
+		if err := unix.Fstat(int(f.Fd()), &ours); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		there, err = g.stat(name)
+		if err == nil && ours.Ino == there.Ino && ours.Dev == there.Dev {
+			g.places = append(g.places, f)
+			g.add(Path{Name: name, File: !dir})
+			return nil
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	return errors.New("it comes and goes")
+}
+
+func (g *Guard) open(name string, dir bool) (*os.File, error) {
+	at := int(g.root.Fd())
+	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK, Resolve: beneath}
+	if dir {
+		err := unix.Mkdirat(at, name, 0o755)
+		if err != nil && !errors.Is(err, unix.EEXIST) {
+			return nil, err
+		}
+		how.Flags |= unix.O_DIRECTORY
+		fresh := err == nil
+		return g.dated(name, how, fresh)
+	}
+	create := how
+	create.Flags |= unix.O_CREAT | unix.O_EXCL
+	create.Mode = 0o644
+	fd, err := unix.Openat2(at, name, &create)
+	if errors.Is(err, unix.EEXIST) {
+		return g.dated(name, how, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return date1970(os.NewFile(uintptr(fd), name))
+}
+
+func (g *Guard) dated(name string, how unix.OpenHow, fresh bool) (*os.File, error) {
+	fd, err := unix.Openat2(int(g.root.Fd()), name, &how)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if !fresh {
+		return f, nil
+	}
+	return date1970(f)
+}
+
+func date1970(f *os.File) (*os.File, error) {
+	times := []unix.Timespec{{Sec: date.Unix()}, {Sec: date.Unix()}}
+	if err := unix.UtimesNanoAt(int(f.Fd()), "", times, unix.AT_EMPTY_PATH); err != nil {
+		// Before Linux 6.? an empty path needs /proc.
+		if err := os.Chtimes(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), date, date); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	return f, nil
+}
+
+// Release takes away the placeholders that no other run relies on, and closes
+// the workspace.
+func (g *Guard) Release() error {
+	var errs []error
+	for _, f := range g.places {
+		errs = append(errs, g.release(f))
+	}
+	g.places = nil
+	return errors.Join(append(errs, g.root.Close())...)
+}
+
+func (g *Guard) release(f *os.File) error {
+	defer f.Close()
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil // another run's last one will
+	}
+	if err != nil {
+		return err
+	}
+	var ours unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &ours); err != nil {
+		return err
+	}
+	there, err := g.stat(f.Name())
+	if err != nil || ours.Ino != there.Ino || ours.Dev != there.Dev || !isPlaceholder(there) {
+		return nil // somebody made something of it
+	}
+	flags := 0
+	if there.Mode&unix.S_IFMT == unix.S_IFDIR {
+		flags = unix.AT_REMOVEDIR
+	}
+	err = unix.Unlinkat(int(g.root.Fd()), f.Name(), flags)
+	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	return err
+}
+
+// Sweep takes away what crashed runs left in the workspace root, and closes it.
+func Sweep(root *os.File) error {
+	g := &Guard{root: root}
+	var errs []error
+	for _, name := range names {
+		clean := strings.TrimSuffix(name, "/")
+		st, err := g.stat(clean)
+		if err != nil || !isPlaceholder(st) {
+			continue
+		}
+		errs = append(errs, g.hold(clean, st.Mode&unix.S_IFMT == unix.S_IFDIR))
+	}
+	return errors.Join(append(errs, g.Release())...)
+}

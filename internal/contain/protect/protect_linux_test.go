@@ -1,0 +1,229 @@
+package protect
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"paddock/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
+
+func keep(t *testing.T, root string, except ...string) *Guard {
+	t.Helper()
+	f, err := os.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := Keep(f, except)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func release(t *testing.T, g *Guard) {
+	t.Helper()
+	if err := g.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+func list(t *testing.T, root string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
+		if path != root {
+			found = append(found, strings.TrimPrefix(path, root+"/"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func write(t *testing.T, root string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := os.WriteFile(path, []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func names1(g *Guard) map[string]Path {
+	m := map[string]Path{}
+	for _, p := range g.Paths() {
+		m[p.Name] = p
+	}
+	return m
+}
+
+func TestMissingPlacesAreHeldAndLeaveNothing(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	g := keep(t, root)
+	for _, want := range []string{".mcp.json", ".claude", ".vscode", ".envrc"} {
+		info, err := os.Lstat(filepath.Join(root, want))
+		if err != nil || !info.IsDir() {
+			t.Errorf("%s: %v, want an empty directory, which git doesn't see", want, err)
+		}
+		if _, ok := names1(g)[want]; !ok {
+			t.Errorf("%s isn't kept", want)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
+		t.Error("a .git was made up: programs would take the workspace for a repository")
+	}
+	release(t, g)
+	if got := list(t, root); len(got) != 0 {
+		t.Errorf("left behind: %q", got)
+	}
+}
+
+func TestWhatExistsIsKeptAndItsParentPinned(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	write(t, root, ".git/config", ".git/hooks/", ".claude/settings.json")
+	before := list(t, root)
+	g := keep(t, root)
+	got := names1(g)
+	for name, want := range map[string]Path{
+		".git": {Name: ".git", Pinned: true}, ".git/config": {Name: ".git/config", File: true}, ".git/hooks": {Name: ".git/hooks"}, ".claude": {Name: ".claude"},
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %+v, want %+v", name, got[name], want)
+		}
+	}
+	if i, j := slices.IndexFunc(g.Paths(), func(p Path) bool { return p.Name == ".git" }), slices.IndexFunc(g.Paths(), func(p Path) bool { return p.Name == ".git/hooks" }); i > j {
+		t.Error("what lies inside comes before what it lies in")
+	}
+	release(t, g)
+	if after := list(t, root); !slices.Equal(before, after) {
+		t.Errorf("before %q, after %q", before, after)
+	}
+}
+
+func TestMissingHooksOfARepositoryAreHeld(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	write(t, root, ".git/HEAD")
+	g := keep(t, root)
+	if _, ok := names1(g)[".git/hooks"]; !ok {
+		t.Error("hooks can be made")
+	}
+	if p, ok := names1(g)[".git/config"]; !ok || !p.File {
+		t.Error("a configuration can be made")
+	}
+	release(t, g)
+	if got := list(t, root); !slices.Equal(got, []string{".git", ".git/HEAD"}) {
+		t.Errorf("left %q", got)
+	}
+}
+
+func TestALinkedWorktreesFileIsKept(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	write(t, root, ".git")
+	g := keep(t, root)
+	if p := names1(g)[".git"]; !p.File || p.Pinned {
+		t.Errorf("%+v", p)
+	}
+	release(t, g)
+}
+
+func TestSymbolicLinksAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{".claude", ".git"} {
+		root := t.TempDir()
+		if err := os.Symlink(t.TempDir(), filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Keep(f, nil); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := list(t, root); !slices.Equal(got, []string{name}) {
+			t.Errorf("left %q", got)
+		}
+	}
+}
+
+func TestExceptionsAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	write(t, root, ".git/HEAD")
+	g := keep(t, root, ".vscode", ".git")
+	for _, name := range []string{".vscode", ".git", ".git/hooks"} {
+		if _, ok := names1(g)[name]; ok {
+			t.Errorf("%s is kept", name)
+		}
+	}
+	release(t, g)
+}
+
+func TestTheLastOfManyTakesThemAway(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	first := keep(t, root)
+	var runs sync.WaitGroup
+	for range 16 {
+		runs.Go(func() {
+			for range 8 {
+				g := keep(t, root)
+				if _, err := os.Lstat(filepath.Join(root, ".claude")); err != nil {
+					t.Errorf("taken away from under another: %v", err)
+				}
+				release(t, g)
+			}
+		})
+	}
+	runs.Wait()
+	if _, err := os.Lstat(filepath.Join(root, ".claude")); err != nil {
+		t.Errorf("taken away from under the first: %v", err)
+	}
+	release(t, first)
+	if got := list(t, root); len(got) != 0 {
+		t.Errorf("left %q", got)
+	}
+}
+
+func TestWhatACrashLeftIsSwept(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	g := keep(t, root)
+	for _, f := range append(g.places, g.root) { // what a crash does
+		f.Close()
+	}
+	if len(list(t, root)) == 0 {
+		t.Fatal("nothing is there to sweep")
+	}
+	write(t, root, ".vscode/settings.json") // somebody has made something of it
+	f, err := os.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Sweep(f); err != nil {
+		t.Error(err)
+	}
+	if got := list(t, root); !slices.Equal(got, []string{".vscode", ".vscode/settings.json"}) {
+		t.Errorf("left %q", got)
+	}
+}
