@@ -3,6 +3,7 @@ package policy_test
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -526,6 +527,13 @@ func TestContainmentIsGranted(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, d.Grant.Contain); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+		gate := slices.IndexFunc(d.Gates, func(g paddock.GateResult) bool { return g.Gate == paddock.GateContainment })
+		if detail := d.Gates[gate].Detail; !strings.HasPrefix(detail, string(want.Level)) || strings.Contains(detail, "network") != (want.Level != paddock.Off) {
+			t.Errorf("%q: the gate says %q", text, detail)
+		}
+		if diff := cmp.Diff(want, p.Contain()); diff != "" {
+			t.Error(diff)
 		}
 	}
 }
