@@ -1,9 +1,7 @@
 package propose
 
 import (
-	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -119,13 +117,11 @@ func (w *writer) goEnvironment() {
 	w.line("      pass: [GOTOOLCHAIN]")
 }
 
-// cargoEnvironment tells cargo where its parts are, since HOME is another.
+// cargoEnvironment tells cargo where its crates are, since HOME is another.
 func (w *writer) cargoEnvironment() {
 	var set []string
-	for _, name := range slices.Sorted(maps.Keys(w.project.Homes)) {
-		if dir := w.project.Homes[name]; writable(dir) && dir != "/" && envName.MatchString(name) {
-			set = append(set, "        "+name+": "+text(dir))
-		}
+	if dir := w.project.CargoHome; writable(dir) && dir != "/" {
+		set = append(set, "        CARGO_HOME: "+text(dir))
 	}
 	if w.offline() {
 		set = append(set, "        CARGO_NET_OFFLINE: \"true\"       # there is no network: when Cargo.lock changes, run `cargo fetch` yourself")
@@ -139,5 +135,3 @@ func (w *writer) cargoEnvironment() {
 		w.line("%s", line)
 	}
 }
-
-var envName = regexp.MustCompile(`^(CARGO|RUSTUP)_HOME$`)

@@ -38,9 +38,8 @@ type Project struct {
 	Targets []string
 	// GoModCache is the Go module cache in use; empty gives runs one of their own.
 	GoModCache string
-	// Homes maps variables to directories in which tools keep what they installed,
-	// such as RUSTUP_HOME.
-	Homes map[string]string
+	// CargoHome is where cargo keeps crates that it fetched; empty as above.
+	CargoHome string
 	// Needs maps names of tools to the directories that they are in, or need to
 	// see, where that isn't one of the system's.
 	Needs map[string][]string

@@ -24,7 +24,7 @@ func everything() propose.Project {
 		Scripts:    []string{"test", "build", "lint:fix"},
 		Targets:    []string{"build", "test"},
 		GoModCache: "/home/dev/go/pkg/mod",
-		Homes:      map[string]string{"CARGO_HOME": "/home/dev/.cargo", "RUSTUP_HOME": "/home/dev/.rustup"},
+		CargoHome:  "/home/dev/.cargo",
 		Needs: map[string][]string{
 			"go": {"/home/dev/go/pkg/mod/toolchain"}, "npm": {"/home/dev/node", "/home/dev/node/lib"}, "pytest": {"/srv/checkout/.venv"}, "git": {"/never"},
 		},
@@ -156,7 +156,7 @@ func TestProposeAlwaysLoads(t *testing.T) {
 		}
 		dirs := rapid.SliceOfN(rapid.SampledFrom([]string{"/a", "/a/b", "/with: colon", "/new\nline", "relative", "/", "/x/../y", "/# hash", p.Root}), 0, 3)
 		p.Needs = rapid.MapOfN(rapid.SampledFrom(names), dirs, 0, 4).Draw(t, "needs")
-		p.Homes = rapid.MapOf(rapid.SampledFrom([]string{"CARGO_HOME", "RUSTUP_HOME", "odd name", "PATH"}), rapid.SampledFrom([]string{"/c", "/: c", "c", "/\x00"})).Draw(t, "homes")
+		p.CargoHome = rapid.SampledFrom([]string{"", "/c", "/: c", "c", "/\x00", "/"}).Draw(t, "cargo home")
 		levels := []paddock.Level{paddock.Full, paddock.Standard, paddock.Off}
 		p.Levels = rapid.SliceOfDistinct(rapid.SampledFrom(levels), rapid.ID[paddock.Level]).Draw(t, "levels")
 		p.Missing = rapid.MapOf(rapid.SampledFrom(levels), rapid.String()).Draw(t, "missing")

@@ -65,25 +65,49 @@ func private(dir, home, root string) bool {
 	return below(dir, home) || filepath.Dir(dir) == home && strings.HasPrefix(filepath.Base(dir), ".")
 }
 
-// rust finds what cargo and rustup installed, without what they know in secret,
-// and puts the variables that tell them where it is into homes.
-func rust(homes map[string]string, getenv func(string) string) []string {
-	var dirs []string
-	for name, parts := range map[string][]string{"CARGO_HOME": {"bin", "registry", "git"}, "RUSTUP_HOME": {"toolchains"}} {
-		dir := getenv(name)
-		if dir == "" && getenv("HOME") != "" {
-			dir = filepath.Join(getenv("HOME"), "."+strings.ToLower(strings.TrimSuffix(name, "_HOME")))
+// toolchain returns the program that rustup would run in the place of path, which
+// may be one of its proxies: they write below their own home, and choose by what
+// a project says. It returns path itself if that isn't one, or none is known.
+func toolchain(path string, getenv func(string) string) string {
+	if real, err := filepath.EvalSymlinks(path); err != nil || filepath.Base(real) != "rustup" {
+		return path
+	}
+	home := toolHome("RUSTUP_HOME", getenv)
+	for line := range strings.Lines(string(read(filepath.Join(home, "settings.toml")))) {
+		key, value, _ := strings.Cut(line, "=")
+		if strings.TrimSpace(key) != "default_toolchain" {
+			continue
 		}
-		for _, part := range append(parts, "settings.toml") {
-			path := filepath.Join(dir, part)
-			if _, err := os.Stat(path); filepath.IsAbs(dir) && err == nil {
-				homes[name] = filepath.Clean(dir)
-				dirs = append(dirs, path)
-			}
+		file := filepath.Join(home, "toolchains", strings.Trim(strings.TrimSpace(value), `"`), "bin", filepath.Base(path))
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && below(home, file) {
+			return file
 		}
 	}
-	slices.Sort(dirs)
-	return dirs
+	return path
+}
+
+// crates finds what cargo fetched, without the token for publishing that lies
+// beside it. The first is cargo's home, empty if there is nothing.
+func crates(getenv func(string) string) (home string, parts []string) {
+	dir := toolHome("CARGO_HOME", getenv)
+	for _, part := range []string{"registry", "git"} {
+		path := filepath.Join(dir, part)
+		if info, err := os.Stat(path); filepath.IsAbs(dir) && err == nil && info.IsDir() {
+			home, parts = dir, append(parts, path)
+		}
+	}
+	return home, parts
+}
+
+// toolHome is where a variable such as CARGO_HOME says, else ~/.cargo.
+func toolHome(name string, getenv func(string) string) string {
+	if dir := getenv(name); dir != "" {
+		return filepath.Clean(dir)
+	}
+	if home := getenv("HOME"); home != "" {
+		return filepath.Join(home, "."+strings.ToLower(strings.TrimSuffix(name, "_HOME")))
+	}
+	return ""
 }
 
 // below reports whether path is dir or lies below it.

@@ -43,6 +43,7 @@ func Look(root string, getenv func(string) string) propose.Project {
 	}
 	for _, name := range tools {
 		if path := find(name, root, getenv("PATH")); path != "" {
+			path = toolchain(path, getenv)
 			p.Tools[name] = path
 			if dirs := needs(path, getenv("HOME"), root); len(dirs) > 0 {
 				p.Needs[name] = dirs
@@ -50,8 +51,8 @@ func Look(root string, getenv func(string) string) propose.Project {
 		}
 	}
 	if p.Tools["cargo"] != "" {
-		p.Homes = map[string]string{}
-		p.Needs["cargo"] = append(p.Needs["cargo"], rust(p.Homes, getenv)...)
+		home, parts := crates(getenv)
+		p.CargoHome, p.Needs["cargo"] = home, append(p.Needs["cargo"], parts...)
 	}
 	p.Scripts = scripts(read(filepath.Join(root, "package.json")))
 	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} { // the order in which make looks

@@ -132,26 +132,37 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// Rust's homes hold a token for publishing, which nobody is shown.
-func TestRust(t *testing.T) {
+// Cargo's home holds a token for publishing, which nobody is shown, and cargo is
+// often a proxy that would choose another.
+func TestCargo(t *testing.T) {
 	t.Parallel()
 	home, rustup := t.TempDir(), t.TempDir()
-	for _, file := range []string{"bin/cargo", "registry/index/x", "credentials.toml"} {
-		write(t, filepath.Join(home, ".cargo", file), "", 0o644)
+	env := func(name string) string { return map[string]string{"HOME": home, "RUSTUP_HOME": rustup}[name] }
+	proxy, real := filepath.Join(home, ".cargo", "bin", "cargo"), filepath.Join(rustup, "toolchains", "stable-x", "bin", "cargo")
+	for _, file := range []string{filepath.Join(home, ".cargo/bin/rustup"), filepath.Join(home, ".cargo/registry/x"), filepath.Join(home, ".cargo/credentials.toml"), real} {
+		write(t, file, "", 0o755)
 	}
-	write(t, filepath.Join(rustup, "settings.toml"), "", 0o644)
-	homes := map[string]string{}
-	dirs := rust(homes, func(name string) string { return map[string]string{"HOME": home, "RUSTUP_HOME": rustup}[name] })
-	want := []string{filepath.Join(home, ".cargo", "bin"), filepath.Join(home, ".cargo", "registry"), filepath.Join(rustup, "settings.toml")}
-	slices.Sort(want)
-	if diff := cmp.Diff(want, dirs); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if err := os.Symlink("rustup", proxy); err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{"CARGO_HOME": filepath.Join(home, ".cargo"), "RUSTUP_HOME": rustup}, homes); diff != "" {
-		t.Error(diff)
+	for settings, want := range map[string]string{
+		"version = \"12\"\ndefault_toolchain = \"stable-x\"\n": real, "default_toolchain = \"gone\"\n": proxy, "": proxy,
+		"default_toolchain = \"../../../../../../bin/../x\"\n": proxy,
+	} {
+		write(t, filepath.Join(rustup, "settings.toml"), settings, 0o644)
+		if got := toolchain(proxy, env); got != want {
+			t.Errorf("with %q cargo is %s, want %s", settings, got, want)
+		}
 	}
-	if got := rust(map[string]string{}, func(string) string { return "" }); got != nil {
-		t.Errorf("without a home there is %q", got)
+	if got := toolchain(real, env); got != real {
+		t.Errorf("what isn't a proxy becomes %s", got)
+	}
+	dir, parts := crates(env)
+	if want := []string{filepath.Join(home, ".cargo", "registry")}; dir != filepath.Join(home, ".cargo") || !slices.Equal(parts, want) {
+		t.Errorf("crates are in %s: %q", dir, parts)
+	}
+	if dir, parts := crates(func(string) string { return "" }); dir != "" || parts != nil {
+		t.Errorf("without a home they are in %q: %q", dir, parts)
 	}
 }
 
