@@ -87,8 +87,9 @@ type Options struct {
 	// Warn is told what goes wrong in the background; nil means nobody is.
 	Warn func(error)
 
-	isolation []paddock.Isolation // for tests; nil means all
-	grace     time.Duration       // for tests; zero means five seconds
+	isolation []paddock.Isolation                                // for tests; nil means all
+	grace     time.Duration                                      // for tests; zero means five seconds
+	levels    func() ([]paddock.Level, map[paddock.Level]string) // for tests; nil asks this machine
 }
 
 // A Runner runs commands. Its methods may be called concurrently.
@@ -126,7 +127,7 @@ func Open(ctx context.Context, policy string, opt Options) (*Runner, error) {
 	}
 	e, err := executor.Open(ctx, executor.Config{
 		State: opt.StateDir, Policy: source, Stage: opt.Stage, Warm: opt.Warm, Hook: opt.Hook,
-		HostEnv: opt.HostEnv, Warn: opt.Warn, Isolation: opt.isolation, Grace: opt.grace,
+		HostEnv: opt.HostEnv, Warn: opt.Warn, Isolation: opt.isolation, Grace: opt.grace, Levels: opt.levels,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("runner: %w", err)

@@ -88,6 +88,9 @@ type Config struct {
 	Grace time.Duration
 	// Isolation lists the means of holding a run's tree to try; nil means all.
 	Isolation []paddock.Isolation
+	// Levels lists what containment can be given here, and of each other level
+	// what is missing; nil means that this machine is asked.
+	Levels func() ([]paddock.Level, map[paddock.Level]string)
 }
 
 // An Executor starts runs and follows them. Its methods may be called
@@ -130,7 +133,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 		return nil, err
 	}
 	e := &Executor{cfg: cfg, state: state}
-	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now})
+	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels})
 	e.hub = watch.New(ctx, e.seek)
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	// A run that can't be reconciled must not keep the others from their owners.

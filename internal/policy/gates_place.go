@@ -194,7 +194,11 @@ func (j *judge) containment() {
 		}
 		j.Refuse(at, r)
 	}
-	j.Answer(paddock.GateContainment, at, string(require))
+	detail := string(require)
+	if require != paddock.Off {
+		detail += ", network " + j.policy.Contain().Network
+	}
+	j.Answer(paddock.GateContainment, at, detail)
 }
 
 // rules asks the policy's CEL rules: deny beats ask, and a rule that can't be

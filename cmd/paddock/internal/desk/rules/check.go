@@ -124,7 +124,7 @@ func (d commands) showReport(r report, compiled *policy.Policy) error {
 	if !r.Valid {
 		return nil
 	}
-	_, err := fmt.Fprintf(d.Out, "%s is a valid policy (%s): %s in %s; %d tests hold\n",
-		desk.Plain(r.File), r.Digest.Short(), desk.QuoteAll(compiled.Words()), desk.QuoteAll(compiled.Roots()), r.Tests)
+	_, err := fmt.Fprintf(d.Out, "%s is a valid policy (%s): %s in %s; %s; %d tests hold\n",
+		desk.Plain(r.File), r.Digest.Short(), desk.QuoteAll(compiled.Words()), desk.QuoteAll(compiled.Roots()), desk.Contained(compiled.Contain()), r.Tests)
 	return err
 }
