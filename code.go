@@ -101,7 +101,7 @@ var codes = []CodeInfo{
 	{ApprovalRequired, GateRules, "A rule of the policy wants a person's approval for this request, and this version can't ask for one.",
 		"Ask a person to run the command, or change it so that the rule doesn't apply.", false},
 	{ContainmentUnavailable, GateContainment, "The policy requires more containment than can be given here, and less is never given in silence.",
-		"This version contains nothing: the operator who accepts that writes `containment: {require: off}` in the policy.", false},
+		"The message says what is missing. The operator mends that, or writes a lower level into the policy: `containment: {require: standard}`, or `{require: off}`, which contains nothing; docs/threat-model.md compares them.", false},
 	{Busy, GateQuota, "As many runs as the policy allows are already running.",
 		"Wait for one to end (`command_status` with waitMs, or `paddock wait`) or kill one, then ask again.", true},
 	{Forbidden, "", "This principal may not do that.",

@@ -71,7 +71,8 @@ type Options struct {
 	// Principal names this host program. Its runs belong to that name, so it
 	// should stay the same over restarts; empty means one name per user.
 	Principal string
-	// Stage is the path of paddock-stage; empty means beside the host program.
+	// Stage is the path of paddock-stage; empty means the one beside the host
+	// program, else the one inside it, if it was built with -tags embed_stage.
 	Stage string
 	// OnClose says what becomes of runs when the Runner is closed.
 	OnClose OnClose
@@ -86,8 +87,9 @@ type Options struct {
 	// Warn is told what goes wrong in the background; nil means nobody is.
 	Warn func(error)
 
-	isolation []paddock.Isolation // for tests; nil means all
-	grace     time.Duration       // for tests; zero means five seconds
+	isolation []paddock.Isolation                                // for tests; nil means all
+	grace     time.Duration                                      // for tests; zero means five seconds
+	levels    func() ([]paddock.Level, map[paddock.Level]string) // for tests; nil asks this machine
 }
 
 // A Runner runs commands. Its methods may be called concurrently.
@@ -125,7 +127,7 @@ func Open(ctx context.Context, policy string, opt Options) (*Runner, error) {
 	}
 	e, err := executor.Open(ctx, executor.Config{
 		State: opt.StateDir, Policy: source, Stage: opt.Stage, Warm: opt.Warm, Hook: opt.Hook,
-		HostEnv: opt.HostEnv, Warn: opt.Warn, Isolation: opt.isolation, Grace: opt.grace,
+		HostEnv: opt.HostEnv, Warn: opt.Warn, Isolation: opt.isolation, Grace: opt.grace, Levels: opt.levels,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("runner: %w", err)

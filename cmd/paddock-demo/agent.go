@@ -148,6 +148,11 @@ func (a *agent) works(ctx context.Context) error {
 		tell(fmt.Sprintf("%-30s %s %d after %.1f s", task.what, s.State, *s.ExitCode, float64(s.DurationMs)/1000))
 		a.tests = s
 	}
+	held, err := a.stage.held(ctx, a.tests.TaskID)
+	if err != nil {
+		return err
+	}
+	tell("Your  paddock show --json  says what held the tests: " + held + ".")
 	return nil
 }
 

@@ -34,13 +34,13 @@ func (s *stage) operator(ctx context.Context) error {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
-	tell("You add two lines of your own: this machine's build cache, and a program that won't end.")
+	tell("You add two things of your own: a program that won't end, and this machine's build cache,\nso that the story is short. What runs may write it, and so reach your later builds: in\nearnest leave it out, and each project keeps a cache of its own.")
 	verdict, err := s.run(ctx, "policy", "check")
 	if err != nil {
 		return err
 	}
-	if _, tests, ok := strings.Cut(verdict, "; "); ok {
-		tell("paddock policy check: valid, " + tests + ".")
+	if _, rest, ok := strings.Cut(verdict, "; "); ok {
+		tell("paddock policy check: valid; " + rest + ".")
 	}
 	return nil
 }
@@ -51,10 +51,13 @@ func (s *stage) amend(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cache := strings.Replace(text, "pass: [GOPROXY]", "pass: [GOPROXY, GOCACHE]", 1)
+	cache := strings.ReplaceAll(text, "GOTOOLCHAIN]", "GOTOOLCHAIN, GOCACHE]")
 	at := strings.Index(cache, "\nexecutables:")
 	if cache == text || at < 0 {
 		return "", errors.New("the proposed policy isn't as this story knows it")
+	}
+	if before, after, contained := strings.Cut(cache, "\n  network: none"); contained {
+		cache = before + fmt.Sprintf("\n  write: [%q]\n  network: none", s.cache) + after
 	}
 	end := at + 1 + strings.Index(cache[at+1:], "\n") + 1
 	return cache[:end] + fmt.Sprintf("  - {name: %s, path: %q, args: [{allow: [%s]}]}\n", stubborn, self, stubborn) + cache[end:], nil

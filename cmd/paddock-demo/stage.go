@@ -18,6 +18,7 @@ type stage struct {
 	paddock string // the binary
 	dir     string // of all that is made
 	project string // the scratch copy
+	cache   string // of builds on this machine
 	env     []string
 }
 
@@ -59,6 +60,7 @@ func (s *stage) environment(ctx context.Context, module string) error {
 	if len(values) != 4 {
 		return fmt.Errorf("go env answered %q", env)
 	}
+	s.cache = values[2]
 	s.env = []string{
 		"PATH=" + filepath.Join(values[0], "bin") + string(os.PathListSeparator) + os.Getenv("PATH"),
 		"HOME=" + s.dir,

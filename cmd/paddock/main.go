@@ -8,8 +8,10 @@ import (
 	"syscall"
 	"time"
 
+	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/screen"
+	"paddock/internal/contain"
 	"paddock/internal/policy"
 )
 
@@ -28,6 +30,10 @@ func run() int {
 			Getenv: os.Getenv, Now: time.Now,
 		},
 		In: os.Stdin, Env: os.LookupEnv, Dir: dir, UID: os.Getuid(), Signals: endSignals,
+	}
+	d.Levels = func() ([]paddock.Level, map[paddock.Level]string) {
+		host := contain.Probe()
+		return host.Levels(), host.Unavailable()
 	}
 	d.Open = func(ctx context.Context) (desk.Verbs, error) { return house(ctx, d, d.State, source(d), 0) }
 	d.Judge = func(ctx context.Context, state string, p *policy.Policy) (desk.Verbs, error) {

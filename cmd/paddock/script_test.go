@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -25,6 +27,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "../../testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Condition:           condition,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", filepath.Dir(paddock)+":"+os.Getenv("PATH"))
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
@@ -34,7 +37,7 @@ func TestScripts(t *testing.T) {
 			return furnish(e.WorkDir, program)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "each": each, "until": until, "keep": keep, "many": many, "crowd": crowd,
+			"exits": exits, "each": each, "until": until, "keep": keep, "many": many, "crowd": crowd, "recipe": recipe,
 		},
 	})
 }

@@ -74,14 +74,18 @@ all of them can be mended at once.
 	generated(t, "refusals.md", b.Bytes())
 }
 
-// Every YAML example of the manual is a policy, or is marked as what isn't one.
+// Every YAML example of the manual and of the recipes is a policy, or is marked as what isn't one.
 func TestPolicyDocExamples(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(docs, "policy.md"))
-	if err != nil {
-		t.Fatal(err)
+	var text []byte
+	for _, name := range []string{"policy.md", "recipes.md"} {
+		one, err := os.ReadFile(filepath.Join(docs, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, one...)
 	}
 	examples := regexp.MustCompile("(?ms)^```yaml( refused)?\n(.*?)^```").FindAllSubmatch(text, -1)
-	if len(examples) < 5 {
+	if len(examples) < 12 {
 		t.Fatalf("only %d examples were found", len(examples))
 	}
 	for _, e := range examples {
@@ -89,7 +93,7 @@ func TestPolicyDocExamples(t *testing.T) {
 		if !strings.HasPrefix(example, "version:") { // a part is shown: put it into a whole
 			example = completed(example)
 		}
-		_, err := policy.Load("docs/policy.md", []byte(example))
+		_, err := policy.Load("example.yaml", []byte(example))
 		if refused := len(e[1]) > 0; refused != (err != nil) {
 			t.Errorf("refused is %v, but loading gives %v:\n%s", refused, err, example)
 		}
@@ -119,7 +123,7 @@ func TestPolicyDocComplete(t *testing.T) {
 	var want []string
 	for _, m := range regexp.MustCompile(`"([a-z_0-9]+)": \{`).FindAllSubmatch(policy.Schema(), -1) {
 		switch key := string(m[1]); key {
-		case "properties", "items", "if", "then":
+		case "properties", "items", "if", "then", "not": // words of JSON Schema
 		default:
 			want = append(want, key)
 		}

@@ -189,9 +189,16 @@ func (j *judge) containment() {
 		if why := j.facts.Unavailable[require]; why != "" {
 			r.Message = strings.TrimSuffix(r.Message, ".") + ": " + why + "."
 		}
+		if len(j.facts.Levels) == 0 {
+			r.Hint = "This version runs commands on Linux only; here it can check and explain policies."
+		}
 		j.Refuse(at, r)
 	}
-	j.Answer(paddock.GateContainment, at, string(require))
+	detail := string(require)
+	if require != paddock.Off {
+		detail += ", network " + j.policy.Contain().Network
+	}
+	j.Answer(paddock.GateContainment, at, detail)
 }
 
 // rules asks the policy's CEL rules: deny beats ask, and a rule that can't be

@@ -58,11 +58,14 @@ func TestLoadFaults(t *testing.T) {
 		{"later sections", head + "executables: []\nsecrets: {}\nlaunch: {}\ngit: {}\nagents: {}\nquotas: {}\nretention: {}\n", []string{
 			"4:1: `secrets` (", "5:1: `launch` (", "6:1: `git` (", "7:1: `agents` (", "8:1: `quotas` (", "9:1: `retention` (",
 		}},
-		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {memory: 1, processes: 1, cpus: 1, disk: 1, idle: 1}\ncontainment: {read: [], write: [], exec: x, workspace: x, require: off, network: none}\n", []string{
+		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {memory: 1, processes: 1, cpus: 1, disk: 1, idle: 1}\ncontainment: {read: [/a], write: [], exec: x, workspace: x, require: off, network: none}\n", []string{
 			"3:37: `network` (", "4:10: `memory` (", "4:21: `processes` (", "4:35: `cpus` (", "4:44: `disk` (", "4:53: `idle` (",
-			"5:15: `read` (", "5:25: `write` (", "5:36: `exec` (", "5:45: `workspace` (", "5:82: want `host`, not `none`",
+			"5:21: `require: off` contains nothing, so `read`", "5:34: `require: off` contains nothing, so `write`", "5:38: `exec` (", "5:47: `workspace` (", "5:84: `require: off` contains nothing: the network is `host`",
 		}},
-		{"network without off", head + "executables: []\ncontainment: {network: host}\n", []string{"4:24: `network: host` makes sense only beside `require: off`"}},
+		{"an unknown network", head + "executables: []\ncontainment: {network: allowlist}\n", []string{"4:24: want `none` or `host`, not `allowlist`"}},
+		{"paths of containment", head + "executables: []\ncontainment: {read: [a, /b/../c, /d/], write: /e}\n", []string{
+			"4:22: want an absolute path", "4:25: write this path as /c", "4:34: write this path as /d ", "4:47: want a list",
+		}},
 		{"containment level", head + "executables: []\ncontainment: {require: none}\n", []string{"4:24: want `full`, `standard` or `off`, not `none`"}},
 		{"no args", exe(), []string{"4:5: `args` is missing: either `any`, or a list of rules"}},
 		{"args", exe("args: all"), []string{"5:11: want `any` or a list of at least one item, not `all`"}},
@@ -110,6 +113,7 @@ func TestLoadFaults(t *testing.T) {
 			"4:21: want a variable's name", "4:28: `PWD` is always", "4:36: `GITHUB_TOKEN` looks like a secret", "`DATABASE_URL` looks like a secret", "listed before", "want a variable's name",
 			"`LD_PRELOAD` can change", "`MY_SECRET` looks like a secret", "any number of words", "unknown token", "`PATH` can change",
 		}},
+		{"NUL in a value", exe("args: any", "environment: {set: {A: \"x\\0y\"}}") + "environment: {set: {B: \"\\0\", C: 012}}\n", []string{"6:28: want a value without NUL", "7:24: want a value without NUL"}},
 		{"set and pass", exe("args: any", "environment: {set: {A: 1}, pass: [A]}"), []string{"6:25: this variable is both in `set` and in `pass`"}},
 		{"secret of one program", exe("args: any", "environment: {set: {API_KEY: 1}, accept: {}}"), []string{"6:25: `API_KEY` looks like a secret", "6:38: unknown key `accept`"}},
 		{"rules", head + "executables: []\nrules:\n  - {name: a, deny: 'true', ask: 'true'}\n  - {name: b}\n  - {deny: 'true'}\n  - {name: c, deny: 'true'}\n  - {name: c, deny: 'true'}\n  - {name: 'a b', deny: ''}\n", []string{

@@ -75,6 +75,9 @@ func (p *Policy) Concurrent() int { return p.file.Concurrent }
 // Require returns the least containment that every run must have.
 func (p *Policy) Require() paddock.Level { return p.file.Contain.Level }
 
+// Contain returns how every run is contained.
+func (p *Policy) Contain() paddock.ContainAs { return p.file.Contain }
+
 // Tests returns the policy's own tests, in file order.
 func (p *Policy) Tests() []Test { return slices.Clone(p.tests) }
 

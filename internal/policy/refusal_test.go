@@ -3,8 +3,11 @@ package policy_test
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"paddock"
 	"paddock/internal/policy"
@@ -480,8 +483,59 @@ func TestRefusal_containment_unavailable(t *testing.T) {
 		refusalCase{name: "nothing said", policy: none, want: "says nothing of containment and so requires `full`", hint: "require: off"},
 		refusalCase{name: "full", policy: none + "containment: {require: full}\n", want: "requires containment `full`", line: 14},
 		refusalCase{name: "standard", policy: none + "containment: {require: standard}\n", want: "`standard`", line: 14},
-		refusalCase{name: "nothing can be given", facts: func(f *policy.Facts) { f.Levels = nil }, want: "`off`", line: 14},
+		refusalCase{name: "nothing can be given", facts: func(f *policy.Facts) { f.Levels = nil }, want: "`off`", hint: "on Linux only", line: 14},
+		// A stronger level isn't given for a weaker one: it would be another promise.
+		refusalCase{
+			name: "only a stronger one", policy: none + "containment: {require: standard}\n",
+			facts: func(f *policy.Facts) { f.Levels = []paddock.Level{paddock.Full, paddock.Off} }, want: "`standard`", line: 14,
+		},
+		refusalCase{
+			name: "with the reason", policy: none + "containment: {require: full}\n", line: 14, hint: "lower level",
+			facts: func(f *policy.Facts) {
+				f.Levels = []paddock.Level{paddock.Standard, paddock.Off}
+				f.Unavailable = map[paddock.Level]string{paddock.Full: "user namespaces: max_user_namespaces is 0; raise it"}
+			},
+			want: "The policy requires containment `full`, which can't be given here: user namespaces: max_user_namespaces is 0; raise it.",
+		},
+		refusalCase{
+			name: "the reason of another level", policy: none, hint: "require: off",
+			facts: func(f *policy.Facts) { f.Unavailable = map[paddock.Level]string{paddock.Standard: "Landlock"} },
+			want:  "so requires `full`, which can't be given here.",
+		},
 	)
+}
+
+// What can be given is granted as the policy says it, with what it leaves out.
+func TestContainmentIsGranted(t *testing.T) {
+	none := strings.Replace(minimal, "containment: {require: off}\n", "", 1)
+	for text, want := range map[string]paddock.ContainAs{
+		"":                               {Level: paddock.Full, Network: "none"},
+		"containment: {}\n":              {Level: paddock.Full, Network: "none"},
+		"containment: {require: off}\n":  {Level: paddock.Off, Network: "host"},
+		"containment: {network: host}\n": {Level: paddock.Full, Network: "host"},
+		"containment: {require: standard, read: [/a, /b], write: [/c]}\n": {
+			Level: paddock.Standard, Network: "none", Read: []string{"/a", "/b"}, Write: []string{"/c"},
+		},
+	} {
+		p := load(t, none+text)
+		req := ask("go", "test")
+		facts := friendly(p, req)
+		facts.Levels = []paddock.Level{want.Level}
+		d := policy.Decide(p, req, facts)
+		if d.Effect != paddock.Allow {
+			t.Fatalf("%q: refused with %v", text, d.Refusal())
+		}
+		if diff := cmp.Diff(want, d.Grant.Contain); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+		gate := slices.IndexFunc(d.Gates, func(g paddock.GateResult) bool { return g.Gate == paddock.GateContainment })
+		if detail := d.Gates[gate].Detail; !strings.HasPrefix(detail, string(want.Level)) || strings.Contains(detail, "network") != (want.Level != paddock.Off) {
+			t.Errorf("%q: the gate says %q", text, detail)
+		}
+		if diff := cmp.Diff(want, p.Contain()); diff != "" {
+			t.Error(diff)
+		}
+	}
 }
 
 func TestRefusal_busy(t *testing.T) {

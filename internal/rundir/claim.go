@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
@@ -35,9 +33,7 @@ func (s *State) Claim(ctx context.Context, fn func(*Claim) error) (err error) {
 	defer func() {
 		// Unlocked and not only closed: a child that is just being started may
 		// hold a copy of the descriptor until it has become its program.
-		if e := unix.Flock(int(s.claim.Fd()), unix.LOCK_UN); e != nil {
-			err = errors.Join(err, &os.PathError{Op: "unlock", Path: s.claim.Name(), Err: e})
-		}
+		err = errors.Join(err, durable.Unlock(s.claim))
 	}()
 	return fn(&Claim{s})
 }
@@ -187,12 +183,11 @@ func (c *Claim) link(d *Dir, key string) (made []string, err error) {
 		made = append(made, name)
 		c.s.at(fmt.Sprintf("linked-%d-of-%d", len(made), len(names)))
 	}
-	for _, name := range names {
-		if err := durable.SyncDir(filepath.Dir(name)); err != nil {
-			return made, err
-		}
+	dirs := make([]string, len(names))
+	for i, name := range names {
+		dirs[i] = filepath.Dir(name)
 	}
-	return made, nil
+	return made, durable.SyncAll(nil, dirs...)
 }
 
 // clearKey removes a key whose run doesn't exist and refuses one whose does.

@@ -9,6 +9,7 @@
 //	STATE/keys/HASH              idempotency keys
 //	STATE/tmp/r…/                runs that are being written down
 //	STATE/homes/HASH/            private home directories, one per root
+//	STATE/stage.json, stage/     what package executor keeps of the stage
 //
 // A run's directory is the matter of package record. It holds request.json,
 // decision.json, claim.json, token, lock, stdin (if text was given), control (a
@@ -25,7 +26,8 @@
 // The package starts and signals nothing, judges no request and reads no
 // output but to digest what a vanished supervisor left. It trusts the state
 // directory's owner, whom it checks: a program that runs uncontained as the
-// same user can change what is written here. Linux only.
+// same user can change what is written here. On other systems than Linux no run is
+// ever made, and the state directory only serves to explain decisions.
 package rundir
 
 import (
@@ -36,8 +38,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"paddock"
 	"paddock/internal/rundir/disk"
@@ -113,7 +113,7 @@ func Open(path string) (*State, error) {
 			return nil, fmt.Errorf("state directory: %w", err)
 		}
 	}
-	claim, err := os.OpenFile(filepath.Join(real, "claim.lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	claim, err := os.OpenFile(filepath.Join(real, "claim.lock"), os.O_RDWR|os.O_CREATE|durable.NoFollow, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}

@@ -45,7 +45,7 @@ func contained(t *testing.T, level paddock.Level, script string) (string, error)
 	r := &running{Program: p, stdout: ours}
 	out := r.rest(t)
 	<-p.Done()
-	for _, d := range heard.Denials() {
+	for _, d := range heard.Denials(true) {
 		out += d.Text + "\n"
 	}
 	return out, nil

@@ -39,11 +39,6 @@ type Identity struct {
 	Mtime, Ctime int64 // nanoseconds
 }
 
-// A Distrust says in words why a file can't be trusted.
-type Distrust string
-
-func (d Distrust) Error() string { return string(d) }
-
 // Check is the rule for everything on the way to a file that we believe: it
 // belongs to root or to us, and nobody else may change it. A directory in which
 // everyone may write is fine when it is sticky, since names in it can be

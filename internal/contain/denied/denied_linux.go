@@ -110,9 +110,12 @@ func (l *Listener) count(data filter.SeccompData) {
 	l.counts[key]++
 }
 
-// Denials waits for the end of the run's last process and returns what was
-// refused, most often first.
-func (l *Listener) Denials() []paddock.Denial {
+// Denials returns what was refused, most often first, when the run's last
+// process is gone. Where some are not, gone is false, and nothing is known.
+func (l *Listener) Denials(gone bool) []paddock.Denial {
+	if !gone {
+		return nil
+	}
 	<-l.done
 	var all []paddock.Denial
 	for key, n := range l.counts {

@@ -36,13 +36,15 @@ type Config struct {
 	// Hook is asked last, when everything else allows; nil allows.
 	Hook Hook
 	Now  func() time.Time
+	// Levels lists what containment can be given here, and of each other level
+	// what is missing; nil means that this machine is asked.
+	Levels func() ([]paddock.Level, map[paddock.Level]string)
 }
 
 // A Judge judges requests. Its methods may be called concurrently.
 type Judge struct {
 	cfg    Config
 	finder *facts.Finder
-	host   contain.Host
 }
 
 // New returns a Judge.
@@ -50,7 +52,11 @@ func New(cfg Config) *Judge {
 	if cfg.HostEnv == nil {
 		cfg.HostEnv = func(string) (string, bool) { return "", false }
 	}
-	return &Judge{cfg: cfg, finder: facts.New(), host: contain.Probe()}
+	if cfg.Levels == nil {
+		host := contain.Probe() // once: it reads a dozen files
+		cfg.Levels = func() ([]paddock.Level, map[paddock.Level]string) { return host.Levels(), host.Unavailable() }
+	}
+	return &Judge{cfg: cfg, finder: facts.New()}
 }
 
 // A Judgement is a decision with everything it was based on, still open.
@@ -116,8 +122,9 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 	}
 	out := &Judgement{request: req, policy: p, Found: found, trouble: unspeakable(req), facts: policy.Facts{
 		Executable: found.Executable, Dir: found.Dir, Paths: found.Paths, Stdin: found.Stdin,
-		HostEnv: map[string]string{}, Levels: j.host.Levels(), Unavailable: j.host.Unavailable(),
+		HostEnv: map[string]string{},
 	}}
+	out.facts.Levels, out.facts.Unavailable = j.cfg.Levels()
 	for _, name := range wanted.HostEnv {
 		if value, ok := j.cfg.HostEnv(name); ok {
 			out.facts.HostEnv[name] = value

@@ -20,6 +20,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"paddock"
 )
 
 // A Project is what was seen of it.
@@ -36,6 +38,15 @@ type Project struct {
 	Targets []string
 	// GoModCache is the Go module cache in use; empty gives runs one of their own.
 	GoModCache string
+	// CargoHome is where cargo keeps crates that it fetched; empty as above.
+	CargoHome string
+	// Needs maps names of tools to the directories that they are in, or need to
+	// see, where that isn't one of the system's.
+	Needs map[string][]string
+	// Levels lists what containment this machine can give, and Missing says of
+	// each other level what it lacks. None means that nothing can be contained.
+	Levels  []paddock.Level
+	Missing map[paddock.Level]string
 }
 
 // Propose returns the text of a policy. It loads without errors and passes its
@@ -60,6 +71,8 @@ type writer struct {
 	text        strings.Builder
 	executables int
 	tests       []string
+	reads       [][2]string // directories, each with the reason
+	builds      bool        // the go command is there
 }
 
 func (w *writer) line(format string, args ...any) {
@@ -92,11 +105,7 @@ func (w *writer) tail() {
 	w.line("  output: 64MiB                         # of each stream")
 	w.line("  concurrent: 8                         # runs of one caller at once")
 	w.line("")
-	w.line("# This version of Paddock can't contain programs yet. `off` says that you know it:")
-	w.line("# what is allowed above runs with your rights, and the code that it builds or tests")
-	w.line("# can read and change whatever you can, use the network included. Without this line")
-	w.line("# every command is refused, because less containment is never given in silence.")
-	w.line("containment: {require: off}")
+	w.containment()
 	w.line("")
 	w.line("tests:                                  # what this policy must say of some commands")
 	for _, t := range w.tests {
@@ -109,6 +118,9 @@ func (w *writer) tail() {
 // begin writes an executable's head.
 func (w *writer) begin(t tool) {
 	w.executables++
+	for _, dir := range w.project.Needs[t.name] {
+		w.read(dir, t.name+" and what belongs to it")
+	}
 	w.line("  - name: %s", t.name)
 	w.line("    path: %s", text(w.project.Tools[t.name]))
 	w.line("    args:                               # the first that matches decides; no match refuses")

@@ -24,6 +24,11 @@ func everything() propose.Project {
 		Scripts:    []string{"test", "build", "lint:fix"},
 		Targets:    []string{"build", "test"},
 		GoModCache: "/home/dev/go/pkg/mod",
+		CargoHome:  "/home/dev/.cargo",
+		Needs: map[string][]string{
+			"go": {"/home/dev/go/pkg/mod/toolchain"}, "npm": {"/home/dev/node", "/home/dev/node/lib"}, "pytest": {"/srv/checkout/.venv"}, "git": {"/never"},
+		},
+		Levels: []paddock.Level{paddock.Full, paddock.Standard, paddock.Off},
 	}
 }
 
@@ -48,7 +53,7 @@ func check(t interface {
 			Executable: policy.ExecutableFacts{Found: true},
 			Dir:        policy.DirFacts{Found: true, Real: p.Root, Root: p.Root},
 			Paths:      map[string]policy.PathFacts{},
-			Levels:     []paddock.Level{paddock.Off},
+			Levels:     []paddock.Level{loaded.Require()},
 		}
 		for _, w := range loaded.Wanted(req).Paths {
 			facts.Paths[w] = policy.PathFacts{Real: p.Root + "/" + w, Inside: true}
@@ -68,6 +73,44 @@ func TestProposeEverything(t *testing.T) {
 	}
 	if len(p.Tests()) < 20 {
 		t.Errorf("only %d tests", len(p.Tests()))
+	}
+}
+
+// The strongest level that can be had is proposed, with what the tools need to see.
+func TestProposeContainment(t *testing.T) {
+	full := everything()
+	standard, off, unknown := full, full, full
+	standard.Levels, standard.Missing = full.Levels[1:], map[paddock.Level]string{paddock.Full: "user namespaces:\nthere are none " + strings.Repeat("long ", 40)}
+	off.Levels, off.Missing = full.Levels[2:], map[paddock.Level]string{paddock.Full: "no namespaces", paddock.Standard: "no Landlock"}
+	unknown.Levels = nil
+	for _, test := range []struct {
+		name       string
+		project    propose.Project
+		level      paddock.Level
+		wants, not []string
+	}{
+		{"full", full, paddock.Full, []string{
+			"network: none", "    - /home/dev/go/pkg/mod ", "    - /home/dev/node ", "GOPROXY: \"off\"", "go mod download", "CARGO_NET_OFFLINE", "CARGO_HOME: /home/dev/.cargo", "pass: [GOTOOLCHAIN]",
+		}, []string{"/never", ".venv", "pkg/mod/toolchain", "node/lib", "can't be had"}},
+		{"standard", standard, paddock.Standard, []string{"network: none", "# `full` can't be had: user namespaces: there are none", "can't hide", "/home/dev/node "}, nil},
+		{"off", off, paddock.Off, []string{"# `full` can't be had: no namespaces", "# `standard` can't be had: no Landlock", "with your rights", "pass: [GOPROXY, GOTOOLCHAIN]"},
+			[]string{"network:", "read:", "GOPROXY: ", "OFFLINE"}},
+		{"unknown", unknown, paddock.Off, []string{"nobody knows"}, nil},
+	} {
+		if p := check(t, test.project); p.Require() != test.level {
+			t.Errorf("%s: requires %s", test.name, p.Require())
+		}
+		text := string(propose.Propose(test.project))
+		for _, want := range test.wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q:\n%s", test.name, want, text)
+			}
+		}
+		for _, not := range test.not {
+			if strings.Contains(text, not) {
+				t.Errorf("%s has %q:\n%s", test.name, not, text)
+			}
+		}
 	}
 }
 
@@ -111,6 +154,12 @@ func TestProposeAlwaysLoads(t *testing.T) {
 		if rapid.Bool().Draw(t, "cache") {
 			p.GoModCache = rapid.SampledFrom([]string{"/go/pkg/mod", "/with: colon", "relative", "/new\nline"}).Draw(t, "modcache")
 		}
+		dirs := rapid.SliceOfN(rapid.SampledFrom([]string{"/a", "/a/b", "/with: colon", "/new\nline", "relative", "/", "/x/../y", "/# hash", p.Root}), 0, 3)
+		p.Needs = rapid.MapOfN(rapid.SampledFrom(names), dirs, 0, 4).Draw(t, "needs")
+		p.CargoHome = rapid.SampledFrom([]string{"", "/c", "/: c", "c", "/\x00", "/"}).Draw(t, "cargo home")
+		levels := []paddock.Level{paddock.Full, paddock.Standard, paddock.Off}
+		p.Levels = rapid.SliceOfDistinct(rapid.SampledFrom(levels), rapid.ID[paddock.Level]).Draw(t, "levels")
+		p.Missing = rapid.MapOf(rapid.SampledFrom(levels), rapid.String()).Draw(t, "missing")
 		check(t, p)
 	})
 }

@@ -48,13 +48,7 @@ func goTool(w *writer, t tool) {
 	w.allow("[version]")
 	w.deny("[run, ...]", "go run runs whatever it is given. Use go build, go vet or go test.")
 	w.deny("[generate, ...]", "go generate runs commands that sources name. Ask the operator.")
-	w.line("    environment:")
-	w.line("      set:")
-	w.line("        GOFLAGS: -mod=readonly          # go.mod changes only on purpose")
-	if c := w.project.GoModCache; c != "" && strings.HasPrefix(c, "/") && !strings.ContainsFunc(c, isControl) {
-		w.line("        GOMODCACHE: %s", text(c))
-	}
-	w.line("      pass: [GOPROXY]")
+	w.goEnvironment()
 	w.passes("go", "test", "./...")
 	w.passes("go", "test", "-run", "TestName", "-count=1", "-race", "./...")
 	w.passes("go", "vet", "./...")
@@ -96,6 +90,9 @@ func makeTool(w *writer, t tool) {
 	w.line("  # Targets are shell lines in the Makefile, which whoever edits that file decides.")
 	w.begin(t)
 	w.allow("[]", "flags: {-j: <int>, -k: none}", "rest: "+text("{"+strings.Join(known, ",")+"}..."))
+	if w.builds { // targets that build Go want what the go command gets
+		w.goEnvironment()
+	}
 	w.passes("make", known[0])
 	w.refuses("make", "-f", "other.mk")
 	w.refuses("make", "SHELL=/bin/other")
@@ -108,6 +105,7 @@ func cargo(w *writer, t tool) {
 		"rest: <word>...")
 	w.allow("[fmt, --check]")
 	w.deny("["+text("{run,install}")+", ...]", "This runs or installs a program. Use cargo build, check or test.")
+	w.cargoEnvironment()
 	w.passes("cargo", "test", "--locked")
 	w.refuses("cargo", "--config", "build.rustc-wrapper=x", "build")
 	w.refuses("cargo", "run")

@@ -111,7 +111,9 @@ type startedFile struct {
 
 func (f *startedFile) FileVersion() int { return f.Version }
 
-// WriteStarted writes started.json in one step.
+// WriteStarted writes started.json in one step. A power cut right after may take
+// it along: what is left tells of a run that was about to start, which is how
+// such a run is found lost anyway.
 func (d *Dir) WriteStarted(s Started) error {
 	b, err := durable.EncodeJSON(startedFile{durable.Version, s}, false)
 	if err != nil {

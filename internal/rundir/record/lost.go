@@ -8,9 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"paddock"
 	"paddock/internal/rundir/record/durable"
@@ -21,7 +20,7 @@ import (
 // it. Only one who has the claim may ask: two who ask at once would take each
 // other for the run's supervisor.
 func Vacant(d *Dir) (*os.File, error) {
-	flags := os.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	flags := os.O_RDWR | durable.NoFollow | syscall.O_NONBLOCK
 	f, err := os.OpenFile(d.file("lock"), flags, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		// Only a meddler can have removed it. Then the supervisor must be dead
@@ -115,8 +114,8 @@ func (r contextReader) Read(p []byte) (int, error) {
 // may be just being made: by making the file we take it from its maker, who
 // finds it there and begins again (see makeLocked).
 func Sweep(path string) error {
-	f, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+	f, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE|durable.NoFollow|syscall.O_NONBLOCK, 0o600)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil // published or abandoned meanwhile; a stray file is not ours to remove
 	}
 	if err != nil {

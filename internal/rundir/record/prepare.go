@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/process"
@@ -128,7 +126,7 @@ func makeLocked(tmp string, id paddock.RunID, at func(string)) (*Dir, error) {
 
 // takeNew makes and locks a new file; nil when a sweeper was there first.
 func takeNew(name string, at func(string)) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|durable.NoFollow, 0o600)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -137,22 +135,47 @@ func takeNew(name string, at func(string)) (*os.File, error) {
 	}
 	at("lock-made")
 	got, err := durable.Lock(f)
-	var st unix.Stat_t
-	if err == nil {
-		err = unix.Fstat(int(f.Fd()), &st)
+	there := false
+	if err == nil && got {
+		there, err = isAt(f, name)
 	}
-	if err != nil || !got || st.Nlink == 0 {
+	if err != nil || !there {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
+// isAt says whether the open file f is what name leads to.
+func isAt(f *os.File, name string) (bool, error) {
+	ours, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Lstat(name)
+	if err != nil {
+		return false, durable.IgnoreMissing(err)
+	}
+	return os.SameFile(ours, named), nil
+}
+
+// fill writes the files down and makes them durable, all but the token: that is
+// for processes that a power cut would end, so it needn't outlive one.
 func (d *Dir) fill(files []File, at func(string)) error {
+	var last []*os.File
 	for _, f := range files {
-		if err := durable.Create(d.file(f.Name), f.Data); err != nil {
-			return err
+		made, err := durable.Write(d.file(f.Name), f.Data)
+		if err != nil {
+			return errors.Join(err, durable.SyncAll(last))
+		}
+		if f.Name == "token" {
+			err = made.Close()
+		} else {
+			last = append(last, made)
+		}
+		if err != nil {
+			return errors.Join(err, durable.SyncAll(last))
 		}
 		at("wrote-" + f.Name)
 	}
-	return durable.SyncDir(d.path)
+	return durable.SyncAll(last, d.path)
 }

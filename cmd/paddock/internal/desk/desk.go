@@ -54,6 +54,10 @@ type Desk struct {
 	// Judge gives verbs for questions about one policy, over a state directory.
 	Judge func(ctx context.Context, state string, p *policy.Policy) (Verbs, error)
 
+	// Levels lists what containment this machine can give, and what the other
+	// levels lack; nil means that nobody knows.
+	Levels func() ([]paddock.Level, map[paddock.Level]string)
+
 	// State and Policy are the flags that every command has.
 	State, Policy string
 }
@@ -66,9 +70,10 @@ func (d *Desk) Operator() paddock.Principal {
 
 // The words of package screen, for the rooms below.
 var (
-	Plain    = screen.Plain
-	Quote    = screen.Quote
-	QuoteAll = screen.QuoteAll
-	Place    = screen.Place
-	Describe = screen.Describe
+	Plain     = screen.Plain
+	Quote     = screen.Quote
+	QuoteAll  = screen.QuoteAll
+	Place     = screen.Place
+	Describe  = screen.Describe
+	Contained = screen.Contained
 )

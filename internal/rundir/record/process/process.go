@@ -15,8 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"paddock"
 )
@@ -36,7 +35,7 @@ func BootID() string { return bootID() }
 // is none, or only a zombie.
 func Of(pid int) (paddock.Process, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) { // ESRCH: gone between open and read
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) { // ESRCH: gone between open and read
 		return paddock.Process{}, os.ErrProcessDone
 	}
 	if err != nil {

@@ -28,7 +28,11 @@ by mistake. Read it and change it: it is yours.`,
 		Args: desk.Wants(0, 0, "no words"),
 		RunE: func(*cobra.Command, []string) error {
 			root := lookup.RealPath(d.Dir)
-			text := propose.Propose(survey.Look(root, d.Getenv))
+			project := survey.Look(root, d.Getenv)
+			if d.Levels != nil {
+				project.Levels, project.Missing = d.Levels()
+			}
+			text := propose.Propose(project)
 			if print {
 				_, err := d.Out.Write(text)
 				return err
@@ -59,7 +63,11 @@ func (d commands) initPolicy(root string, text []byte, yes, force bool) error {
 	if err != nil {
 		return fmt.Errorf("bug: the proposal isn't a valid policy, please report it: %w", err)
 	}
-	question := fmt.Sprintf("write a policy that allows %s in %s?", desk.QuoteAll(compiled.Words()), desk.Quote(root))
+	allows := desk.QuoteAll(compiled.Words())
+	if allows == "" {
+		allows = "nothing yet"
+	}
+	question := fmt.Sprintf("write a policy that allows %s in %s?", allows, desk.Quote(root))
 	if _, err := os.Lstat(path); !force && !errors.Is(err, fs.ErrNotExist) {
 		return there(path, err)
 	}
@@ -82,7 +90,7 @@ func (d commands) initPolicy(root string, text []byte, yes, force bool) error {
 	if _, err := fmt.Fprintln(d.Out, path); err != nil {
 		return err
 	}
-	d.Say("note", "it allows "+desk.QuoteAll(compiled.Words())+" in "+desk.Quote(root)+", uncontained, with your rights")
+	d.Say("note", "it allows "+desk.QuoteAll(compiled.Words())+" in "+desk.Quote(root)+", "+desk.Contained(compiled.Contain()))
 	d.Say("hint", "read it, change it, then: paddock policy check")
 	for _, t := range compiled.Tests() {
 		if !t.Refuse {

@@ -162,6 +162,7 @@ func (c *Screen) Detail(d app.Detail) error {
 	if g := d.Decision.Grant; g != nil {
 		f = append(f, [2]string{"environment", QuoteAll(g.EnvironmentNames)})
 	}
+	f = append(f, enforced(r.Enforced)...)
 	if p := r.Supervisor; p != nil {
 		f = append(f, [2]string{"supervisor", fmt.Sprintf("process %d", p.PID)})
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"paddock"
 )
 
 // Span is a duration in as many digits as a person cares for.
@@ -72,6 +74,18 @@ func Plain(s string) string {
 		s = s[n:]
 	}
 	return b.String()
+}
+
+// Contained says in a few words what holds programs.
+func Contained(c paddock.ContainAs) string {
+	network := "no network"
+	if c.Network == "host" {
+		network = "the machine's network"
+	}
+	if c.Level == paddock.Off {
+		return "uncontained, with your rights"
+	}
+	return "contained: " + string(c.Level) + ", " + network
 }
 
 // Quote writes a word so that a shell reads the same word again.

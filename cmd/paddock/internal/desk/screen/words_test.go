@@ -3,6 +3,8 @@ package screen
 import (
 	"testing"
 	"time"
+
+	"paddock"
 )
 
 func TestWords(t *testing.T) {
@@ -24,6 +26,19 @@ func TestWords(t *testing.T) {
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got %s, want %s", tt.got, tt.want)
+		}
+	}
+}
+
+func TestContained(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]paddock.ContainAs{
+		"contained: full, no network":                {Level: paddock.Full, Network: "none"},
+		"contained: standard, the machine's network": {Level: paddock.Standard, Network: "host"},
+		"uncontained, with your rights":              {Level: paddock.Off, Network: "host"},
+	} {
+		if got := Contained(c); got != want {
+			t.Errorf("%+v is %q, want %q", c, got, want)
 		}
 	}
 }

@@ -35,7 +35,7 @@ const mostBytes = 1 << 20
 
 // Look returns what there is in the directory root, which is absolute.
 func Look(root string, getenv func(string) string) propose.Project {
-	p := propose.Project{Root: root, Tools: map[string]string{}, GoModCache: goModCache(getenv)}
+	p := propose.Project{Root: root, Tools: map[string]string{}, GoModCache: goModCache(getenv), Needs: map[string][]string{}}
 	for _, name := range markers {
 		if _, err := os.Stat(filepath.Join(root, name)); err == nil {
 			p.Markers = append(p.Markers, name)
@@ -43,8 +43,16 @@ func Look(root string, getenv func(string) string) propose.Project {
 	}
 	for _, name := range tools {
 		if path := find(name, root, getenv("PATH")); path != "" {
+			path = toolchain(path, getenv)
 			p.Tools[name] = path
+			if dirs := needs(path, getenv("HOME"), root); len(dirs) > 0 {
+				p.Needs[name] = dirs
+			}
 		}
+	}
+	if p.Tools["cargo"] != "" {
+		home, parts := crates(getenv)
+		p.CargoHome, p.Needs["cargo"] = home, append(p.Needs["cargo"], parts...)
 	}
 	p.Scripts = scripts(read(filepath.Join(root, "package.json")))
 	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} { // the order in which make looks

@@ -2,13 +2,16 @@ package survey
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"paddock/internal/contain"
 	"paddock/internal/policy"
 	"paddock/internal/policy/propose"
 )
@@ -45,6 +48,7 @@ func TestLook(t *testing.T) {
 	want := propose.Project{
 		Root: root, Markers: []string{"go.mod", "package.json", "Makefile"}, Tools: map[string]string{"go": filepath.Join(bin, "go")},
 		Scripts: []string{"build", "test"}, Targets: []string{"all", "say-it"}, GoModCache: cache,
+		Needs: map[string][]string{"go": {bin}}, // what that lies in holds the project, too
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the project (-want +got):\n%s", diff)
@@ -84,5 +88,91 @@ func TestHostileProject(t *testing.T) {
 				t.Errorf("%v\n%s", err, text)
 			}
 		})
+	}
+}
+
+// What a program needs to see is its own installation and nobody's home.
+func TestNeeds(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	home, root := filepath.Join(base, "home"), filepath.Join(base, "home", "src", "project")
+	at := func(elements ...string) string { return filepath.Join(append([]string{base}, elements...)...) }
+	for _, file := range []string{
+		"sdk/go/bin/go", "home/.nvm/versions/node/v22/lib/npm-cli.js", "home/.cargo/bin/cargo", "home/bin/own", "home/lone", "tools/tool", "python/bin/python3",
+	} {
+		write(t, at(file), "", 0o755)
+	}
+	write(t, at("venvs/a/pyvenv.cfg"), "home = "+at("python/bin")+"\nversion = 3\n", 0o644)
+	write(t, at("venvs/a/bin/pytest"), "", 0o755)
+	for link, target := range map[string]string{
+		"home/.nvm/versions/node/v22/bin/npm": "../lib/npm-cli.js", "home/.local/bin/go": at("sdk/go/bin/go"),
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at(link)), 0o755), os.Symlink(target, at(link))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for file, want := range map[string][]string{
+		at("sdk/go/bin/go"):                       {at("sdk/go")},
+		at("home/.nvm/versions/node/v22/bin/npm"): {at("home/.nvm/versions/node/v22"), at("home/.nvm/versions/node/v22/lib")},
+		at("home/.local/bin/go"):                  {at("home/.local/bin"), at("sdk/go")},
+		at("home/.cargo/bin/cargo"):               {at("home/.cargo/bin")},
+		at("home/bin/own"):                        {at("home/bin")},
+		at("home/lone"):                           nil,
+		at("tools/tool"):                          {at("tools")},
+		at("venvs/a/bin/pytest"):                  {at("venvs/a"), at("python")},
+		"/usr/bin/env":                            nil,
+		"/usr/local/go/bin/go":                    nil,
+		"/opt/x/bin/x":                            nil,
+		"/optional/bin/x":                         {"/optional/bin"},
+		"/x":                                      nil,
+	} {
+		if diff := cmp.Diff(want, needs(file, home, root)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", file, diff)
+		}
+	}
+}
+
+// Cargo's home holds a token for publishing, which nobody is shown, and cargo is
+// often a proxy that would choose another.
+func TestCargo(t *testing.T) {
+	t.Parallel()
+	home, rustup := t.TempDir(), t.TempDir()
+	env := func(name string) string { return map[string]string{"HOME": home, "RUSTUP_HOME": rustup}[name] }
+	proxy, real := filepath.Join(home, ".cargo", "bin", "cargo"), filepath.Join(rustup, "toolchains", "stable-x", "bin", "cargo")
+	for _, file := range []string{filepath.Join(home, ".cargo/bin/rustup"), filepath.Join(home, ".cargo/registry/x"), filepath.Join(home, ".cargo/credentials.toml"), real} {
+		write(t, file, "", 0o755)
+	}
+	if err := os.Symlink("rustup", proxy); err != nil {
+		t.Fatal(err)
+	}
+	for settings, want := range map[string]string{
+		"version = \"12\"\ndefault_toolchain = \"stable-x\"\n": real, "default_toolchain = \"gone\"\n": proxy, "": proxy,
+		"default_toolchain = \"../../../../../../bin/../x\"\n": proxy,
+	} {
+		write(t, filepath.Join(rustup, "settings.toml"), settings, 0o644)
+		if got := toolchain(proxy, env); got != want {
+			t.Errorf("with %q cargo is %s, want %s", settings, got, want)
+		}
+	}
+	if got := toolchain(real, env); got != real {
+		t.Errorf("what isn't a proxy becomes %s", got)
+	}
+	dir, parts := crates(env)
+	if want := []string{filepath.Join(home, ".cargo", "registry")}; dir != filepath.Join(home, ".cargo") || !slices.Equal(parts, want) {
+		t.Errorf("crates are in %s: %q", dir, parts)
+	}
+	if dir, parts := crates(func(string) string { return "" }); dir != "" || parts != nil {
+		t.Errorf("without a home they are in %q: %q", dir, parts)
+	}
+}
+
+// What every program sees is told in two places, which must agree.
+func TestSystemDirectories(t *testing.T) {
+	t.Parallel()
+	host := contain.Probe()
+	for _, dir := range slices.Concat(host.Directories, slices.Collect(maps.Keys(host.Links))) {
+		if !slices.Contains(system, dir) {
+			t.Errorf("every program sees %s, but it would be proposed", dir)
+		}
 	}
 }

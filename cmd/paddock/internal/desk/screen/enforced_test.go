@@ -1,0 +1,38 @@
+package screen
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"paddock"
+)
+
+func TestEnforced(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		e    *paddock.Enforced
+		want string
+	}{
+		{"nothing known", nil, ""},
+		{"off", &paddock.Enforced{Level: paddock.Off, Network: "host"}, "enforced: nothing: containment was off\n"},
+		{"full", &paddock.Enforced{
+			Level: paddock.Full, Namespaces: []string{"user", "network"}, LandlockABI: 7, Filter: paddock.Digest("sha256:0123456789abcdef"), Mounts: "private",
+			NoNewPrivileges: true, Network: "none", Protected: []string{".git/hooks", "a\x1bb"}, Limits: map[string]string{"open_files": "rlimit", "memory": "cgroup v2"},
+		}, "enforced: full, no new privileges\nnamespaces: user, network\nfiles: a private view, Landlock ABI 7\nnetwork: none\ncalls: filter 0123456789ab\n" +
+			"protected: .git/hooks $'a\\x1bb'\nmemory: by cgroup v2\nopen_files: by rlimit\n"},
+		{"standard", &paddock.Enforced{Level: paddock.Standard, LandlockABI: 6, NoNewPrivileges: true, Network: "host"},
+			"enforced: standard, no new privileges\nfiles: the machine's, Landlock ABI 6\nnetwork: the machine's\n"},
+		{"less than it should be", &paddock.Enforced{Level: paddock.Standard}, "enforced: standard, privileges could be gained\nfiles: the machine's\nnetwork: \n"},
+	} {
+		var got string
+		for _, line := range enforced(tt.e) {
+			got += fmt.Sprintf("%s: %s\n", line[0], line[1])
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
