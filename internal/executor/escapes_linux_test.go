@@ -27,6 +27,9 @@ func TestEscapes(t *testing.T) {
 		t.Run("tools", tryTools)
 		return
 	}
+	for _, name := range []string{"escapist", "waits"} {
+		testproc.Helper(t, name) // by the processes below
+	}
 	base, cache := elsewhere(t), ""
 	for _, uid := range []int{os.Geteuid(), testproc.Nobody} {
 		if uid != os.Geteuid() && os.Geteuid() != 0 {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -193,12 +192,9 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 		defer stdin.Close()
 	}
 	grant := j.Decision.Grant
-	root, err := filepath.EvalSymlinks(grant.Root)
+	root, err := judge.Workspace(grant)
 	if err != nil {
 		return nil, "find the workspace", err
-	}
-	if rel, err := filepath.Rel(root, grant.Dir); err != nil || !filepath.IsLocal(rel) {
-		return nil, "find the workspace", fmt.Errorf("%s leads elsewhere than it did when it was judged", grant.Root)
 	}
 	programs := []string{j.Found.Launch.Path, grant.Executable.Path}
 	for _, i := range grant.Executable.Interpreters {

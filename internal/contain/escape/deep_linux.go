@@ -1,12 +1,12 @@
 package escape
 
 import (
-	"fmt"
 	"os"
-	"os/signal"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"paddock/internal/contain/escape/ordinary"
 )
 
 // call makes a system call that has no wrapper, with arguments that ask for
@@ -25,9 +25,9 @@ const (
 	nowhere = 8           // no address
 )
 
-// deep are attempts on the kernel itself, and on the file system as a whole.
-func deep() map[string]attempt {
-	all := map[string]attempt{
+// mounts are attempts on the file system as a whole.
+func mounts() map[string]attempt {
+	return map[string]attempt{
 		"mount": func(a Aim) error {
 			if err := unix.Mount("none", a.Root, "tmpfs", 0, ""); err != nil {
 				return err
@@ -50,6 +50,12 @@ func deep() map[string]attempt {
 			defer unix.Close(fd)
 			return unix.Setns(fd, 0)
 		},
+	}
+}
+
+// kernel are attempts on the kernel itself.
+func kernel() map[string]attempt {
+	all := map[string]attempt{
 		"use a key ring": func(Aim) error {
 			_, err := unix.AddKey("user", "paddock", []byte("x"), unix.KEY_SPEC_THREAD_KEYRING)
 			return err
@@ -65,13 +71,26 @@ func deep() map[string]attempt {
 		"open by handle":        call(unix.SYS_OPEN_BY_HANDLE_AT, none, nowhere, 0),
 		"read the kernel's log": call(unix.SYS_SYSLOG, 3, nowhere, 0),
 		"set the clock":         call(unix.SYS_CLOCK_SETTIME, unix.CLOCK_REALTIME, nowhere),
+	}
+	for name, flag := range map[string]int{
+		"user": unix.CLONE_NEWUSER, "mount": unix.CLONE_NEWNS, "network": unix.CLONE_NEWNET, "PID": unix.CLONE_NEWPID,
+		"IPC": unix.CLONE_NEWIPC, "UTS": unix.CLONE_NEWUTS, "cgroup": unix.CLONE_NEWCGROUP,
+	} {
+		all["make a new "+name+" namespace"] = func(Aim) error { return unix.Unshare(flag) }
+	}
+	return all
+}
+
+// devices are attempts on what is behind /dev, terminals among it.
+func devices() map[string]attempt {
+	all := map[string]attempt{
 		"make a device": func(a Aim) error {
 			path := a.Root + "/device"
 			defer os.Remove(path)
 			return unix.Mknod(path, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1)))
 		},
 		"type into a terminal": func(Aim) error {
-			return terminal(func(fd int) unix.Errno {
+			return ordinary.Terminal(func(fd int) unix.Errno {
 				c := byte('x')
 				_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCSTI, uintptr(unsafe.Pointer(&c)))
 				if errno == unix.EIO { // a kernel without it
@@ -81,7 +100,7 @@ func deep() map[string]attempt {
 			})
 		},
 		"paste into a console": func(Aim) error {
-			return terminal(func(fd int) unix.Errno {
+			return ordinary.Terminal(func(fd int) unix.Errno {
 				c := byte(3)
 				_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), 0x541c, uintptr(unsafe.Pointer(&c)))
 				return errno
@@ -103,39 +122,7 @@ func deep() map[string]attempt {
 		path := "/dev/" + name
 		all["open "+path] = func(Aim) error { return memory(path) }
 	}
-	for name, flag := range map[string]int{
-		"user": unix.CLONE_NEWUSER, "mount": unix.CLONE_NEWNS, "network": unix.CLONE_NEWNET, "PID": unix.CLONE_NEWPID,
-		"IPC": unix.CLONE_NEWIPC, "UTS": unix.CLONE_NEWUTS, "cgroup": unix.CLONE_NEWCGROUP,
-	} {
-		all["make a new "+name+" namespace"] = func(Aim) error { return unix.Unshare(flag) }
-	}
 	return all
 }
 
 const sessionKeyring = ^uintptr(2) // -3
-
-// terminal tries something on a terminal of its own.
-func terminal(try func(fd int) unix.Errno) error {
-	signal.Ignore(unix.SIGHUP) // which it brings when it goes
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		return err
-	}
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		return err
-	}
-	slave, err := unix.Open(fmt.Sprintf("/dev/pts/%d", n), unix.O_RDWR|unix.O_CLOEXEC, 0) // it becomes ours
-	if err != nil {
-		return err
-	}
-	defer unix.Close(slave)
-	if errno := try(slave); errno != 0 {
-		return errno
-	}
-	return nil
-}

@@ -18,6 +18,8 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+
+	"paddock/internal/contain/escape/ordinary"
 )
 
 // An Aim says where the things are that attempts go for. Whoever starts the run
@@ -60,13 +62,16 @@ func Names() []string { return slices.Sorted(maps.Keys(attempts())) }
 
 func attempts() map[string]attempt {
 	all := map[string]attempt{}
-	for _, group := range []map[string]attempt{files(), outsideFiles(), processes(), deep(), sockets(), reached(), views(), needs()} {
+	for _, group := range []map[string]attempt{files(), outsideFiles(), processes(), holder(), mounts(), kernel(), devices(), sockets(), reached(), views(), powers()} {
 		for name, try := range group {
 			if all[name] != nil {
 				panic("bug: two attempts called " + name)
 			}
 			all[name] = try
 		}
+	}
+	for name, do := range ordinary.Deeds() {
+		all[name] = func(a Aim) error { return do(a.Root) }
 	}
 	return all
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"paddock/internal/contain/escape/tricks"
 )
 
 func reads(path func(Aim) string) attempt {
@@ -106,8 +108,8 @@ func outsideFiles() map[string]attempt {
 		"move a file in from outside": func(a Aim) error {
 			return os.Rename(filepath.Join(a.Outside, "movable"), filepath.Join(a.Root, "moved"))
 		},
-		"make a file that belongs to whoever owns it": setuid,
-		"race a link against the boundary":            race,
+		"make a file that belongs to whoever owns it": func(a Aim) error { return tricks.Setuid(a.Root) },
+		"race a link against the boundary":            func(a Aim) error { return tricks.Race(a.Root, a.Outside) },
 		"replace its own executable": func(Aim) error {
 			// The kernel refuses to change what is being executed, and says so
 			// only to those who may write there at all.
@@ -126,82 +128,4 @@ func outsideFiles() map[string]attempt {
 		all[name] = opens(path)
 	}
 	return all
-}
-
-// setuid leaves a program behind that would run as the user of this run for
-// whoever starts it.
-func setuid(a Aim) error {
-	path := filepath.Join(a.Root, "setuid")
-	defer os.Remove(path)
-	fd, err := unix.Open(path, unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o755)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	ways := []func() error{
-		func() error { return unix.Chmod(path, 0o4755) },
-		func() error { return unix.Fchmod(fd, 0o4755) },
-		func() error { return unix.Fchmodat(unix.AT_FDCWD, path, 0o4755, 0) },
-		func() error { return unix.Fchmodat(unix.AT_FDCWD, path, 0o4755, unix.AT_SYMLINK_NOFOLLOW) },
-		func() error { return created(path, 0o4755) },
-	}
-	var refused error = errHeld
-	for _, way := range ways {
-		if err := way(); err != nil {
-			refused = err
-		}
-		var st unix.Stat_t
-		if err := unix.Stat(path, &st); err == nil && st.Mode&unix.S_ISUID != 0 {
-			return nil
-		}
-	}
-	return refused
-}
-
-func created(path string, mode uint32) error {
-	if err := os.Remove(path); err != nil {
-		return err
-	}
-	fd, err := unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, mode)
-	if err != nil {
-		return err
-	}
-	return unix.Close(fd)
-}
-
-// race exchanges a directory with a link to the outside while it makes files
-// below that name.
-func race(a Aim) error {
-	dir, link := filepath.Join(a.Root, "race"), filepath.Join(a.Root, "race-link")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
-	if err := os.Symlink(a.Outside, link); err != nil {
-		return err
-	}
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				_ = unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE)
-			}
-		}
-	}()
-	for i := range 2000 {
-		// Some land in the directory, some meet the link.
-		_ = os.WriteFile(filepath.Join(dir, fmt.Sprint("raced", i%10)), nil, 0o600)
-		_, _ = os.ReadFile(filepath.Join(dir, "secret"))
-	}
-	close(stop)
-	<-stopped
-	_, inDir := os.ReadFile(filepath.Join(dir, "secret"))
-	_, inLink := os.ReadFile(filepath.Join(link, "secret"))
-	if inDir == nil || inLink == nil {
-		return nil
-	}
-	return inLink
 }

@@ -9,19 +9,47 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processes are attempts to reach other processes: those outside, and the one
-// that holds the run, which is process 1 where there is a namespace.
+// processes are attempts to reach processes outside.
 func processes() map[string]attempt {
 	return map[string]attempt{
 		"see a process outside":                     outsider(func(string) error { return nil }),
 		"read the environment of a process outside": outsider(func(dir string) error { _, err := os.ReadFile(dir + "/environ"); return err }),
 		"read the root of a process outside":        outsider(func(dir string) error { _, err := os.ReadDir(dir + "/root/"); return err }),
-		"read the memory of the holder":             func(Aim) error { return memory("/proc/1/mem") },
-		"read the environment of the holder":        reads(func(Aim) string { return "/proc/1/environ" }),
-		"open a descriptor of the holder":           descriptors,
-		"enter the root of the holder":              func(Aim) error { _, err := os.ReadDir("/proc/1/root/"); return err },
-		"enter the directory of the holder":         func(Aim) error { _, err := os.ReadDir("/proc/1/cwd/"); return err },
-		"read the executable of the holder":         func(Aim) error { return memory("/proc/1/exe") },
+		"signal a process outside": func(a Aim) error {
+			if !strange(a) {
+				return unix.Kill(a.PID, 0)
+			}
+			return unix.Kill(a.PID+1<<20, 0) // its number means nothing here
+		},
+		"see more processes than its own": func(a Aim) error {
+			entries, err := os.ReadDir("/proc")
+			if err != nil {
+				return err
+			}
+			n := 0
+			for _, entry := range entries {
+				if strings.Trim(entry.Name(), "0123456789") == "" {
+					n++
+				}
+			}
+			if n > 3 {
+				return nil
+			}
+			return errHeld
+		},
+	}
+}
+
+// holder are attempts to reach the process that holds the run, which is process
+// 1 where there is a namespace.
+func holder() map[string]attempt {
+	return map[string]attempt{
+		"read the memory of the holder":      func(Aim) error { return memory("/proc/1/mem") },
+		"read the environment of the holder": reads(func(Aim) string { return "/proc/1/environ" }),
+		"open a descriptor of the holder":    descriptors,
+		"enter the root of the holder":       func(Aim) error { _, err := os.ReadDir("/proc/1/root/"); return err },
+		"enter the directory of the holder":  func(Aim) error { _, err := os.ReadDir("/proc/1/cwd/"); return err },
+		"read the executable of the holder":  func(Aim) error { return memory("/proc/1/exe") },
 		"read the holder by process_vm_readv": func(Aim) error {
 			b := make([]byte, 8)
 			iov := []unix.Iovec{{Base: &b[0]}}
@@ -49,28 +77,6 @@ func processes() map[string]attempt {
 			// To be here to tell means that it didn't work, or isn't allowed to.
 			if err := unix.Kill(1, unix.SIGKILL); err != nil {
 				return err
-			}
-			return errHeld
-		},
-		"signal a process outside": func(a Aim) error {
-			if !strange(a) {
-				return unix.Kill(a.PID, 0)
-			}
-			return unix.Kill(a.PID+1<<20, 0) // its number means nothing here
-		},
-		"see more processes than its own": func(a Aim) error {
-			entries, err := os.ReadDir("/proc")
-			if err != nil {
-				return err
-			}
-			n := 0
-			for _, entry := range entries {
-				if strings.Trim(entry.Name(), "0123456789") == "" {
-					n++
-				}
-			}
-			if n > 3 {
-				return nil
 			}
 			return errHeld
 		},

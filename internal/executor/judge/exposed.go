@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -62,4 +63,17 @@ func resolved(path string) string {
 		return real
 	}
 	return path
+}
+
+// Workspace returns where the root is, links followed, if that still holds the
+// directory that was judged.
+func Workspace(grant *paddock.Grant) (string, error) {
+	root, err := filepath.EvalSymlinks(grant.Root)
+	if err != nil {
+		return "", err
+	}
+	if rel, err := filepath.Rel(root, grant.Dir); err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%s leads elsewhere than it did when it was judged", grant.Root)
+	}
+	return root, nil
 }
