@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"paddock/internal/contain/resource/hierarchy"
 )
 
 // A Group holds one run: a cgroup in each hierarchy that its plan needs, none
@@ -77,10 +79,10 @@ func prepare(d Directory) error {
 	if err := os.Mkdir(d.Folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := enable(path.Dir(d.Folder), words(path.Join(d.Folder, "cgroup.controllers")), d.Enable); err != nil {
+	if err := enable(path.Dir(d.Folder), hierarchy.Words(path.Join(d.Folder, "cgroup.controllers")), d.Enable); err != nil {
 		return err
 	}
-	return enable(d.Folder, words(path.Join(d.Folder, "cgroup.subtree_control")), d.Enable)
+	return enable(d.Folder, hierarchy.Words(path.Join(d.Folder, "cgroup.subtree_control")), d.Enable)
 }
 
 // enable hands down the wanted controllers that aren't yet.

@@ -8,29 +8,20 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"paddock/internal/contain/resource/hierarchy"
 )
 
 // A Host is what this process may use to hold a run. The zero Host has rlimits
 // only.
 type Host struct {
 	// V2 is our place in the cgroup v2 hierarchy.
-	V2 Tree
+	V2 hierarchy.Tree
 	// V1 maps a controller of cgroup v1 to our folder in its hierarchy.
 	V1 map[string]string
 	// Hard maps the number of an rlimit to what this process may set at most;
 	// one that isn't there is unlimited.
 	Hard map[int]uint64
-}
-
-// A Tree is our place in the v2 hierarchy. The zero Tree is none.
-type Tree struct {
-	// Mount is where the hierarchy is mounted, or the part Root of it. Folder is
-	// where our groups go.
-	Mount, Root, Folder string
-	// Controllers are those that our groups can be given.
-	Controllers []string
-	// Why says why Folder is empty.
-	Why string
 }
 
 // A Plan is how limits are held. It can be printed and compared.

@@ -88,6 +88,19 @@ func (r *reader) number(name string) int64 {
 	return n
 }
 
+// parseCounts reads lines of a name and a number. Lines of another shape are of
+// no interest.
+func parseCounts(text string) map[string]int64 {
+	counts := map[string]int64{}
+	for line := range strings.Lines(text) {
+		name, number, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseInt(number, 10, 64); ok && err == nil {
+			counts[strings.TrimSuffix(name, ":")] = n
+		}
+	}
+	return counts
+}
+
 // Written returns how many bytes the given processes have caused to be written
 // to disks, with the children that they have waited for. Give it all members of
 // a tree and the process that reaps its orphans, or what those wrote is missed.

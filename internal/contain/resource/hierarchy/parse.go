@@ -1,4 +1,4 @@
-package resource
+package hierarchy
 
 import (
 	"path"
@@ -139,19 +139,6 @@ func unescape(s string) string {
 		b.WriteByte(s[i])
 	}
 	return b.String()
-}
-
-// parseCounts reads lines of a name and a number. Lines of another shape are of
-// no interest.
-func parseCounts(text string) map[string]int64 {
-	counts := map[string]int64{}
-	for line := range strings.Lines(text) {
-		name, number, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if n, err := strconv.ParseInt(number, 10, 64); ok && err == nil {
-			counts[strings.TrimSuffix(name, ":")] = n
-		}
-	}
-	return counts
 }
 
 // A place is a v2 directory in which our folder may go.
