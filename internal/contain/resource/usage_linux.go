@@ -93,9 +93,9 @@ func (r *reader) number(name string) int64 {
 func parseCounts(text string) map[string]int64 {
 	counts := map[string]int64{}
 	for line := range strings.Lines(text) {
-		name, number, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if n, err := strconv.ParseInt(number, 10, 64); ok && err == nil {
-			counts[strings.TrimSuffix(name, ":")] = n
+		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil {
+			counts[strings.TrimSuffix(name, ":")] = n // /proc writes a colon
 		}
 	}
 	return counts
