@@ -22,11 +22,11 @@ func workspace() (dir, stage string, remove func()) {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err == nil {
-		err = os.Mkdir(filepath.Join(dir, "work"), 0o755)
+		err = os.Mkdir(filepath.Join(dir, "desk"), 0o755)
 	}
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "policy.yaml"), fmt.Appendf(nil, `version: 1
-roots: [{path: %s/work}]
+roots: [{path: %s/desk}]
 executables:
   - name: echo
     path: /bin/echo

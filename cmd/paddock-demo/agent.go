@@ -41,10 +41,12 @@ type object = map[string]any
 // connect starts paddock mcp, as Claude Code, Codex or an editor would.
 func (s *stage) connect(ctx context.Context) (*agent, error) {
 	title(2, "An agent connects to  paddock mcp  over MCP")
-	cmd := exec.CommandContext(ctx, s.paddock, "mcp", "--on-disconnect", "kill")
+	// Not bound to ctx: when the story is broken off, closing the session lets
+	// the server end its runs first.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), s.paddock, "mcp", "--on-disconnect", "kill")
 	cmd.Dir, cmd.Env, cmd.Stderr = s.project, s.env, os.Stderr
 	client := mcp.NewClient(&mcp.Implementation{Name: "paddock-demo", Version: "1"}, nil)
-	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
+	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: 15 * time.Second}, nil)
 	if err != nil {
 		return nil, err
 	}

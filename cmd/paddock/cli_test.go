@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +17,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/cmd/paddock/internal/manual"
 )
 
@@ -245,5 +248,49 @@ func TestDetachedRunIsNotTied(t *testing.T) {
 	}
 	if !strings.HasPrefix(d.out.String(), `{"id":"r`) {
 		t.Errorf("printed %q", &d.out)
+	}
+}
+
+// An agent's runs are found again by the same client, and by no other.
+func TestAgentIsWhoItWas(t *testing.T) {
+	t.Parallel()
+	d := newPerson(t)
+	root := d.Dir
+	policyOf := func(more string) *lookup.Source {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "policy.yaml")
+		if err := os.WriteFile(path, []byte(policyText(root, "/bin/prog")+more), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return &lookup.Source{Places: lookup.Places{Flag: path, Dir: root}}
+	}
+	id := func(source *lookup.Source, session string) string {
+		p := agent(d.Desk, source, session)
+		if p.Kind != paddock.Agent {
+			t.Errorf("the kind is %q", p.Kind)
+		}
+		return p.ID
+	}
+	first := id(policyOf(""), "")
+	if !strings.HasPrefix(first, "stdio:uid=1000:policy=") || !strings.HasSuffix(first, ":"+root) {
+		t.Errorf("the id is %q", first)
+	}
+	if again := id(policyOf(""), ""); again != first {
+		t.Errorf("coming back, the id is %q, was %q", again, first)
+	}
+	d.Dir = filepath.Join(root, "sub")
+	if sub := id(policyOf(""), ""); sub != first {
+		t.Errorf("from below the root, the id is %q, was %q", sub, first)
+	}
+	seen := map[string]bool{first: true}
+	for _, other := range []string{id(policyOf(""), "review"), id(policyOf(""), root), id(policyOf("# changed\n"), ""), id(&lookup.Source{}, "")} {
+		if seen[other] {
+			t.Errorf("%q is two", other)
+		}
+		seen[other] = true
+	}
+	d.UID = 1001
+	if other := id(policyOf(""), ""); seen[other] {
+		t.Errorf("two users are %q", other)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +11,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"paddock"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/internal/app"
+	"paddock/internal/executor"
 	"paddock/internal/testproc"
 )
 
@@ -24,8 +30,7 @@ type yard struct {
 
 func newYard(t *testing.T) *yard {
 	t.Helper()
-	// Not t.TempDir, whose parent other users can't pass.
-	work, err := os.MkdirTemp("", "paddock-yard-")
+	work, err := os.MkdirTemp("", "paddock-yard-") //nolint:usetesting // other users can't pass t.TempDir's parent
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,8 +127,8 @@ func TestSecondSignalKills(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	cmd, stdout, _ := y.foreground("prog", "stubborn")
-	for range 2 {
-		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} { // two of a kind could become one
+		if err := cmd.Process.Signal(s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -131,9 +136,13 @@ func TestSecondSignalKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantStatus(t, cmd.Wait(), desk.ExitKilled)
-	record := y.output("ps", "--all", "--json")
-	if !strings.Contains(record, `"state":"killed"`) || !strings.Contains(record, `"survivors":0`) {
-		t.Errorf("the record says %s", record)
+	var list app.Listing
+	if err := json.Unmarshal([]byte(y.output("ps", "--all", "--json")), &list); err != nil || len(list.Runs) != 1 {
+		t.Fatalf("%v, %d runs", err, len(list.Runs))
+	}
+	r := list.Runs[0]
+	if r.State != paddock.Killed || r.Outcome.Survivors != 0 || time.Duration(r.Duration) >= executor.Grace {
+		t.Errorf("%s after %v with %d survivors; want it killed before the grace period is over", r.State, r.Duration, r.Outcome.Survivors)
 	}
 }
 

@@ -71,7 +71,9 @@ func prog() int {
 			return 98
 		}
 	case "bytes": // not UTF-8
-		os.Stdout.Write([]byte("\xff\x00\xfe\n"))
+		if _, err := os.Stdout.WriteString("\xff\x00\xfe\n"); err != nil {
+			return 98
+		}
 	case "wait": // says that it is there and stays; ends by any signal
 		fmt.Println("ready")
 		forever()

@@ -17,6 +17,9 @@ import (
 // warmForAgents is how many supervisors wait for an agent's next command.
 const warmForAgents = 2
 
+// mostSession bounds the name of a session, which stands in every record.
+const mostSession = 200
+
 func mcpCommand(d *desk.Desk) *cobra.Command {
 	var end, session string
 	cmd := &cobra.Command{
@@ -34,6 +37,9 @@ They go on when the client disconnects, unless --on-disconnect kill is given.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if end != mcpserver.Keep && end != mcpserver.Kill {
 				return desk.Usage("--on-disconnect is keep or kill, not "+desk.Quote(end), "keep lets runs go on when the client leaves")
+			}
+			if len(session) > mostSession || desk.Plain(session) != session {
+				return desk.Usage("--session is "+desk.Quote(session), fmt.Sprintf("want one line of at most %d bytes", mostSession))
 			}
 			return serve(cmd.Context(), d, end, session)
 		},
@@ -61,6 +67,9 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 		case <-ctx.Done():
 		}
 	}()
+	if d.Terminal && d.ErrTerminal {
+		d.Say("note", "this speaks MCP, for a program; Ctrl-D ends it")
+	}
 	policies := source(d)
 	cfg := mcpserver.Config{
 		Principal:    agent(d, policies, session),

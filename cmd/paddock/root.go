@@ -16,7 +16,7 @@ func init() { cobra.EnableCommandSorting = false } // ours is the order of use
 
 // execute runs the command line args and returns the status to exit with.
 func execute(ctx context.Context, d *desk.Desk, args []string) int {
-	root := tree(d)
+	root := tree(d) //nolint:contextcheck // commands get ctx from cobra, when they run
 	root.SetArgs(args)
 	root.SetIn(d.In)
 	root.SetOut(d.Out)
@@ -51,6 +51,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
   paddock run -- go test ./...     run a command under it
   paddock run -d -- make build     the same in the background
   paddock output RUN               everything that it printed`,
+		Version:           thisVersion().Version,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
@@ -58,6 +59,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 	root.PersistentFlags().StringVar(&d.State, "state", "", "state directory (default $PADDOCK_STATE, $XDG_STATE_HOME/paddock or ~/.local/state/paddock)")
 	root.PersistentFlags().StringVar(&d.Policy, "policy", "", "policy file (default $PADDOCK_POLICY, the project's own, or /etc/paddock/policy.yaml)")
 	root.PersistentFlags().BoolVar(&d.JSON, "json", false, "print JSON instead of text")
+	root.SetVersionTemplate("paddock {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return desk.Usage(err.Error(), cmd.CommandPath()+" --help shows the flags")
 	})

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -138,6 +137,4 @@ func waitForFile(path string) {
 	}
 }
 
-func pause() {
-	syscall.Select(0, nil, nil, nil, &syscall.Timeval{Usec: int64(5 * time.Millisecond / time.Microsecond)})
-}
+func pause() { <-time.After(5 * time.Millisecond) }

@@ -30,24 +30,10 @@ package artifact
 import (
 	"errors"
 	"time"
-
-	"paddock"
 )
 
 // ErrSealed is returned for output that comes after Seal or Close.
 var ErrSealed = errors.New("the output is sealed")
-
-// The streams are counted in this order within the package.
-var streams = [2]paddock.Stream{paddock.Stdout, paddock.Stderr}
-
-func streamIndex(s paddock.Stream) (int, bool) {
-	for i, name := range streams {
-		if s == name {
-			return i, true
-		}
-	}
-	return 0, false
-}
 
 // Options say how a Bank keeps output. Cap must be positive.
 type Options struct {

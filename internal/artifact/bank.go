@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/artifact/frames"
+	"paddock/internal/artifact/pages/frames"
 )
 
 // A file is what a Bank needs of *os.File.
@@ -58,7 +58,7 @@ func Create(dir string, opt Options) (*Bank, error) {
 	}
 	b := &Bank{cap: opt.Cap, now: opt.Now, dir: d}
 	var made []*os.File
-	for _, name := range []string{string(streams[0]), string(streams[1]), frames.Name} {
+	for _, name := range []string{string(frames.Streams[0]), string(frames.Streams[1]), frames.Name} {
 		f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
 		if err == nil {
 			made = append(made, f)
@@ -91,7 +91,7 @@ func undo(dir *os.File, made []*os.File) error {
 // not over) or when writing failed. Bytes that weren't kept are counted only by
 // Drop. A failure leaves the Bank usable: what it says is kept is in the file.
 func (b *Bank) Append(s paddock.Stream, p []byte) (kept int, over bool, err error) {
-	i, ok := streamIndex(s)
+	i, ok := frames.Number(s)
 	if !ok {
 		return 0, false, fmt.Errorf("keeping output: no stream %q can be appended to", s)
 	}
@@ -138,7 +138,7 @@ func (b *Bank) catchUp() {
 
 // Drop counts n bytes that arrived after the cap and are not kept.
 func (b *Bank) Drop(s paddock.Stream, n int64) {
-	if i, ok := streamIndex(s); ok && n > 0 {
+	if i, ok := frames.Number(s); ok && n > 0 {
 		b.kept[i].dropped.Add(n)
 	}
 }
@@ -148,7 +148,7 @@ func (b *Bank) Size(s paddock.Stream) int64 {
 	if s == paddock.Combined {
 		return b.kept[0].size.Load() + b.kept[1].size.Load()
 	}
-	if i, ok := streamIndex(s); ok {
+	if i, ok := frames.Number(s); ok {
 		return b.kept[i].size.Load()
 	}
 	return 0

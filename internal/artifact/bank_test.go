@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/artifact/frames"
+	"paddock/internal/artifact/pages/frames"
 )
 
 func TestCapIsExact(t *testing.T) {
@@ -266,7 +266,7 @@ func TestFullDisk(t *testing.T) {
 			var want string
 			for i := range 4 {
 				chunk := fmt.Sprintf("%d\n", i)
-				kept, _, err := b.Append(streams[i%2], []byte(chunk))
+				kept, _, err := b.Append(frames.Streams[i%2], []byte(chunk))
 				if kept != 2 {
 					t.Fatalf("the stream had room, but %d kept", kept)
 				}
@@ -295,7 +295,7 @@ func TestFullDisk(t *testing.T) {
 		disk := &faulty{file: b.file, room: frames.RecordSize}
 		refit(t, b, disk)
 		for i := range 4 {
-			if kept, _, err := b.Append(streams[i%2], []byte("x")); kept != 1 || err == nil {
+			if kept, _, err := b.Append(frames.Streams[i%2], []byte("x")); kept != 1 || err == nil {
 				t.Fatal(kept, err)
 			}
 		}
@@ -323,7 +323,7 @@ func TestConcurrent(t *testing.T) {
 	b, dir := create(t, Options{})
 	const each = 3 << 20
 	want := map[paddock.Stream][]byte{}
-	for i, s := range streams {
+	for i, s := range frames.Streams {
 		p := make([]byte, each)
 		rng := rand.NewChaCha8([32]byte{byte(i)})
 		if _, err := rng.Read(p); err != nil {
@@ -333,7 +333,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	sealed := make(chan struct{})
 	var writers, readers sync.WaitGroup
-	for i, s := range streams {
+	for i, s := range frames.Streams {
 		writers.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(i), 1))
 			for p := want[s]; len(p) > 0; {
@@ -427,7 +427,7 @@ func TestSealWhileAppending(t *testing.T) {
 		b, dir := create(t, Options{})
 		var wait sync.WaitGroup
 		started := make(chan struct{}, 2)
-		for _, s := range streams {
+		for _, s := range frames.Streams {
 			wait.Go(func() {
 				for i := 0; ; i++ {
 					if _, _, err := b.Append(s, make([]byte, 100<<10)); err != nil {
@@ -502,7 +502,7 @@ func TestFramesAreBounded(t *testing.T) {
 	const n = 60_000
 	want := map[paddock.Stream][]byte{}
 	for i := range n {
-		s := streams[i%2]
+		s := frames.Streams[i%2]
 		p := []byte{byte(i >> 8), byte(i)}
 		put(t, b, s, string(p))
 		want[s] = append(want[s], p...)
@@ -526,7 +526,7 @@ func TestFramesAreBounded(t *testing.T) {
 		t.Fatalf("%d frames for 100 seconds", got)
 	}
 	seal(t, b)
-	for _, s := range streams {
+	for _, s := range frames.Streams {
 		if got := unstitch(t, dir, s); !bytes.Equal(got, want[s]) {
 			t.Fatalf("%s: %d bytes, want %d", s, len(got), len(want[s]))
 		}
@@ -539,7 +539,7 @@ func TestWaitingBytesAppear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, dir := create(t, Options{})
 		for i := range 40_000 { // at one moment: time stands still here
-			put(t, b, streams[i%2], "x")
+			put(t, b, frames.Streams[i%2], "x")
 		}
 		before, err := Open(dir).Size(paddock.Combined)
 		if err != nil || before >= 40_000 {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/artifact/frames"
+	"paddock/internal/artifact/pages/frames"
 )
 
 // crashed is a directory as a crash may leave it.
@@ -49,7 +49,7 @@ func sample(t testing.TB) (stdout, stderr, order []byte) {
 	c := &clock{epoch}
 	b, dir := create(t, Options{Now: c.now})
 	for i, text := range []string{"one\n", "é", "two\n", "\xff", "three\n", "四\n"} {
-		put(t, b, streams[i%2], text)
+		put(t, b, frames.Streams[i%2], text)
 		c.t = c.t.Add(time.Second)
 	}
 	seal(t, b)

@@ -15,8 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"paddock"
-	"paddock/internal/artifact/frames"
-	"paddock/internal/artifact/lines"
+	"paddock/internal/artifact/pages"
+	"paddock/internal/artifact/pages/frames"
+	"paddock/internal/artifact/pages/lines"
 )
 
 // bank keeps the given texts of stdout, each in an Append of its own.
@@ -142,14 +143,14 @@ func TestEntriesAreBounded(t *testing.T) {
 	t.Parallel()
 	b, dir := create(t, Options{})
 	var want []byte
-	for i := range 3 * maxEntries {
+	for i := range 3 * pages.MaxEntries {
 		p := fmt.Sprint(i % 10)
-		put(t, b, streams[i%2], p)
+		put(t, b, frames.Streams[i%2], p)
 		want = append(want, p...)
 	}
 	seal(t, b)
 	p, err := Open(dir).Page(paddock.PageRequest{Stream: paddock.Combined}, true)
-	if err != nil || len(p.Entries) != maxEntries || p.NextOffset != maxEntries {
+	if err != nil || len(p.Entries) != pages.MaxEntries || p.NextOffset != pages.MaxEntries {
 		t.Fatal(len(p.Entries), p.NextOffset, err)
 	}
 	if got, _ := drain(t, Open(dir), paddock.PageRequest{Stream: paddock.Combined}, true); !bytes.Equal(got, want) {
@@ -196,7 +197,7 @@ func TestSince(t *testing.T) {
 	b, dir := create(t, Options{Now: c.now})
 	for i := range 300 { // more than one block of records
 		c.t = epoch.Add(time.Duration(i) * time.Second)
-		put(t, b, streams[i%2], fmt.Sprintf("%03d\n", i))
+		put(t, b, frames.Streams[i%2], fmt.Sprintf("%03d\n", i))
 	}
 	r := Open(dir)
 	for _, q := range []struct {
@@ -277,14 +278,14 @@ func TestFilterCutsLongLines(t *testing.T) {
 	}
 	r := Open(dir)
 	// The beginning of a line so long is enough to decide, before its end is there.
-	p := wantPage(t, r, paddock.PageRequest{Grep: "needle|late", Limit: 100}, false, "needle"+strings.Repeat("é", 86)+cutMark)
+	p := wantPage(t, r, paddock.PageRequest{Grep: "needle|late", Limit: 100}, false, "needle"+strings.Repeat("é", 86)+pages.CutMark)
 	if p.NextOffset > 16<<20+lines.Block {
 		t.Fatalf("looked at %d bytes", p.NextOffset)
 	}
 	put(t, b, paddock.Stdout, "late\nlate too\n")
 	seal(t, b)
 	got, _ := drain(t, r, paddock.PageRequest{Grep: "needle|late"}, true)
-	if want := line[:lines.Max] + cutMark + "late too\n"; string(got) != want {
+	if want := line[:lines.Max] + pages.CutMark + "late too\n"; string(got) != want {
 		t.Fatalf("%d bytes: %.40q … %q", len(got), got, got[max(0, len(got)-40):])
 	}
 	for _, n := range []int{lines.Max - 1, lines.Max, lines.Max + 1} {
@@ -292,7 +293,7 @@ func TestFilterCutsLongLines(t *testing.T) {
 		seal(t, b)
 		want := strings.Repeat("x", n) + "\nx\n"
 		if n > lines.Max {
-			want = strings.Repeat("x", lines.Max) + cutMark + "x\n"
+			want = strings.Repeat("x", lines.Max) + pages.CutMark + "x\n"
 		}
 		if got, _ := drain(t, r, paddock.PageRequest{Grep: "x", Limit: paddock.MaxPage, Stream: paddock.Combined}, true); string(got) != want {
 			t.Fatalf("a line of %d: %d bytes", n, len(got))
@@ -454,7 +455,7 @@ func TestPagingIsLinear(t *testing.T) {
 	line := strings.Repeat("x", 99) + "\n"
 	const size = 8 << 20
 	for i := range size / len(line) {
-		put(t, b, streams[i%2], line)
+		put(t, b, frames.Streams[i%2], line)
 		c.t = c.t.Add(10 * time.Millisecond)
 	}
 	seal(t, b)

@@ -11,7 +11,7 @@ import (
 )
 
 // room returns the room that dir belongs to and its floor.
-func room(dir string) (name string, floor int, ok bool) {
+func room(dir string) (name string, floor float64, ok bool) {
 	for d := dir; ; d = path.Dir(d) {
 		if floor, ok := floors[d]; ok && (d != "." || dir == ".") {
 			return d, floor, true
@@ -70,9 +70,9 @@ func crossing(f *source.File, to string) string {
 	case there == from && f.Test:
 		return ""
 	case there == from:
-		return fmt.Sprintf("%s and %s are neighbours on floor %d; declare an interface for what you need, or move it down", f.Dir, to, from)
+		return fmt.Sprintf("%s and %s are neighbours on floor %g; declare an interface for what you need, or move it down", f.Dir, to, from)
 	}
-	return fmt.Sprintf("%s (floor %d) reaches up to %s (floor %d)", f.Dir, from, to, there)
+	return fmt.Sprintf("%s (floor %g) reaches up to %s (floor %g)", f.Dir, from, to, there)
 }
 
 // Reserved finds imports that are reserved for others, dot imports, and rooms

@@ -80,6 +80,8 @@ func TestFloors(t *testing.T) {
 		{"down is fine", one("internal/app/a.go", importing("app", "paddock", "paddock/internal/policy", "fmt")), ""},
 		{"up", one("internal/policy/a.go", importing("policy", "paddock/internal/app")), "internal/policy (floor 1) reaches up to internal/app (floor 7)"},
 		{"up from the root", one("a.go", importing("paddock", "paddock/internal/policy")), ". (floor 0) reaches up"},
+		{"between the floors", one("internal/rundir/a.go", importing("rundir", "paddock/internal/trust")), ""},
+		{"up by half a floor", one("internal/policy/a.go", importing("policy", "paddock/internal/trust")), "internal/policy (floor 1) reaches up to internal/trust (floor 1.5)"},
 		{"neighbour", one("internal/rundir/a.go", importing("rundir", "paddock/internal/artifact")), "are neighbours on floor 2"},
 		{"neighbour's child", one("internal/rundir/a.go", importing("rundir", "paddock/internal/store/sqlite")), "are neighbours"},
 		{"own child", one("internal/policy/a.go", importing("policy", "paddock/internal/policy/pattern")), ""},

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -8,42 +9,44 @@ import (
 	"unicode/utf8"
 
 	"paddock"
-	"paddock/internal/policy/document"
+	"paddock/internal/policy/compiled"
+	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/pattern"
 	"paddock/internal/policy/lookalike"
-	"paddock/internal/policy/pattern"
 	"paddock/internal/policy/shell"
 	"paddock/internal/policy/wellformed"
+	"paddock/internal/policy/wellformed/phrase"
 )
 
 // argv judges the shape of the command, and of what the request says of itself.
 func (j *judge) argv() {
 	if problem := wellformed.Request(j.req); problem != "" {
-		j.refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "%s", problem))
+		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "%s", problem))
 	}
 	argv := j.req.Command.Argv
-	mostArgs, mostBytes, breaks := defaultArgs, int64(defaultArgBytes), false
+	mostArgs, mostBytes, breaks := compiled.DefaultArgs, int64(compiled.DefaultArgBytes), false
 	var at paddock.Position
 	if e := j.executable; e != nil {
-		mostArgs, mostBytes, breaks, at = e.maxArgs, e.maxArgBytes, e.lineBreaks, e.at
+		mostArgs, mostBytes, breaks, at = e.MaxArgs, e.MaxArgBytes, e.LineBreaks, e.At
 	}
 	if len(argv) == 0 {
-		j.refuse(at, paddock.Refused(paddock.ArgvEmpty, "The command has no words."))
+		j.Refuse(at, paddock.Refused(paddock.ArgvEmpty, "The command has no words."))
 	}
 	if len(argv) > mostArgs {
-		j.refuse(at, paddock.Refused(paddock.ArgvTooMany, "The command has %d words; at most %d are allowed.", len(argv), mostArgs))
+		j.Refuse(at, paddock.Refused(paddock.ArgvTooMany, "The command has %d words; at most %d are allowed.", len(argv), mostArgs))
 		argv = argv[:mostArgs] // the others are as good as not there
 	}
 	said := map[paddock.Code]bool{} // each code once, for the first word
 	for i, w := range argv {
 		if code, problem := wellformed.Word(i, w, mostBytes, breaks); code != "" && !said[code] {
 			said[code] = true
-			j.refuse(at, paddock.Refused(code, "argv[%d] %s", i, problem))
+			j.Refuse(at, paddock.Refused(code, "argv[%d] %s", i, problem))
 		}
 	}
 	if len(argv) > 0 && j.executable == nil {
 		j.shellSyntax(argv)
 	}
-	j.shapely = j.answer(paddock.GateArgv, paddock.Position{}, fmt.Sprintf("%d words", len(argv)))
+	j.shapely = j.Answer(paddock.GateArgv, paddock.Position{}, fmt.Sprintf("%d words", len(argv)))
 }
 
 // shellSyntax refuses an argv[0] that can't be a program's word but could be a
@@ -61,7 +64,7 @@ func (j *judge) shellSyntax(argv []string) {
 	if r.Suggestion != nil && len(r.Suggestion.Argvs) > 0 {
 		r.Hint = "Send the argv arrays of the suggestion, one command each; run a command that needs the result of another when that has ended."
 	}
-	j.refuse(paddock.Position{}, r)
+	j.Refuse(paddock.Position{}, r)
 }
 
 // word asks whether argv[0] is one of the policy's words.
@@ -69,17 +72,17 @@ func (j *judge) word() {
 	argv := j.req.Command.Argv
 	switch {
 	case len(argv) == 0 || argv[0] == "":
-		j.skip(paddock.GateExecutable, "there is no word")
+		j.Skip(paddock.GateExecutable, "there is no word")
 		return
 	case j.executable != nil:
-		j.answer(paddock.GateExecutable, j.executable.at, argv[0]+" is "+j.executable.path)
+		j.Answer(paddock.GateExecutable, j.executable.At, argv[0]+" is "+j.executable.Path)
 		return
-	case slices.ContainsFunc(j.decision.Refusals, func(r paddock.Refusal) bool { return r.Code == paddock.ShellSyntax }):
-		j.skip(paddock.GateExecutable, "argv[0] isn't a word")
+	case j.Refused(paddock.ShellSyntax):
+		j.Skip(paddock.GateExecutable, "argv[0] isn't a word")
 		return
 	}
 	words := j.policy.Words()
-	r := paddock.Refused(paddock.ExecutableNotAllowed, "%s isn't a permitted word. Permitted: %s.", quote(argv[0]), list(words))
+	r := paddock.Refused(paddock.ExecutableNotAllowed, "%s isn't a permitted word. Permitted: %s.", phrase.Quote(argv[0]), phrase.List(words))
 	like := lookalike.Of(argv[0], words)
 	switch near := document.Nearest(argv[0], words); {
 	case shell.IsShell(argv):
@@ -92,29 +95,29 @@ func (j *judge) word() {
 	case near != "":
 		r.Hint = fmt.Sprintf("Did you mean `%s`?", near)
 	}
-	j.refuse(j.policy.sections["executables"], r)
-	j.answer(paddock.GateExecutable, paddock.Position{}, "")
+	j.Refuse(j.policy.file.Sections["executables"], r)
+	j.Answer(paddock.GateExecutable, paddock.Position{}, "")
 }
 
 // pin asks whether the file is there, safe, and the one that was pinned.
 func (j *judge) pin() {
 	e, f := j.executable, j.facts.Executable
 	if e == nil {
-		j.skip(paddock.GatePin, "no executable to look at")
+		j.Skip(paddock.GatePin, "no executable to look at")
 		return
 	}
 	detail := "not pinned"
 	switch {
 	case !f.Found:
-		j.refuse(e.at, paddock.Refused(paddock.ExecutableMissing, "The policy permits %s as %s, but there is no such file.", e.word(), e.path))
+		j.Refuse(e.At, paddock.Refused(paddock.ExecutableMissing, "The policy permits %s as %s, but there is no such file.", e.Word(), e.Path))
 	case f.Unsafe != "":
-		j.refuse(e.at, paddock.Refused(paddock.ExecutableUnsafe, "%s can't be trusted: %s.", e.path, shown(strings.TrimSuffix(f.Unsafe, "."))))
-	case e.pin != "" && f.Digest != e.pin:
-		j.refuse(e.at, paddock.Refused(paddock.ExecutableChanged, "%s isn't the file that the policy pinned: its digest is %s and not %s.", e.path, or(f.Digest.Short(), "unknown"), e.pin.Short()))
-	case e.pin != "":
-		detail = "pinned to " + e.pin.Short()
+		j.Refuse(e.At, paddock.Refused(paddock.ExecutableUnsafe, "%s can't be trusted: %s.", e.Path, phrase.Shown(strings.TrimSuffix(f.Unsafe, "."))))
+	case e.Pin != "" && f.Digest != e.Pin:
+		j.Refuse(e.At, paddock.Refused(paddock.ExecutableChanged, "%s isn't the file that the policy pinned: its digest is %s and not %s.", e.Path, cmp.Or(f.Digest.Short(), "unknown"), e.Pin.Short()))
+	case e.Pin != "":
+		detail = "pinned to " + e.Pin.Short()
 	}
-	j.answer(paddock.GatePin, e.at, detail)
+	j.Answer(paddock.GatePin, e.At, detail)
 }
 
 // arguments asks the executable's argument rules; the first that matches decides.
@@ -122,48 +125,48 @@ func (j *judge) arguments() {
 	e := j.executable
 	switch {
 	case e == nil:
-		j.skip(paddock.GateArguments, "no executable whose rules could be asked")
+		j.Skip(paddock.GateArguments, "no executable whose rules could be asked")
 		return
 	case !j.shapely:
-		j.skip(paddock.GateArguments, "the words aren't in shape")
+		j.Skip(paddock.GateArguments, "the words aren't in shape")
 		return
-	case e.any:
-		j.allowedAt = &e.argsAt
-		j.answer(paddock.GateArguments, e.argsAt, "any arguments are allowed")
+	case e.Any:
+		j.allowedAt = &e.ArgsAt
+		j.Answer(paddock.GateArguments, e.ArgsAt, "any arguments are allowed")
 		return
 	}
 	args := j.req.Command.Argv[1:]
 	near := nearest{match: pattern.Match{At: -1}}
-	for _, r := range e.candidates(args) {
-		m := r.rule.Match(args, j.inside(r.deny))
+	for _, r := range e.Candidates(args) {
+		m := r.Rule.Match(args, j.inside(r.Deny))
 		switch {
-		case m.OK && r.deny:
+		case m.OK && r.Deny:
 			j.denied(r)
 			return
 		case m.OK && len(m.Outside) == 0:
-			j.allowedAt = &r.at
-			j.answer(paddock.GateArguments, r.at, r.allowed)
+			j.allowedAt = &r.At
+			j.Answer(paddock.GateArguments, r.At, r.Allowed)
 			return
-		case !r.deny:
+		case !r.Deny:
 			near.take(r, m)
 		}
 	}
 	if len(near.match.Outside) > 0 {
-		j.refuse(near.rule.at, j.leadsOutside(near.match.Outside))
+		j.Refuse(near.rule.At, j.leadsOutside(near.match.Outside))
 	} else {
 		j.noForm(e, near)
 	}
-	j.answer(paddock.GateArguments, paddock.Position{}, "")
+	j.Answer(paddock.GateArguments, paddock.Position{}, "")
 }
 
 // nearest keeps the rule that came nearest to allowing: the first that only
 // misses a path, else the first that understood most words.
 type nearest struct {
-	rule  *argumentRule
+	rule  *compiled.ArgumentRule
 	match pattern.Match
 }
 
-func (n *nearest) take(r *argumentRule, m pattern.Match) {
+func (n *nearest) take(r *compiled.ArgumentRule, m pattern.Match) {
 	if !n.match.OK && (m.OK || m.At > n.match.At) {
 		n.rule, n.match = r, m
 	}
@@ -182,33 +185,27 @@ func everywhere(string) bool { return true }
 
 func (j *judge) isInside(word string) bool { return j.facts.Paths[word].Inside }
 
-func (j *judge) denied(r *argumentRule) {
-	message := r.message
-	if message == "" {
-		message = fmt.Sprintf("The policy refuses these arguments: %s.", r.form)
-	}
-	refusal := paddock.Refused(paddock.ArgumentsNotAllowed, "%s", message)
-	refusal.Hint = "A rule of the policy refuses this form on purpose. Use another form, or ask the operator."
-	j.refuse(r.at, refusal)
-	j.answer(paddock.GateArguments, r.at, "")
+func (j *judge) denied(r *compiled.ArgumentRule) {
+	j.Refuse(r.At, r.Refusal())
+	j.Answer(paddock.GateArguments, r.At, "")
 }
 
 func (j *judge) leadsOutside(words []string) *paddock.Refusal {
 	said := make([]string, 0, len(words))
 	for _, w := range words {
 		if f := j.facts.Paths[w]; f.Real != "" {
-			said = append(said, fmt.Sprintf("%s leads to %s", quote(w), shown(f.Real)))
+			said = append(said, fmt.Sprintf("%s leads to %s", phrase.Quote(w), phrase.Shown(f.Real)))
 		} else {
-			said = append(said, quote(w))
+			said = append(said, phrase.Quote(w))
 		}
 	}
-	return paddock.Refused(paddock.PathOutsideRoot, "An argument must be a path inside a root and isn't: %s.", list(said))
+	return paddock.Refused(paddock.PathOutsideRoot, "An argument must be a path inside a root and isn't: %s.", phrase.List(said))
 }
 
 // noForm refuses with the forms that are allowed, and says what is wrong with
 // the nearest.
-func (j *judge) noForm(e *executable, near nearest) {
-	r := paddock.Refused(paddock.ArgumentsNotAllowed, "No rule allows these arguments. Allowed: %s.", e.forms)
+func (j *judge) noForm(e *compiled.Executable, near nearest) {
+	r := paddock.Refused(paddock.ArgumentsNotAllowed, "No rule allows these arguments. Allowed: %s.", j.policy.forms[e])
 	if why := near.match.Why(); why != "" {
 		r.Hint = "In the nearest form " + why + ". " + r.Hint
 	} else {
@@ -218,5 +215,5 @@ func (j *judge) noForm(e *executable, near nearest) {
 		r.Suggestion = shell.Suggest(shell.Quote(j.req.Command.Argv))
 		r.Hint = "There is no shell: words such as && or | are passed to the program as they are. Run the parts as separate commands. " + r.Hint
 	}
-	j.refuse(e.argsAt, r)
+	j.Refuse(e.ArgsAt, r)
 }

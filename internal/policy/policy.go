@@ -18,61 +18,62 @@ import (
 	"strings"
 
 	"paddock"
-	"paddock/internal/policy/document"
+	"paddock/internal/policy/compiled"
+	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/wellformed/phrase"
 )
 
 // A Policy is a compiled policy file. It is immutable and safe for concurrent
 // use. The zero Policy allows nothing.
 type Policy struct {
-	name        string
-	digest      paddock.Digest
-	roots       []string
-	executables []*executable
-	byWord      map[string]*executable
-	rules       []rule
-	environment environment
-	path        string // the PATH that programs get
-	limits      paddock.Limits
-	concurrent  int
-	require     paddock.Level
-	tests       []Test
-	// sections are the places of the top-level keys.
-	sections map[string]paddock.Position
+	file  compiled.File
+	tests []Test
+	// forms are the forms that each executable allows, as messages list them.
+	forms map[*compiled.Executable]string
+}
+
+// Load parses and compiles data, the content of the file called name. When
+// anything is wrong the error is an [*Errors] that lists all of it.
+func Load(name string, data []byte) (*Policy, error) {
+	file, faults := compiled.Load(name, data)
+	if len(faults) > 0 {
+		errs := &Errors{}
+		for _, f := range faults {
+			errs.List = append(errs.List, Error{f.At, f.Message})
+		}
+		return nil, errs
+	}
+	p := &Policy{file: file, forms: make(map[*compiled.Executable]string, len(file.Executables))}
+	for _, e := range file.Executables {
+		p.forms[e] = phrase.List(e.Forms)
+	}
+	for _, t := range file.Tests {
+		p.tests = append(p.tests, Test{t.At, t.Argv, t.Dir, t.Refuse, t.Code})
+	}
+	return p, nil
 }
 
 // Digest returns the SHA-256 of the file's bytes.
-func (p *Policy) Digest() paddock.Digest { return p.digest }
+func (p *Policy) Digest() paddock.Digest { return p.file.Digest }
 
 // Name returns the file name given to Load.
-func (p *Policy) Name() string { return p.name }
+func (p *Policy) Name() string { return p.file.Name }
 
 // Roots returns the absolute paths where commands may run, in file order.
-func (p *Policy) Roots() []string { return slices.Clone(p.roots) }
+func (p *Policy) Roots() []string { return slices.Clone(p.file.Roots) }
 
 // Words returns the words accepted in argv[0], in file order: the name of each
 // executable, or its path where it has no name.
-func (p *Policy) Words() []string {
-	words := make([]string, len(p.executables))
-	for i, e := range p.executables {
-		words[i] = e.word()
-	}
-	return words
-}
+func (p *Policy) Words() []string { return p.file.Words() }
 
 // Executables returns the absolute paths that the policy names, in file order.
-func (p *Policy) Executables() []string {
-	paths := make([]string, len(p.executables))
-	for i, e := range p.executables {
-		paths[i] = e.path
-	}
-	return paths
-}
+func (p *Policy) Executables() []string { return p.file.Paths() }
 
 // Concurrent returns the most runs of one principal at once.
-func (p *Policy) Concurrent() int { return p.concurrent }
+func (p *Policy) Concurrent() int { return p.file.Concurrent }
 
 // Require returns the least containment that every run must have.
-func (p *Policy) Require() paddock.Level { return p.require }
+func (p *Policy) Require() paddock.Level { return p.file.Require }
 
 // Tests returns the policy's own tests, in file order.
 func (p *Policy) Tests() []Test { return slices.Clone(p.tests) }

@@ -11,23 +11,23 @@ func (p *Policy) Wanted(req paddock.Request) Wanted {
 	if p == nil {
 		return Wanted{}
 	}
-	w := Wanted{HostEnv: slices.Clone(p.environment.pass)}
-	for name, token := range p.environment.accept {
+	w := Wanted{HostEnv: slices.Clone(p.file.Environment.Pass)}
+	for name, token := range p.file.Environment.Accept {
 		if value, ok := req.Command.Env[name]; ok && token.IsPath() && token.Match(value) {
 			w.Paths = append(w.Paths, value)
 		}
 	}
-	e := p.find(req)
+	e := p.file.Find(req.Command.Argv)
 	if e == nil {
 		w.Paths, w.HostEnv = sorted(w.Paths), sorted(w.HostEnv)
 		return w
 	}
-	w.Executable, w.Pinned = e.path, e.pin != ""
-	w.HostEnv = append(w.HostEnv, e.environment.pass...)
-	if args := req.Command.Argv[1:]; len(args) < e.maxArgs { // else the rules aren't asked
-		for _, r := range e.candidates(args) {
-			if !r.deny && r.rule.WantsPaths() {
-				w.Paths = append(w.Paths, r.rule.Paths(args)...)
+	w.Executable, w.Pinned = e.Path, e.Pin != ""
+	w.HostEnv = append(w.HostEnv, e.Environment.Pass...)
+	if args := req.Command.Argv[1:]; len(args) < e.MaxArgs { // else the rules aren't asked
+		for _, r := range e.Candidates(args) {
+			if !r.Deny && r.Rule.WantsPaths() {
+				w.Paths = append(w.Paths, r.Rule.Paths(args)...)
 			}
 		}
 	}

@@ -40,8 +40,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/rundir/disk"
 	"paddock/internal/rundir/durable"
-	"paddock/internal/rundir/trust"
+	"paddock/internal/trust"
 )
 
 // layout is the version of the directory layout that this code reads and writes.
@@ -73,8 +74,13 @@ type State struct {
 // change, one on a network file system, one of a newer layout, and one that
 // holds other things.
 func Open(path string) (*State, error) {
-	real, err := trust.Dir(path, uint32(os.Geteuid()))
+	place, err := trust.User().MakeDir(path)
 	if err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	defer place.Close()
+	real := place.Path
+	if err := disk.Local(place.File, real, place.Stat.Dev); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
 	if err := checkFormat(real); err != nil {

@@ -19,7 +19,7 @@ import (
 	"paddock"
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/policy"
-	"paddock/internal/policy/environ"
+	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/rundir"
 )
 

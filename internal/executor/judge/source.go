@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"paddock"
-	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
+	"paddock/internal/trust"
 )
 
 // A Source gives the policy that applies now, or says why there is none. It is

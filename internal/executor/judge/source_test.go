@@ -12,7 +12,7 @@ import (
 
 func TestPolicyFile(t *testing.T) {
 	t.Parallel()
-	const good = "version: 1\nroots: [{path: /tmp}]\nexecutables: [{path: /bin/true, args: any}]\n"
+	const good = "version: 1\nroots: [{path: /srv}]\nexecutables: [{path: /bin/true, args: any}]\n"
 	var bad strings.Builder
 	bad.WriteString(good)
 	for i := range 30 {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
-	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
+	"paddock/internal/trust"
 )
 
 // mostInterpreters is how many scripts may stand behind one another, as in the

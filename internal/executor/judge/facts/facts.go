@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"paddock"
-	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
+	"paddock/internal/trust"
 )
 
 // A Query says what to look at. The zero Query finds nothing.

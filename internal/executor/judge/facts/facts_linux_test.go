@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
-	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
+	"paddock/internal/trust"
 )
 
 // tempDir is a directory without links in its path.
@@ -424,18 +424,18 @@ func TestPathArguments(t *testing.T) {
 	t.Parallel()
 	base := tempDir(t)
 	root := mkdir(t, base+"/root")
-	mkdir(t, root+"/work/sub")
-	write(t, root+"/work/file", "", 0o644)
+	mkdir(t, root+"/desk/sub")
+	write(t, root+"/desk/file", "", 0o644)
 	for link, target := range map[string]string{
-		root + "/work/out": "/etc/passwd", root + "/work/dangling": base + "/elsewhere/new", root + "/work/danglingin": "later",
-		root + "/work/loop": "loop", root + "/work/up": "..",
+		root + "/desk/out": "/etc/passwd", root + "/desk/dangling": base + "/elsewhere/new", root + "/desk/danglingin": "later",
+		root + "/desk/loop": "loop", root + "/desk/up": "..",
 	} {
 		must(t, os.Symlink(target, link))
 	}
-	w := root + "/work/"
+	w := root + "/desk/"
 	tests := map[string]policy.PathFacts{
 		"file":               {Real: w + "file", Inside: true},
-		".":                  {Real: root + "/work", Inside: true},
+		".":                  {Real: root + "/desk", Inside: true},
 		"new/deeper/x":       {Real: w + "new/deeper/x", Inside: true},
 		"up/x":               {Real: root + "/x", Inside: true},
 		"../..":              {Real: base},
@@ -444,19 +444,19 @@ func TestPathArguments(t *testing.T) {
 		"dangling":           {Real: base + "/elsewhere/new"},
 		"danglingin":         {Real: w + "later", Inside: true},
 		"/etc/passwd":        {Real: "/etc/passwd"},
-		root + "/work/file":  {Real: w + "file", Inside: true},
+		root + "/desk/file":  {Real: w + "file", Inside: true},
 		"none/../../../etc":  {Real: w + "none"},
 		"file/../../../etc":  {},
 		"loop":               {},
 		"":                   {},
 		"a\x00b":             {},
-		"sub/../../work/new": {Real: w + "new", Inside: true},
+		"sub/../../desk/new": {Real: w + "new", Inside: true},
 	}
 	var paths []string
 	for p := range tests {
 		paths = append(paths, p)
 	}
-	found := find(t, Query{Roots: []string{root}, Dir: "work", Wanted: policy.Wanted{Paths: paths}})
+	found := find(t, Query{Roots: []string{root}, Dir: "desk", Wanted: policy.Wanted{Paths: paths}})
 	if diff := cmp.Diff(tests, found.Paths); diff != "" {
 		t.Error(diff)
 	}
@@ -466,15 +466,15 @@ func TestStdinFile(t *testing.T) {
 	t.Parallel()
 	base := tempDir(t)
 	root := mkdir(t, base+"/root")
-	mkdir(t, root+"/work")
-	write(t, root+"/work/in", "hello", 0o644)
+	mkdir(t, root+"/desk")
+	write(t, root+"/desk/in", "hello", 0o644)
 	write(t, base+"/secret", "x", 0o644)
-	must(t, os.Symlink(base+"/secret", root+"/work/out"))
-	must(t, syscall.Mkfifo(root+"/work/pipe", 0o644))
+	must(t, os.Symlink(base+"/secret", root+"/desk/out"))
+	must(t, syscall.Mkfifo(root+"/desk/pipe", 0o644))
 	tests := []struct{ file, problem string }{
 		{"in", ""},
-		{root + "/work/in", ""},
-		{"../work/in", ""},
+		{root + "/desk/in", ""},
+		{"../desk/in", ""},
 		{"out", "which is outside every root"},
 		{"/etc/passwd", "which is outside every root"},
 		{"/etc/nothing-here", "which is outside every root"},
@@ -485,7 +485,7 @@ func TestStdinFile(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
 			t.Parallel()
-			found := find(t, Query{Roots: []string{root}, Dir: "work", Stdin: tt.file})
+			found := find(t, Query{Roots: []string{root}, Dir: "desk", Stdin: tt.file})
 			if !found.Stdin.Checked || (tt.problem == "") != (found.Stdin.Problem == "") || !strings.Contains(found.Stdin.Problem, tt.problem) {
 				t.Errorf("%+v, want %q", found.Stdin, tt.problem)
 			}

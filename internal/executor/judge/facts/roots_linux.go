@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
+	"paddock/internal/trust"
 )
 
 // A root is a directory of the policy, opened before anything inside it.

@@ -6,7 +6,7 @@ import (
 	"path"
 	"strings"
 
-	"paddock/internal/executor/judge/facts/trust"
+	"paddock/internal/trust"
 )
 
 // headSize is how much of a file the kernel looks at before it runs it

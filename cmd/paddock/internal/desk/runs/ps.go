@@ -9,9 +9,6 @@ import (
 	"paddock/internal/app"
 )
 
-// listAll is the newest page of everything.
-var listAll = app.Filter{}
-
 func (d commands) psCommand() *cobra.Command {
 	var all bool
 	var f app.Filter

@@ -21,8 +21,8 @@ import (
 	"strings"
 
 	"paddock"
-	"paddock/internal/executor/judge/facts/trust"
 	"paddock/internal/policy"
+	"paddock/internal/trust"
 )
 
 // WorkspaceFile is the name of a workspace's own proposal.

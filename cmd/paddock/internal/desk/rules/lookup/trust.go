@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/executor/judge/facts/trust"
+	"paddock/internal/trust"
 )
 
 // A proposal is a workspace's own file and how it stands.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/policy/document/shape"
+	"paddock/internal/policy/compiled/document/shape"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestEntry(t *testing.T) {
+func TestCheck(t *testing.T) {
 	t.Parallel()
 	const dir, link, me, other = unix.S_IFDIR, unix.S_IFLNK, 1000, 1001
 	for _, c := range []struct {
@@ -29,16 +29,15 @@ func TestEntry(t *testing.T) {
 		{"our link", me, link | 0o777, me, ""},
 		{"another's link", other, link | 0o777, me, "belongs to user 1001"},
 	} {
-		err := trustEntry("/x", c.uid, c.mode, c.self)
+		err := UID(int(c.self)).Check("/x", &unix.Stat_t{Uid: c.uid, Mode: c.mode})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
 }
 
-func TestDir(t *testing.T) {
+func TestMakeDir(t *testing.T) {
 	t.Parallel()
-	self := uint32(os.Geteuid())
 	for _, c := range []struct {
 		name  string
 		setup func(t *testing.T, dir string) (path, real string)
@@ -63,14 +62,14 @@ func TestDir(t *testing.T) {
 			symlink(t, "a", dir+"/b")
 			return dir + "/a", ""
 		}, "too many levels"},
-		{"writable by all", func(t *testing.T, dir string) (string, string) { return mkdir(t, dir, "w", 0o777), "" }, "can be written by others"},
-		{"writable by the group", func(t *testing.T, dir string) (string, string) { return mkdir(t, dir, "w", 0o720), "" }, "can be written by others"},
+		{"writable by all", func(t *testing.T, dir string) (string, string) { return mkdir(t, dir, "w", 0o777), "" }, "can be written to by"},
+		{"writable by the group", func(t *testing.T, dir string) (string, string) { return mkdir(t, dir, "w", 0o720), "" }, "can be written to by"},
 		{"sticky itself", func(t *testing.T, dir string) (string, string) {
 			return mkdir(t, dir, "w", 0o777|os.ModeSticky), ""
-		}, "can be written by others"},
+		}, "can be written to by"},
 		{"below one writable by all", func(t *testing.T, dir string) (string, string) {
 			return mkdir(t, dir, "w", 0o777) + "/s", ""
-		}, "can be written by others"},
+		}, "can be written to by"},
 		{"below a sticky one", func(t *testing.T, dir string) (string, string) {
 			w := mkdir(t, dir, "w", 0o777|os.ModeSticky)
 			return w + "/s", w + "/s"
@@ -79,7 +78,7 @@ func TestDir(t *testing.T) {
 			w := mkdir(t, dir, "w", 0o777)
 			symlink(t, mkdir(t, dir, "safe", 0o700), w+"/l")
 			return w + "/l", ""
-		}, "can be written by others"},
+		}, "can be written to by"},
 		{"through a file", func(t *testing.T, dir string) (string, string) {
 			if err := os.WriteFile(dir+"/f", nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -97,15 +96,20 @@ func TestDir(t *testing.T) {
 				t.Fatal(err)
 			}
 			path, want := c.setup(t, dir)
-			real, err := Dir(path, self)
+			place, err := User().MakeDir(path)
+			real := ""
+			if err == nil {
+				defer place.Close()
+				real = place.Path
+			}
 			if c.want != "" {
 				if err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("Dir(%q) = %q, %v, want %q", path, real, err, c.want)
+					t.Errorf("MakeDir(%q) = %q, %v, want %q", path, real, err, c.want)
 				}
 				return
 			}
 			if err != nil || real != want {
-				t.Fatalf("Dir(%q) = %q, %v, want %q", path, real, err, want)
+				t.Fatalf("MakeDir(%q) = %q, %v, want %q", path, real, err, want)
 			}
 			info, err := os.Lstat(real)
 			if err != nil || info.Mode() != os.ModeDir|0o700 {
@@ -128,38 +132,5 @@ func symlink(t *testing.T, target, name string) {
 	t.Helper()
 	if err := os.Symlink(target, name); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestNetworkFileSystems(t *testing.T) {
-	t.Parallel()
-	const mounts = "22 1 253:0 / / rw - ext4 /dev/vda rw\n" +
-		"70 22 0:50 / /mnt/far rw,nosuid shared:3 - fuse.sshfs host:/ rw\n" +
-		"71 22 0:51 / /mnt/near rw - fuse.fuse-overlayfs near rw\n"
-	for _, c := range []struct {
-		name  string
-		magic uint64
-		minor uint32
-		want  string
-	}{
-		{"ext4", unix.EXT4_SUPER_MAGIC, 0, ""},
-		{"tmpfs", unix.TMPFS_MAGIC, 0, ""},
-		{"overlay", unix.OVERLAYFS_SUPER_MAGIC, 0, ""},
-		{"NFS", unix.NFS_SUPER_MAGIC, 0, "(NFS)"},
-		{"CIFS", unix.CIFS_SUPER_MAGIC, 0, "(CIFS)"},
-		{"SMB2", unix.SMB2_SUPER_MAGIC, 0, "(SMB2)"},
-		{"9P", unix.V9FS_MAGIC, 0, "(9P)"},
-		{"sshfs", fuseMagic, 50, "(fuse.sshfs)"},
-		{"overlay by FUSE", fuseMagic, 51, ""},
-		{"FUSE of an unknown kind", fuseMagic, 52, "(unknown)"},
-	} {
-		err := trustMagic("/x", c.magic, func() (string, error) { return mountType(mounts, 0, c.minor), nil })
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
-		}
-	}
-	broken := errors.New("no /proc")
-	if err := trustMagic("/x", fuseMagic, func() (string, error) { return "", broken }); !errors.Is(err, broken) {
-		t.Errorf("FUSE without a list of mounts: %v", err)
 	}
 }

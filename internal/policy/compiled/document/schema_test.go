@@ -11,7 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	yaml "go.yaml.in/yaml/v4"
 
-	"paddock/internal/policy/document/shape"
+	"paddock/internal/policy/compiled/document/shape"
 )
 
 // whole uses every key that there is.

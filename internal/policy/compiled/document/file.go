@@ -4,7 +4,7 @@
 // # Limits
 //
 // The package knows what a policy file may look like, not what its argument
-// tokens and rules mean; package policy compiles those.
+// tokens and rules mean; package compiled knows.
 package document
 
 import (
@@ -16,7 +16,7 @@ import (
 	"strconv"
 
 	"paddock"
-	"paddock/internal/policy/document/shape"
+	"paddock/internal/policy/compiled/document/shape"
 )
 
 // A Text is a scalar of the file with its place.

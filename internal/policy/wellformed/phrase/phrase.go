@@ -1,4 +1,10 @@
-package policy
+// Package phrase puts words of callers and of the machine into messages, so
+// that they stay on one line, can't pass for our own words and end somewhere.
+//
+// # Limits
+//
+// It shortens and quotes; it hides no secret.
+package phrase
 
 import (
 	"fmt"
@@ -7,8 +13,8 @@ import (
 	"paddock/internal/policy/wellformed"
 )
 
-// quote shows a caller's word within a message: on one line, and not at length.
-func quote(w string) string {
+// Quote shows a caller's word within a message: on one line, and not at length.
+func Quote(w string) string {
 	const most = 100
 	if len(w) > most {
 		w = strings.ToValidUTF8(w[:most], "") + "…"
@@ -16,8 +22,8 @@ func quote(w string) string {
 	return fmt.Sprintf("%q", w)
 }
 
-// list joins words for a message, but not endlessly many; none are "(none)".
-func list(words []string) string {
+// List joins words for a message, but not endlessly many; none are "(none)".
+func List(words []string) string {
 	const mostWords, mostBytes = 40, 4000
 	if len(words) == 0 {
 		return "(none)"
@@ -36,11 +42,11 @@ func list(words []string) string {
 	return b.String()
 }
 
-// shown is a name from the machine within a message: as it is, unless it could
+// Shown is a name from the machine within a message: as it is, unless it could
 // be taken for something else.
-func shown(name string) string {
+func Shown(name string) string {
 	if wellformed.OneLine(name) {
 		return name
 	}
-	return quote(name)
+	return Quote(name)
 }

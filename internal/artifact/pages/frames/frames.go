@@ -15,6 +15,8 @@ import (
 	"errors"
 	"math"
 	"time"
+
+	"paddock"
 )
 
 // Name is the file's name in a run's directory.
@@ -45,6 +47,19 @@ const (
 	// maxLength of a record stays below what its field can hold.
 	maxLength = 1 << 30
 )
+
+// Streams are the streams as frames number them.
+var Streams = [2]paddock.Stream{paddock.Stdout, paddock.Stderr}
+
+// Number returns the number of s; there is none of combined.
+func Number(s paddock.Stream) (int, bool) {
+	for i, name := range Streams {
+		if s == name {
+			return i, true
+		}
+	}
+	return 0, false
+}
 
 // A frame says that length bytes of a stream arrived at one time.
 type frame struct {

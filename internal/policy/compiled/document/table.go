@@ -4,7 +4,7 @@ import (
 	"regexp"
 
 	"paddock"
-	"paddock/internal/policy/document/shape"
+	"paddock/internal/policy/compiled/document/shape"
 )
 
 // The texts of a policy file. Patterns are RE2 and mean the same in JSON Schema.

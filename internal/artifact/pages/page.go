@@ -1,4 +1,16 @@
-package artifact
+// Package pages reads kept streams: each as it stands at one moment, whole or
+// in pages, by lines, by time or through a filter.
+//
+// A [View] holds the files open and is of the moment in which it was opened;
+// a page is what a request asks of a View. What the streams are made of is
+// known to package frames, and where their lines are to package lines.
+//
+// # Limits
+//
+// Nothing is written, and nothing is waited for. Whether a stream is complete
+// is what the caller says. How files are opened is the caller's too, who must
+// keep links and pipes out.
+package pages
 
 import (
 	"encoding/base64"
@@ -8,26 +20,15 @@ import (
 	"unicode/utf8"
 
 	"paddock"
-	"paddock/internal/artifact/lines"
+	"paddock/internal/artifact/pages/frames"
+	"paddock/internal/artifact/pages/lines"
 )
 
-// maxEntries bounds a combined page of very small parts; it ends early then.
-const maxEntries = 4096
+// MaxEntries bounds a combined page of very small parts; it ends early then.
+const MaxEntries = 4096
 
-// Page reads one page. sealed says that the run is settled, so that the end of
-// the file is the end of the stream; the caller must have learned it before the
-// call. Page never waits: it ignores req.Wait. An *paddock.Refusal with code
-// invalid_request is returned for a request that makes no sense; any other
-// error means that the output can't be read, never that it is empty.
-//
-// A page never ends inside a character. While the run lives, the beginning of a
-// character at the end is held back: a page with NextOffset equal to Offset has
-// nothing yet, whatever Total says. A page whose bytes aren't all valid UTF-8 is
-// base64 as a whole; so is a combined page where a character's bytes are not
-// next to each other on one stream, and its entries have lengths but no texts.
-//
-// With Since the page starts at the later of both places.
-func (r *Reader) Page(req paddock.PageRequest, sealed bool) (paddock.Page, error) {
+// Page reads one page, as artifact.Reader.Page promises it.
+func (f Files) Page(req paddock.PageRequest, sealed bool) (paddock.Page, error) {
 	stream, err := knownStream(req.Stream)
 	if err != nil {
 		return paddock.Page{}, err
@@ -36,11 +37,11 @@ func (r *Reader) Page(req paddock.PageRequest, sealed bool) (paddock.Page, error
 	if err != nil {
 		return paddock.Page{}, err
 	}
-	v, err := r.view(stream, sealed)
+	v, err := f.open(stream, sealed)
 	if err != nil {
 		return paddock.Page{}, err
 	}
-	defer v.close()
+	defer v.Close()
 	page := paddock.Page{Stream: stream, Total: v.total}
 	if page.Offset, err = v.begin(req); err != nil {
 		return paddock.Page{}, failed(err)
@@ -92,14 +93,14 @@ func knownStream(s paddock.Stream) (paddock.Stream, error) {
 // checkRequest fills in the limit and returns the filter, if there is one.
 func checkRequest(req *paddock.PageRequest) (*lines.Filter, error) {
 	set := 0
-	for _, f := range []struct {
+	for _, n := range []struct {
 		name  string
 		value int64
 	}{{"offset", req.Offset}, {"line", req.Line}, {"tail", req.Tail}} {
-		if f.value < 0 {
-			return nil, refuse("%s is %d; it can't be negative", f.name, f.value)
+		if n.value < 0 {
+			return nil, refuse("%s is %d; it can't be negative", n.name, n.value)
 		}
-		if f.value > 0 {
+		if n.value > 0 {
 			set++
 		}
 	}
@@ -119,7 +120,7 @@ func checkRequest(req *paddock.PageRequest) (*lines.Filter, error) {
 	return keep, err
 }
 
-func (v *view) within(offset int64) error {
+func (v *View) within(offset int64) error {
 	if offset < 0 {
 		return refuse("offset is %d; it can't be negative", offset)
 	}
@@ -130,7 +131,7 @@ func (v *view) within(offset int64) error {
 }
 
 // begin returns where the page starts.
-func (v *view) begin(req paddock.PageRequest) (from int64, err error) {
+func (v *View) begin(req paddock.PageRequest) (from int64, err error) {
 	switch {
 	case req.Line > 0:
 		from, err = v.line(req.Line)
@@ -146,7 +147,7 @@ func (v *view) begin(req paddock.PageRequest) (from int64, err error) {
 	return max(from, since), err
 }
 
-func (v *view) line(n int64) (int64, error) {
+func (v *View) line(n int64) (int64, error) {
 	from, seen, err := lines.Find(v, v.total, n)
 	if err == nil && seen < n-1 {
 		err = refuse("line %d is beyond the end: %s has %d complete lines", n, v.stream, seen)
@@ -156,7 +157,7 @@ func (v *view) line(n int64) (int64, error) {
 
 // since returns the position of the first frame that isn't older than t. Bytes
 // that no frame covers yet are the newest.
-func (v *view) since(t time.Time) (int64, error) {
+func (v *View) since(t time.Time) (int64, error) {
 	// UnixNano is only defined within some 290 years of 1970.
 	var at int64
 	if t.Year() > 2200 {
@@ -172,14 +173,14 @@ func (v *view) since(t time.Time) (int64, error) {
 		return v.total, nil
 	}
 	from := pos[0] + pos[1]
-	if s, ok := streamIndex(v.stream); ok {
+	if s, ok := frames.Number(v.stream); ok {
 		from = pos[s]
 	}
 	return min(from, v.total), nil
 }
 
 // whole reads the page's bytes, and its entries when it is of both streams.
-func (v *view) whole(page *paddock.Page, req paddock.PageRequest) (data []byte, valid bool, err error) {
+func (v *View) whole(page *paddock.Page, req paddock.PageRequest) (data []byte, valid bool, err error) {
 	if req.Raw {
 		data = make([]byte, min(int64(req.Limit), v.total-page.Offset))
 		err = v.Read(data, page.Offset)
@@ -191,7 +192,7 @@ func (v *view) whole(page *paddock.Page, req paddock.PageRequest) (data []byte, 
 	}
 	valid = utf8.Valid(data)
 	if v.stream == paddock.Combined {
-		list, used, each, err := v.entries(page.Offset, data, maxEntries)
+		list, used, each, err := v.entries(page.Offset, data, MaxEntries)
 		if err != nil {
 			return nil, false, err
 		}
@@ -203,7 +204,7 @@ func (v *view) whole(page *paddock.Page, req paddock.PageRequest) (data []byte, 
 }
 
 // text reads up to limit characters; a byte that belongs to none counts as one.
-func (v *view) text(from int64, limit int) ([]byte, error) {
+func (v *View) text(from int64, limit int) ([]byte, error) {
 	var buf []byte
 	for pos, count := 0, 0; ; {
 		end := from+int64(len(buf)) == v.total
@@ -236,7 +237,7 @@ func (v *view) text(from int64, limit int) ([]byte, error) {
 // most so many, which use so much of data. Where two frames of one stream split
 // a character, it goes to the first. It reports whether every text is valid by
 // itself.
-func (v *view) entries(from int64, data []byte, most int) (list []paddock.Entry, used int, valid bool, err error) {
+func (v *View) entries(from int64, data []byte, most int) (list []paddock.Entry, used int, valid bool, err error) {
 	pieces, err := v.frames.Pieces(from, len(data))
 	if err != nil {
 		return nil, 0, false, err
@@ -252,7 +253,7 @@ func (v *view) entries(from int64, data []byte, most int) (list []paddock.Entry,
 	at := 0
 	for _, p := range pieces {
 		at += p.Length
-		if n := len(list) - 1; n >= 0 && list[n].Stream == streams[p.Stream] {
+		if n := len(list) - 1; n >= 0 && list[n].Stream == frames.Streams[p.Stream] {
 			for used < at && lines.CutCharacter(data[begin:used]) > 0 && !utf8.RuneStart(data[used]) {
 				used++
 			}
@@ -266,7 +267,7 @@ func (v *view) entries(from int64, data []byte, most int) (list []paddock.Entry,
 		}
 		begin, used = used, at
 		list = append(list, paddock.Entry{
-			At: time.Unix(0, p.At).UTC(), Stream: streams[p.Stream],
+			At: time.Unix(0, p.At).UTC(), Stream: frames.Streams[p.Stream],
 			Offset: p.Offset + int64(p.Length-(at-begin)),
 		})
 	}

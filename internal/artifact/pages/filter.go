@@ -1,4 +1,4 @@
-package artifact
+package pages
 
 import (
 	"math"
@@ -6,12 +6,13 @@ import (
 	"unicode/utf8"
 
 	"paddock"
-	"paddock/internal/artifact/lines"
+	"paddock/internal/artifact/pages/lines"
 )
 
 const (
-	cutMark     = "… [cut]\n"
-	minFiltered = 16 // characters: room for cutMark and a little
+	// CutMark ends a line that is returned cut.
+	CutMark     = "… [cut]\n"
+	minFiltered = 16 // characters: room for CutMark and a little
 )
 
 func newFilter(pattern string, literal bool) (*lines.Filter, error) {
@@ -30,13 +31,13 @@ func newFilter(pattern string, literal bool) (*lines.Filter, error) {
 
 // filtered reads the lines that keep matches. The page's NextOffset is behind
 // the last line looked at, so that asking on from there sees every line once.
-func (v *view) filtered(page *paddock.Page, req paddock.PageRequest, keep *lines.Filter) (data []byte, valid bool, err error) {
+func (v *View) filtered(page *paddock.Page, req paddock.PageRequest, keep *lines.Filter) (data []byte, valid bool, err error) {
 	s, err := lines.Scan(v, v.total, v.sealed, page.Offset, keep.Scan())
 	if err != nil {
 		return nil, false, err
 	}
 	valid = true
-	for room := req.Limit; !s.Done() && len(page.Entries) < maxEntries; {
+	for room := req.Limit; !s.Done() && len(page.Entries) < MaxEntries; {
 		l, err := s.Next()
 		if err != nil {
 			return nil, false, err
@@ -51,7 +52,7 @@ func (v *view) filtered(page *paddock.Page, req paddock.PageRequest, keep *lines
 			}
 			text := l.Text
 			if l.Cut {
-				text = append(text, cutMark...)
+				text = append(text, CutMark...)
 			}
 			if v.stream == paddock.Combined {
 				list, _, each, err := v.entries(s.At, l.Text, math.MaxInt)
@@ -59,7 +60,7 @@ func (v *view) filtered(page *paddock.Page, req paddock.PageRequest, keep *lines
 					return nil, false, err
 				}
 				if n := len(list) - 1; l.Cut && n >= 0 {
-					list[n].Text += cutMark
+					list[n].Text += CutMark
 				}
 				page.Entries = append(page.Entries, list...)
 				valid = valid && each
@@ -78,11 +79,11 @@ func (v *view) filtered(page *paddock.Page, req paddock.PageRequest, keep *lines
 func fit(l *lines.Line, room *int, raw, first bool) bool {
 	need := width(l.Text, raw)
 	if l.Cut {
-		need += width([]byte(cutMark), raw)
+		need += width([]byte(CutMark), raw)
 	}
 	if need > *room && first {
 		l.Cut = true
-		l.Text = prefix(l.Text, *room-width([]byte(cutMark), raw), raw)
+		l.Text = prefix(l.Text, *room-width([]byte(CutMark), raw), raw)
 		need = *room
 	}
 	if need > *room {

@@ -1,0 +1,184 @@
+package pages
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"paddock"
+	"paddock/internal/artifact/pages/frames"
+	"paddock/internal/artifact/pages/lines"
+)
+
+// Files are the three files of a run's output.
+type Files struct {
+	// Dir is where they are; Open opens one of them.
+	Dir  string
+	Open func(path string) (frames.Source, error)
+}
+
+// section is the span of one file.
+type section struct {
+	src  frames.Source
+	name string
+}
+
+func (s section) Read(p []byte, off int64) error { return frames.ReadFull(s.src, p, off, s.name) }
+
+// stitched is the span of both files in order of arrival.
+type stitched struct {
+	frames *frames.Index
+	files  [2]section
+}
+
+// Read takes from each file once, however many frames there are: what a range
+// of the combined stream holds of one stream is without gaps.
+func (s stitched) Read(p []byte, off int64) error {
+	list, err := s.frames.Pieces(off, len(p))
+	if err != nil {
+		return err
+	}
+	if len(list) == 1 {
+		return s.files[list[0].Stream].Read(p, list[0].Offset)
+	}
+	var from [2]int64
+	var size [2]int
+	for _, q := range list {
+		if size[q.Stream] == 0 {
+			from[q.Stream] = q.Offset
+		}
+		size[q.Stream] += q.Length
+	}
+	var parts [2][]byte
+	for i := range parts {
+		parts[i] = make([]byte, size[i])
+		if err := s.files[i].Read(parts[i], from[i]); err != nil {
+			return err
+		}
+	}
+	for _, q := range list {
+		copy(p, parts[q.Stream][:q.Length])
+		p, parts[q.Stream] = p[q.Length:], parts[q.Stream][q.Length:]
+	}
+	return nil
+}
+
+// A View is a stream as of the moment in which it was opened.
+type View struct {
+	lines.Span
+	stream paddock.Stream
+	total  int64
+	sealed bool
+	frames *frames.Index
+	opened []frames.Source
+}
+
+// View opens s, or stdout where that is empty, as of now.
+func (f Files) View(s paddock.Stream, sealed bool) (*View, error) {
+	s, err := knownStream(s)
+	if err != nil {
+		return nil, err
+	}
+	return f.open(s, sealed)
+}
+
+// open opens s. The frames are read before the files are measured: what they
+// cover by then has been written.
+func (f Files) open(s paddock.Stream, sealed bool) (_ *View, err error) {
+	if f.Dir == "" || f.Open == nil {
+		return nil, errors.New("reading output: no directory is named")
+	}
+	v := &View{stream: s, sealed: sealed}
+	defer func() {
+		if err != nil {
+			v.Close()
+			err = fmt.Errorf("reading output: %w", err)
+		}
+	}()
+	src, _, err := f.source(v, frames.Name)
+	if err != nil {
+		return nil, err
+	}
+	if v.frames, err = frames.Open(src); err != nil {
+		return nil, err
+	}
+	if i, ok := frames.Number(s); ok {
+		v.Span, v.total, _, err = f.section(v, i)
+		return v, err
+	}
+	both := stitched{frames: v.frames}
+	covered := v.frames.Covered()
+	for i := range frames.Streams {
+		var size int64
+		var changed time.Time
+		if both.files[i], size, changed, err = f.section(v, i); err != nil {
+			return nil, err
+		}
+		v.total += covered[i]
+		if rest := size - covered[i]; sealed && rest > 0 {
+			v.frames.Extend(i, changed.UnixNano(), rest)
+			v.total += rest
+		}
+	}
+	v.Span = both
+	return v, nil
+}
+
+// section opens one stream and holds it to what the frames say is there.
+func (f Files) section(v *View, i int) (section, int64, time.Time, error) {
+	name := string(frames.Streams[i])
+	src, info, err := f.source(v, name)
+	if err != nil {
+		return section{}, 0, time.Time{}, err
+	}
+	if want := v.frames.Covered()[i]; info.Size() < want {
+		return section{}, 0, time.Time{}, fmt.Errorf("%s has %d bytes of at least %d: output is missing", name, info.Size(), want)
+	}
+	return section{src, name}, info.Size(), info.ModTime(), nil
+}
+
+func (f Files) source(v *View, name string) (frames.Source, os.FileInfo, error) {
+	src, err := f.Open(filepath.Join(f.Dir, name))
+	if err != nil {
+		return nil, nil, err
+	}
+	v.opened = append(v.opened, src)
+	info, err := src.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s isn't a regular file", name)
+	}
+	return src, info, err
+}
+
+// Total returns how many bytes the View has.
+func (v *View) Total() int64 { return v.total }
+
+// Copy writes what there is from offset to w and returns the offset reached.
+func (v *View) Copy(w io.Writer, offset int64) (int64, error) {
+	if err := v.within(offset); err != nil {
+		return offset, err
+	}
+	buf := make([]byte, min(lines.Block, v.total-offset))
+	for offset < v.total {
+		p := buf[:min(int64(len(buf)), v.total-offset)]
+		if err := v.Read(p, offset); err != nil {
+			return offset, fmt.Errorf("reading output: %w", err)
+		}
+		n, err := w.Write(p)
+		offset += int64(n)
+		if err != nil {
+			return offset, err
+		}
+	}
+	return offset, nil
+}
+
+// Close lets go of the files.
+func (v *View) Close() {
+	for _, src := range v.opened {
+		src.Close() //nolint:errcheck // nothing was written
+	}
+}

@@ -1,0 +1,226 @@
+package compiled
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"paddock"
+	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/environ"
+	"paddock/internal/policy/compiled/pattern"
+	celrule "paddock/internal/policy/compiled/rule"
+)
+
+// What holds where the policy says nothing.
+const (
+	defaultTimeout    = paddock.Duration(120 * time.Second)
+	defaultOutput     = 10 << 20
+	defaultOpenFiles  = 1024
+	defaultConcurrent = 8
+	maxFaults         = 200
+)
+
+// The bounds of a command, where the policy says nothing of its executable.
+const (
+	DefaultArgBytes = 4096
+	DefaultArgs     = 256
+)
+
+// Load reads and compiles data, the content of the file called name. It returns
+// the file or everything that is wrong with it.
+func Load(name string, data []byte) (File, []document.Fault) {
+	source, faults := document.Read(name, data)
+	c := compiler{faults: faults}
+	f := File{
+		Name:        name,
+		Digest:      paddock.DigestOf(sha256.Sum256(data)),
+		byWord:      map[string]*Executable{},
+		Environment: c.environment(source.Environment),
+		Limits:      within(source.Limits, paddock.Limits{Timeout: defaultTimeout, Output: defaultOutput, OpenFiles: defaultOpenFiles}),
+		Concurrent:  cmp.Or(source.Limits.Concurrent, defaultConcurrent),
+		Require:     cmp.Or(source.Containment.Require, paddock.Full),
+		Tests:       source.Tests,
+		Sections:    source.Sections,
+	}
+	for _, r := range source.Roots {
+		f.Roots = append(f.Roots, r.Value)
+	}
+	for _, e := range source.Executables {
+		f.Executables = append(f.Executables, c.executable(e, f.Limits, source.Sections["limits"]))
+	}
+	c.words(&f, source)
+	f.search = environ.Path(f.Paths())
+	f.Rules = c.rules(source.Rules)
+	if len(c.faults) > 0 {
+		return File{}, c.sorted()
+	}
+	return f, nil
+}
+
+// compiler collects what is wrong while a file is compiled.
+type compiler struct{ faults []document.Fault }
+
+func (c *compiler) fault(at paddock.Position, format string, args ...any) {
+	c.faults = append(c.faults, document.Fault{At: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// sorted returns the faults in the order of the file, but not endlessly many.
+func (c *compiler) sorted() []document.Fault {
+	slices.SortStableFunc(c.faults, func(a, b document.Fault) int {
+		return cmp.Or(a.At.Line-b.At.Line, a.At.Column-b.At.Column)
+	})
+	list := slices.Compact(c.faults)
+	if more := len(list) - maxFaults; more > 0 {
+		list = append(list[:maxFaults:maxFaults], document.Fault{At: list[maxFaults].At, Message: fmt.Sprintf("and %d more from here on", more)})
+	}
+	return list
+}
+
+// within fills what l doesn't say from the limits around it.
+func within(l document.Limits, around paddock.Limits) paddock.Limits {
+	return paddock.Limits{
+		Timeout:   cmp.Or(l.Timeout, around.Timeout),
+		Output:    cmp.Or(l.Output, around.Output),
+		OpenFiles: cmp.Or(l.OpenFiles, around.OpenFiles),
+	}
+}
+
+func (c *compiler) executable(e document.Executable, around paddock.Limits, limitsAt paddock.Position) *Executable {
+	x := &Executable{
+		At: e.At, Name: e.Name.Value, Path: e.Path.Value, Any: e.Any, ArgsAt: e.ArgsAt,
+		Environment: c.environment(e.Environment),
+		Limits:      within(e.Limits, around),
+		LimitsAt:    limitsAt,
+		LineBreaks:  e.LineBreaks,
+		MaxArgBytes: cmp.Or(e.MaxArgBytes, DefaultArgBytes),
+		MaxArgs:     cmp.Or(e.MaxArgs, DefaultArgs),
+	}
+	if e.LimitsAt != (paddock.Position{}) {
+		x.LimitsAt = e.LimitsAt
+	}
+	if e.SHA256.Given() { // 64 digits, as the document has checked
+		x.Pin = paddock.Digest("sha256:" + strings.ToLower(strings.TrimPrefix(e.SHA256.Value, "sha256:")))
+	}
+	for _, r := range e.Args {
+		a := c.argumentRule(r, x.Word())
+		x.args = append(x.args, a)
+		if !a.Deny {
+			x.Forms = append(x.Forms, a.Form)
+		}
+	}
+	x.index()
+	return x
+}
+
+func (c *compiler) argumentRule(r document.ArgumentRule, word string) ArgumentRule {
+	source := pattern.Source{Rest: r.Rest.Value}
+	for _, w := range r.Words {
+		source.Words = append(source.Words, w.Value)
+	}
+	for _, f := range r.Flags {
+		source.Flags = append(source.Flags, pattern.Flag{Name: f.Name.Value, Value: f.Value.Value})
+	}
+	compiled, faults := pattern.Compile(source)
+	for _, f := range faults {
+		at := r.Rest.At
+		switch f.Part {
+		case pattern.InWords:
+			at = r.Words[f.Index].At
+		case pattern.InFlagName:
+			at = r.Flags[f.Index].Name.At
+		case pattern.InFlagValue:
+			at = r.Flags[f.Index].Value.At
+		}
+		c.fault(at, "%s", f.Message)
+	}
+	a := ArgumentRule{At: r.At, Deny: r.Deny, Rule: compiled, Message: r.Message.Value}
+	if compiled != nil {
+		a.Form = "`" + strings.TrimSpace(word+" "+compiled.Form()) + "`"
+		a.Allowed = "allowed as " + a.Form
+	}
+	return a
+}
+
+// words makes the table of the words accepted in argv[0].
+func (c *compiler) words(f *File, source document.File) {
+	uses := map[string]int{}
+	for _, e := range source.Executables {
+		uses[e.Path.Value]++
+	}
+	for i, e := range source.Executables {
+		word := e.Name
+		if !word.Given() {
+			word = e.Path
+		}
+		if !word.Given() {
+			continue // its absence is reported
+		}
+		if f.byWord[word.Value] != nil {
+			c.fault(word.At, "`%s` is the word of another executable already; put all its rules there", word.Value)
+		}
+		f.byWord[word.Value] = f.Executables[i]
+	}
+	// A program with several names (busybox) has no single meaning by its path.
+	for _, e := range f.Executables {
+		if e.Path != "" && uses[e.Path] == 1 {
+			f.byWord[e.Path] = e
+		}
+	}
+}
+
+func (c *compiler) rules(rules []document.Rule) []Rule {
+	var out []Rule
+	seen := map[string]bool{}
+	for _, r := range rules {
+		if r.Name.Given() && seen[r.Name.Value] {
+			c.fault(r.Name.At, "another rule is called `%s`; a refusal names the rule, so give each its own name", r.Name.Value)
+		}
+		seen[r.Name.Value] = true
+		if !r.Expression.Given() {
+			continue // its absence is reported
+		}
+		compiled, faults := celrule.Compile(r.Expression.Value)
+		for _, f := range faults {
+			c.fault(r.Expression.Within(f.Line, f.Column), "%s", f.Message)
+		}
+		out = append(out, Rule{At: r.Expression.At, Name: r.Name.Value, Ask: r.Ask, Rule: compiled, Message: r.Message.Value})
+	}
+	return out
+}
+
+func (c *compiler) environment(e document.Environment) Environment {
+	env := Environment{Set: e.Set, Accept: map[string]pattern.Token{}}
+	for _, p := range e.Set {
+		c.variable(p.Name)
+	}
+	for _, t := range e.Pass {
+		c.variable(t)
+		env.Pass = append(env.Pass, t.Value)
+	}
+	for _, p := range e.Accept {
+		c.variable(p.Name)
+		if environ.IsSteering(p.Name.Value) {
+			c.fault(p.Name.At, "`%s` can change what a command does or where it looks for programs, so no caller may set it; give it a fixed value under `set`", p.Name.Value)
+		}
+		token, err := pattern.ParseToken(p.Value.Value)
+		if err != nil {
+			c.fault(p.Value.At, "%v", err)
+		}
+		env.Accept[p.Name.Value] = token
+	}
+	return env
+}
+
+// variable refuses what no program may get, as far as the file shows it.
+func (c *compiler) variable(name document.Text) {
+	switch {
+	case name.Value == "PWD":
+		c.fault(name.At, "`PWD` is always the working directory; remove it")
+	case environ.IsSecret(name.Value):
+		c.fault(name.At, "`%s` looks like a secret, and every program could print it; remove it", name.Value)
+	}
+}
