@@ -72,9 +72,6 @@ func (p *Policy) Executables() []string { return p.file.Paths() }
 // Concurrent returns the most runs of one principal at once.
 func (p *Policy) Concurrent() int { return p.file.Concurrent }
 
-// Require returns the least containment that every run must have.
-func (p *Policy) Require() paddock.Level { return p.file.Contain.Level }
-
 // Contain returns how every run is contained.
 func (p *Policy) Contain() paddock.ContainAs { return p.file.Contain }
 
