@@ -5,12 +5,13 @@ export GOTOOLCHAIN := go1.27.3
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test check race fuzz bench lint vuln cover chaos e2e-agents docs clean cc
+.PHONY: help demo build release test check race fuzz bench lint vuln cover chaos e2e-agents docs clean cc
 
 # The go command stamps the version from git, where it can ask git.
 VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
 FUZZTIME ?= 30s
 TOOL     := go tool -modfile=tools/go.mod
+INSIDE   := internal/executor/stages/dist
 TEST     := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --
 
 help: ## show this help
@@ -22,13 +23,18 @@ demo: build ## let a pretend agent work under a policy, and watch
 build: ## build bin/paddock and bin/paddock-stage (static)
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -o bin/ ./cmd/...
 
+release: ## build dist/paddock, one file to install: the stage is inside
+	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -o $(INSIDE)/paddock-stage ./cmd/paddock-stage
+	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -tags embed_stage -o dist/ ./cmd/paddock
+
 test: cc ## run every test with the race detector and print a summary
+	@GOOS=darwin go build ./internal/... ./runner/... ./cmd/... # other systems only explain, but they do build
 	CGO_ENABLED=1 $(TEST) -race -timeout 20m ./...
 
 check: ## everything that must hold before a change goes in
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -d $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
-	GOOS=darwin go vet ./... && GOOS=windows go build -buildvcs=false ./...
+	GOOS=darwin go vet ./... && GOOS=windows go vet ./... && GOARCH=arm64 go vet ./...
 	$(MAKE) lint
 	$(MAKE) test
 
@@ -65,7 +71,7 @@ docs: ## write again what is generated from the code
 	go generate ./...
 
 clean: ## remove what was built
-	rm -rf bin cover.out
+	rm -rf bin dist $(INSIDE) cover.out
 
 # The race detector needs a C compiler. Where it is missing and we may, get it.
 cc:

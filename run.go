@@ -146,6 +146,17 @@ type StreamSummary struct {
 	Dropped int64 `json:"dropped,omitempty"`
 }
 
+// A Denial is something that the kernel refused a run.
+type Denial struct {
+	// Call is the system call's name, or network for what found no route.
+	Call string `json:"call"`
+	// Arguments are those by which it was refused, in the kernel's words.
+	Arguments string `json:"arguments,omitempty"`
+	Count     int64  `json:"count"`
+	// Text says what was tried and what to do, for people and models.
+	Text string `json:"text"`
+}
+
 // An Outcome is how a run ended. It is written once and never changed.
 type Outcome struct {
 	State  State  `json:"state"`
@@ -156,6 +167,8 @@ type Outcome struct {
 	Survivors int           `json:"survivors"`
 	Stdout    StreamSummary `json:"stdout"`
 	Stderr    StreamSummary `json:"stderr"`
+	// Denied lists what the kernel refused the run, most often first.
+	Denied []Denial `json:"denied,omitempty"`
 	// EndedAt is when the tree was empty, SettledAt when the digests were there.
 	EndedAt   time.Time `json:"ended_at"`
 	SettledAt time.Time `json:"settled_at"`

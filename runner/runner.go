@@ -71,7 +71,8 @@ type Options struct {
 	// Principal names this host program. Its runs belong to that name, so it
 	// should stay the same over restarts; empty means one name per user.
 	Principal string
-	// Stage is the path of paddock-stage; empty means beside the host program.
+	// Stage is the path of paddock-stage; empty means the one beside the host
+	// program, else the one inside it, if it was built with -tags embed_stage.
 	Stage string
 	// OnClose says what becomes of runs when the Runner is closed.
 	OnClose OnClose

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command paddock-stage supervises one run. It is started by paddock, which
 // hands it the run as a job over descriptor 3; people have no use for it.
 package main

@@ -1,11 +1,11 @@
+//go:build linux
+
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,7 +17,6 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/cmd/paddock/internal/manual"
 )
 
@@ -92,40 +91,67 @@ func TestSignalsReachTheRunInTheirOwnWay(t *testing.T) {
 	}
 }
 
-func TestSecondSignalGivesUpAStartThatHangs(t *testing.T) {
+// What is asked to end before it began doesn't begin.
+func TestSignalTakesTheRequestBack(t *testing.T) {
 	t.Parallel()
-	d := newPerson(t)
-	d.house.stuck = make(chan struct{})
-	status := make(chan int)
-	go func() { status <- d.types("run", "a") }()
-	<-d.house.stuck
-	d.signals <- syscall.SIGINT
-	d.signals <- syscall.SIGINT
-	if got := <-status; got != desk.ExitFault {
-		t.Errorf("status %d, want %d", got, desk.ExitFault)
+	tests := []struct {
+		name     string
+		starting func(entered chan<- struct{}, over <-chan struct{}) func(context.Context) error
+		signals  []syscall.Signal
+		want     int
+	}{
+		{"a start that hears", func(entered chan<- struct{}, _ <-chan struct{}) func(context.Context) error {
+			return func(ctx context.Context) error { entered <- struct{}{}; <-ctx.Done(); return ctx.Err() }
+		}, []syscall.Signal{syscall.SIGTERM}, 128 + 15},
+		{"a start that hangs", func(entered chan<- struct{}, over <-chan struct{}) func(context.Context) error {
+			return func(context.Context) error { entered <- struct{}{}; <-over; return errors.New("over") }
+		}, []syscall.Signal{syscall.SIGTERM, syscall.SIGINT}, 128 + 15},
 	}
-	if got, want := d.err.String(), "paddock: error: given up before the program was started\n"; got != want {
-		t.Errorf("standard error %q, want %q", got, want)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			d := newPerson(t)
+			entered, over := make(chan struct{}, 1), make(chan struct{})
+			defer close(over)
+			d.house.starting = test.starting(entered, over)
+			status := make(chan int)
+			go func() { status <- d.types("run", "a") }()
+			<-entered
+			for _, s := range test.signals {
+				d.signals <- s
+			}
+			if got := <-status; got != test.want {
+				t.Errorf("status %d, want %d", got, test.want)
+			}
+			if len(d.house.starts) > 0 {
+				t.Error("a run was made")
+			}
+			if want := "paddock: error: nothing was started: paddock run received SIGTERM before\n"; d.err.String() != want {
+				t.Errorf("said %q, want %q", &d.err, want)
+			}
+		})
 	}
 }
 
-func TestSignalDuringTheStartIsForTheRun(t *testing.T) {
+// A signal that comes while the program is being started, but too late to take
+// it back, isn't lost.
+func TestSignalDuringTheStartIsPassedOn(t *testing.T) {
 	t.Parallel()
 	d := newPerson(t)
-	d.house.onStart = func(r *paperRun) {
-		d.signals <- syscall.SIGINT
-		for len(d.signals) > 0 { // until it was taken, before the start is over
-			runtime.Gosched()
-		}
-	}
+	d.house.starting = func(ctx context.Context) error { d.signals <- syscall.SIGHUP; <-ctx.Done(); return nil }
+	started := make(chan *paperRun, 1)
+	d.house.onStart = func(r *paperRun) { started <- r }
 	status := make(chan int)
 	go func() { status <- d.types("run", "a") }()
-	if k := <-d.house.killed; k.Signal != "INT" {
+	r := <-started
+	if k := <-d.house.killed; k.Signal != "HUP" {
 		t.Errorf("the signal asks for %+v", k)
 	}
-	for _, r := range d.house.runs {
-		d.house.end(r, paddock.Killed, paddock.Reason{Kind: paddock.ReasonKill, Signal: "SIGINT"})
+	d.signals <- syscall.SIGTERM
+	if k := <-d.house.killed; k.Signal != "KILL" {
+		t.Errorf("the second signal asks for %+v", k)
 	}
+	d.house.end(r, paddock.Killed, paddock.Reason{Kind: paddock.ReasonKill, Signal: "SIGKILL"})
 	if got := <-status; got != desk.ExitKilled {
 		t.Errorf("status %d, want %d", got, desk.ExitKilled)
 	}
@@ -248,49 +274,5 @@ func TestDetachedRunIsNotTied(t *testing.T) {
 	}
 	if !strings.HasPrefix(d.out.String(), `{"id":"r`) {
 		t.Errorf("printed %q", &d.out)
-	}
-}
-
-// An agent's runs are found again by the same client, and by no other.
-func TestAgentIsWhoItWas(t *testing.T) {
-	t.Parallel()
-	d := newPerson(t)
-	root := d.Dir
-	policyOf := func(more string) *lookup.Source {
-		t.Helper()
-		path := filepath.Join(t.TempDir(), "policy.yaml")
-		if err := os.WriteFile(path, []byte(policyText(root, "/bin/prog")+more), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return &lookup.Source{Places: lookup.Places{Flag: path, Dir: root}}
-	}
-	id := func(source *lookup.Source, session string) string {
-		p := agent(d.Desk, source, session)
-		if p.Kind != paddock.Agent {
-			t.Errorf("the kind is %q", p.Kind)
-		}
-		return p.ID
-	}
-	first := id(policyOf(""), "")
-	if !strings.HasPrefix(first, "stdio:uid=1000:policy=") || !strings.HasSuffix(first, ":"+root) {
-		t.Errorf("the id is %q", first)
-	}
-	if again := id(policyOf(""), ""); again != first {
-		t.Errorf("coming back, the id is %q, was %q", again, first)
-	}
-	d.Dir = filepath.Join(root, "sub")
-	if sub := id(policyOf(""), ""); sub != first {
-		t.Errorf("from below the root, the id is %q, was %q", sub, first)
-	}
-	seen := map[string]bool{first: true}
-	for _, other := range []string{id(policyOf(""), "review"), id(policyOf(""), root), id(policyOf("# changed\n"), ""), id(&lookup.Source{}, "")} {
-		if seen[other] {
-			t.Errorf("%q is two", other)
-		}
-		seen[other] = true
-	}
-	d.UID = 1001
-	if other := id(policyOf(""), ""); seen[other] {
-		t.Errorf("two users are %q", other)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -21,19 +23,19 @@ import (
 // A paper house answers the verbs from memory. A run in it does nothing until
 // the test says that it ends.
 type paper struct {
-	mu      sync.Mutex
-	runs    map[paddock.RunID]*paperRun
-	order   []paddock.RunID
-	refuse  *paddock.Refusal
-	fault   error
-	starts  []paddock.Request
-	kills   []app.KillRequest
-	killed  chan app.KillRequest // told of every kill
-	opened  int
-	closed  int
-	onStart func(*paperRun)
-	stuck   chan struct{} // told that a start hangs until it is canceled
-	pages   []paddock.PageRequest
+	mu       sync.Mutex
+	runs     map[paddock.RunID]*paperRun
+	order    []paddock.RunID
+	refuse   *paddock.Refusal
+	fault    error
+	starts   []paddock.Request
+	kills    []app.KillRequest
+	killed   chan app.KillRequest // told of every kill
+	opened   int
+	closed   int
+	onStart  func(*paperRun)
+	starting func(context.Context) error // what Start does before it makes a run
+	pages    []paddock.PageRequest
 }
 
 type paperRun struct {
@@ -111,14 +113,14 @@ func (p *paper) Explain(_ context.Context, req paddock.Request) paddock.Decision
 }
 
 func (p *paper) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
+	if p.starting != nil {
+		if err := p.starting(ctx); err != nil {
+			return paddock.Run{}, err
+		}
+	}
 	p.mu.Lock()
 	p.starts = append(p.starts, req)
 	p.mu.Unlock()
-	if p.stuck != nil {
-		p.stuck <- struct{}{}
-		<-ctx.Done()
-		return paddock.Run{}, ctx.Err()
-	}
 	if p.refuse != nil {
 		return paddock.Run{}, p.refuse
 	}

@@ -27,8 +27,8 @@ type versionInfo struct {
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
-	// Stage is the supervisor that runs would get, and StageProblem why there
-	// is none.
+	// Stage is the path of the supervisor that runs would get, or says that it
+	// is inside this program, and StageProblem why there is none.
 	Stage        string         `json:"stage,omitempty"`
 	StageDigest  paddock.Digest `json:"stage_digest,omitempty"`
 	StageProblem string         `json:"stage_problem,omitempty"`
@@ -61,10 +61,13 @@ func versionCommand(d *desk.Desk) *cobra.Command {
 }
 
 func (v *versionInfo) findStage() {
-	path, err := stages.Find("")
-	if err == nil {
-		v.Stage = path
-		v.StageDigest, err = digestOf(path)
+	stage, err := stages.Find("")
+	switch {
+	case err == nil && stage.Path == "":
+		v.Stage, v.StageDigest = "inside this program", stage.Digest
+	case err == nil:
+		v.Stage = stage.Path
+		v.StageDigest, err = digestOf(stage.Path)
 	}
 	if err != nil {
 		v.StageProblem = err.Error()

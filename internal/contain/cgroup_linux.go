@@ -15,6 +15,9 @@ import (
 // ownDirectory is the folder below which all our cgroups are made.
 const ownDirectory = "paddock"
 
+// supervisorsDirectory is the one in it that supervisors leave to.
+const supervisorsDirectory = "supervisors"
+
 var errNoCgroup2 = errors.New("no cgroup v2 hierarchy is mounted")
 
 // A Cgroup is a directory of the cgroup v2 hierarchy made for one run.
@@ -82,19 +85,36 @@ func (c *Cgroup) Remove() error {
 	}
 }
 
+// EndCgroup ends what is left in the cgroup called name and removes it, for a
+// run whose supervisor is gone. That there is none is the usual case.
+func EndCgroup(name string) error {
+	base, err := writableBase()
+	if err != nil {
+		return nil // where none can be made there is none to end
+	}
+	c := &Cgroup{path: filepath.Join(base, name)}
+	err = os.WriteFile(filepath.Join(c.path, "cgroup.kill"), []byte("1"), 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, c.Remove())
+}
+
 // LeaveCaller moves this process out of its caller's cgroup, so that ending the
 // caller's service or login session doesn't end it too. It returns the cgroup
 // it moved to, in the words of /proc/PID/cgroup.
 //
 // Where the v2 hierarchy isn't ours to write (an ordinary user without a
 // delegated subtree) it fails and the process stays where it was.
+//
+// Moving makes the kernel wait for all its processors, some ten milliseconds,
+// so a supervisor is better born in its place: see [Supervisors].
 func LeaveCaller() (string, error) {
-	base, err := writableBase()
-	if err != nil {
-		return "", err
+	if away := Away(); away != "" {
+		return away, nil
 	}
-	path := filepath.Join(base, "supervisors")
-	if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+	path, err := supervisors()
+	if err != nil {
 		return "", err
 	}
 	err = os.WriteFile(filepath.Join(path, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0)
@@ -106,6 +126,38 @@ func LeaveCaller() (string, error) {
 		return "", err
 	}
 	return strings.TrimPrefix(path, mount), nil
+}
+
+// Supervisors opens the cgroup that supervisors leave to, for one to be born
+// there. It fails where [LeaveCaller] would.
+func Supervisors() (*os.File, error) {
+	path, err := supervisors()
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(path)
+}
+
+// Away returns this process's cgroup, in the words of /proc/PID/cgroup, when it
+// is the one that supervisors leave to; else it is empty.
+func Away() string {
+	own, err := ownCgroup()
+	if err != nil || !strings.HasSuffix(own, "/"+ownDirectory+"/"+supervisorsDirectory) {
+		return ""
+	}
+	return own
+}
+
+func supervisors() (string, error) {
+	base, err := writableBase()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(base, supervisorsDirectory)
+	if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", err
+	}
+	return path, nil
 }
 
 // writableBase returns our folder in the nearest ancestor of our own cgroup,

@@ -9,6 +9,7 @@
 //
 // The package starts nothing and decides nothing about policies. It can't tell
 // whether a namespace will be given without asking for one: package spawn asks.
+// On other systems than Linux it knows of no level, so that nothing runs there.
 package contain
 
 import "paddock"

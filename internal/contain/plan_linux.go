@@ -21,9 +21,14 @@ import (
 // The numbers by which the process in between and the program know what they
 // were given. Plans name them; package spawn puts descriptors there.
 const (
-	SlotExec  = 4 // what is executed
-	FirstFile = 7 // Plan.Files
+	SlotReport = 3 // the socket for reports
+	SlotExec   = 4 // what is executed
+	FirstFile  = 7 // Plan.Files
 )
+
+// ReportListener is the kind of the report, 16 bytes that begin with it, that
+// brings the descriptor on which denied system calls are heard.
+const ReportListener = 5
 
 // A Wish is what one run is to be held to. Its paths are absolute and real.
 type Wish struct {
@@ -106,14 +111,14 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 		p.enter(w)
 		p.unprivileged(w)
 		p.landlock(w, host, standardRules(w, host))
-		err = p.filter(filter.Options{Network: w.Network, TCPOnly: true})
+		err = p.filter(filter.Options{Network: w.Network, TCPOnly: true, Notify: true})
 	case paddock.Full:
 		p.namespaces(w, host)
 		p.tree(w, host)
 		p.arrive(w)
 		p.unprivileged(w)
 		p.landlock(w, host, fullRules(w))
-		err = p.filter(filter.Options{Network: w.Network, UnixSockets: true})
+		err = p.filter(filter.Options{Network: w.Network, UnixSockets: true, Notify: true})
 	default:
 		return nil, fmt.Errorf("level %q: %w", w.Level, ErrUnavailable)
 	}
@@ -132,7 +137,24 @@ func (p *Plan) filter(o filter.Options) error {
 		return err
 	}
 	program := unix.SockFprog{Len: uint16(len(f.Program)), Filter: unsafe.SliceData(f.Program)}
-	p.become("system call filter", unix.SYS_SECCOMP, Number(unix.SECCOMP_SET_MODE_FILTER), Number(0), Memory(bytesOf(&program)))
+	rights := make([]byte, unix.CmsgSpace(4))
+	header := (*unix.Cmsghdr)(unsafe.Pointer(unsafe.SliceData(rights)))
+	header.Level, header.Type = unix.SOL_SOCKET, unix.SCM_RIGHTS
+	header.SetLen(unix.CmsgLen(4))
+	listener := rights[unix.CmsgLen(0):][:4]
+	report := make([]byte, 16)
+	binary.NativeEndian.PutUint32(report, ReportListener)
+	part := unix.Iovec{Base: unsafe.SliceData(report)}
+	part.SetLen(len(report))
+	message := unix.Msghdr{Iov: &part, Control: unsafe.SliceData(rights)}
+	message.SetIovlen(1)
+	message.SetControllen(len(rights))
+	p.Become = append(p.Become, Call{
+		Step: "system call filter", Nr: unix.SYS_SECCOMP, Into: listener,
+		Args: [6]Arg{Number(unix.SECCOMP_SET_MODE_FILTER), Number(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER), Memory(bytesOf(&program))},
+	})
+	p.become("listener of denied calls", unix.SYS_SENDMSG, Number(SlotReport), Memory(bytesOf(&message)), Number(unix.MSG_NOSIGNAL))
+	p.become("listener of denied calls", unix.SYS_CLOSE, Result(listener))
 	p.Enforced.Filter = f.Digest
 	return nil
 }

@@ -7,9 +7,8 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"paddock/internal/control/wire"
 )
@@ -198,7 +197,7 @@ func (c *Client) send(ctx context.Context, r wire.Request) error {
 	if err == nil || n == 0 && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
+	if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
 		c.conn.Close()
 	}
 	return nil

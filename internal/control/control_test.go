@@ -1,3 +1,5 @@
+//go:build linux
+
 package control
 
 import (
@@ -21,6 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/control/socket"
 	"paddock/internal/control/wire"
 	"paddock/internal/testproc"
 )
@@ -325,12 +328,8 @@ type rawConn struct {
 
 func raw(t testing.TB, dir string) *rawConn {
 	t.Helper()
-	d, err := openDir(dir)
+	conn, err := socket.Connect(t.Context(), dir)
 	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := net.Dial("unix", pathThrough(d))
-	if err := errors.Join(err, d.Close()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
@@ -612,7 +611,7 @@ func TestDeepDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := serveIn(t, dir, newStub())
-	name := filepath.Join(dir, socketName)
+	name := filepath.Join(dir, "control")
 	info, err := os.Lstat(name)
 	if err != nil || info.Mode() != fs.ModeSocket|0o600 {
 		t.Errorf("socket: %v, %v", info.Mode(), err)
@@ -636,7 +635,7 @@ func TestStaleSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.(*listener).Listener.Close(); err != nil { // as by a crash: the file stays
+	if err := l.(*socket.Listener).Listener.Close(); err != nil { // as by a crash: the file stays
 		t.Fatal(err)
 	}
 	if _, err := Dial(t.Context(), dir, token); !errors.Is(err, unix.ECONNREFUSED) {
@@ -651,10 +650,10 @@ func TestStaleSocket(t *testing.T) {
 	}
 	for name, make := range map[string]func(string) error{
 		"a file": func(name string) error { return os.WriteFile(name, nil, 0o600) },
-		"a link": func(name string) error { return os.Symlink(filepath.Join(dir, socketName), name) },
+		"a link": func(name string) error { return os.Symlink(filepath.Join(dir, "control"), name) },
 	} {
 		other := t.TempDir()
-		if err := make(filepath.Join(other, socketName)); err != nil {
+		if err := make(filepath.Join(other, "control")); err != nil {
 			t.Fatal(err)
 		}
 		if l, err := Listen(other); err == nil {
@@ -686,7 +685,7 @@ func TestAnotherUser(t *testing.T) {
 	h := newStub()
 	serveIn(t, dir, h)
 	// A directory and a socket that are open by mistake: the peer's user still counts.
-	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Join(dir, socketName), 0o666)); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Join(dir, "control"), 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	cmd := testproc.Command(t, testproc.Program(t, "stranger"), dir)

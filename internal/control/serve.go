@@ -9,9 +9,8 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"paddock/internal/control/peer"
 	"paddock/internal/control/wire"
@@ -73,8 +72,8 @@ func ServeConn(ctx context.Context, conn net.Conn, h Handler) error {
 }
 
 func isShortage(err error) bool {
-	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) ||
-		errors.Is(err, unix.ENOMEM) || errors.Is(err, unix.ECONNABORTED)
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) ||
+		errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.ECONNABORTED)
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -131,7 +130,7 @@ func (s *session) serve(ctx context.Context, token string) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EPIPE):
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return nil
 	}
 	return fmt.Errorf("control: %w", err)

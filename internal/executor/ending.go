@@ -9,6 +9,7 @@ import (
 	"paddock"
 	"paddock/internal/control"
 	"paddock/internal/executor/watch"
+	"paddock/internal/rundir"
 )
 
 // An Ending says how a run is to be ended and why.
@@ -59,9 +60,18 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 	case ctx.Err() != nil || limited.Err() == nil:
 		return paddock.Run{}, err
 	case !told:
-		return paddock.Run{}, fmt.Errorf("run %s: its supervisor can't be reached and still holds the run", id)
+		return paddock.Run{}, unheard(dir)
 	}
 	return dir.Record(e.cfg.Now())
+}
+
+// unheard says what can be done about a supervisor that doesn't answer.
+func unheard(dir *rundir.Dir) error {
+	started, err := dir.Started()
+	if err != nil || started == nil {
+		return fmt.Errorf("run %s: its supervisor can't be reached and still holds the run", dir.ID())
+	}
+	return fmt.Errorf("run %s: its supervisor, process %[2]d, doesn't answer and still holds the run: kill -CONT %[2]d if it was stopped; kill -KILL %[2]d ends it with the run", dir.ID(), started.Supervisor.PID)
 }
 
 // tell reports whether the supervisor took note. A connection that breaks isn't

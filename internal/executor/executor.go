@@ -24,12 +24,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"paddock"
+	"paddock/internal/contain"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/stages"
 	"paddock/internal/executor/watch"
@@ -67,7 +67,8 @@ type Config struct {
 	State string
 	// Policy gives the policy for each request.
 	Policy Source
-	// Stage is the path of paddock-stage; empty means beside the running program.
+	// Stage is the path of paddock-stage; empty means the one beside the running
+	// program, else the one that release builds carry inside.
 	Stage string
 	// Warm is how many supervisors are kept started ahead of need.
 	Warm int
@@ -154,12 +155,11 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 // stages returns the pool of supervisors.
 func (e *Executor) stages() (*stages.Pool, error) {
 	e.poolOnce.Do(func() {
-		path, err := stages.Find(e.cfg.Stage)
-		if err != nil {
-			e.poolErr = err
-			return
+		binary, err := stages.Find(e.cfg.Stage)
+		if err == nil {
+			e.pool, err = stages.NewPool(binary, e.state.Path(), e.cfg.Warm, e.cfg.Warn)
 		}
-		e.pool = stages.NewPool(path, filepath.Join(e.state.Path(), "stage.json"), e.cfg.Warm, e.cfg.Warn)
+		e.poolErr = err
 	})
 	return e.pool, e.poolErr
 }
@@ -210,7 +210,13 @@ func (e *Executor) reconcile(ctx context.Context) error {
 		return nil
 	}
 	e.passes.Add(1)
-	if _, err := e.state.Reconcile(ctx, e.cfg.Now); err != nil {
+	lost, err := e.state.Reconcile(ctx, e.cfg.Now)
+	for _, id := range lost {
+		// A supervisor and its guardian that were ended together leave a cgroup
+		// that nobody ends but us.
+		err = errors.Join(err, contain.EndCgroup(string(id)))
+	}
+	if err != nil {
 		return fmt.Errorf("reconciling: %w", err)
 	}
 	return nil

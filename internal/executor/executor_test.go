@@ -1,15 +1,21 @@
+//go:build linux
+
 package executor
 
 import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"paddock"
+	"paddock/internal/contain"
 	"paddock/internal/testproc"
 )
 
@@ -171,6 +177,60 @@ func TestReconcilesByItself(t *testing.T) {
 		if outcome, err = dir.Outcome(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A supervisor that is ended together with its guardian leaves processes in the
+// run's cgroup: whoever finds the run lost ends them.
+func TestLostRunsLeaveNoCgroup(t *testing.T) {
+	t.Parallel()
+	probe, err := contain.NewCgroup("executor-" + filepath.Base(t.TempDir()) + "-" + strconv.Itoa(os.Getpid()))
+	if err != nil {
+		testproc.Skip(t, "no cgroup can be made: "+err.Error())
+	}
+	if err := probe.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	tick := make(chan time.Time)
+	f := open(t, func(c *Config) { c.Tick, c.Isolation = tick, []paddock.Isolation{paddock.CgroupKill} })
+	run, err := f.e.Start(t.Context(), request("setsid sleep 98765 & echo $!; wait"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := paddock.Page{}
+	for !strings.HasSuffix(page.Content, "\n") {
+		page, err = f.e.Output(t.Context(), run.ID, paddock.PageRequest{Stream: paddock.Stdout, Wait: paddock.Duration(time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := strconv.Atoi(strings.TrimSpace(page.Content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	guardian := contain.Descendants(run.Supervisor.PID)[0]
+	for _, step := range []struct {
+		pid    int
+		signal unix.Signal
+	}{{run.Supervisor.PID, unix.SIGSTOP}, {guardian, unix.SIGKILL}, {run.Supervisor.PID, unix.SIGKILL}} {
+		if err := unix.Kill(step.pid, step.signal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for unix.Kill(left, 0) == nil {
+		select {
+		case tick <- time.Time{}:
+		case <-t.Context().Done():
+			t.Fatal("it lives on")
+		}
+	}
+	tick <- time.Time{} // the one that ended it is over
+	probe, err = contain.NewCgroup(string(run.ID))
+	if err != nil {
+		t.Fatalf("the run's cgroup is still there: %v", err)
+	}
+	if err := probe.Remove(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -218,7 +218,7 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	if err := ctx.Err(); err != nil {
 		return nil, "hand over the run", err
 	}
-	stage, err := pool.Take()
+	stage, err := pool.Take(!req.Tied)
 	if err != nil {
 		return nil, "start the supervisor", err
 	}

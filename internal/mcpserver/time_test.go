@@ -358,3 +358,81 @@ func TestReaderGone(t *testing.T) {
 		toServer.Close()
 	})
 }
+
+// unread is the standard output of a client that has stopped reading: a write
+// ends for nothing but the test's end, as with a pipe that is full.
+type unread struct{ over chan struct{} }
+
+func (u unread) Write([]byte) (int, error) { <-u.over; return 0, io.ErrClosedPipe }
+func (u unread) Close() error              { return nil }
+
+// A client that doesn't read, and doesn't go, keeps neither Serve nor the runs
+// that were to end with the connection.
+func TestNotReadingDoesntKeepServing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		end  func(cancel, leave func())
+		most time.Duration
+	}{
+		{"asked to end", func(cancel, _ func()) { cancel() }, 3 * time.Second},
+		{"client closed its side", func(_, leave func()) { leave() }, 20 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				out := unread{make(chan struct{})}
+				in, toServer := io.Pipe()
+				f := &fake{}
+				served := make(chan error, 1)
+				go func() {
+					served <- Serve(ctx, Config{App: f, Principal: me, OnDisconnect: Kill, Log: slog.New(slog.DiscardHandler)}, in, out)
+				}()
+				for _, line := range []string{
+					`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}`,
+					`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+					`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_command_bg","arguments":{"argv":["sleep"]}}}`,
+					`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"command_list","arguments":{}}}`,
+				} {
+					if _, err := io.WriteString(toServer, line+"\n"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				synctest.Wait()
+				began := time.Now()
+				c.end(cancel, func() { toServer.Close() })
+				select {
+				case <-served:
+				case <-time.After(time.Minute):
+					t.Error("Serve goes on")
+				}
+				if took := time.Since(began); took > c.most {
+					t.Errorf("Serve took %s to end", took)
+				}
+				for _, r := range f.runs {
+					if !r.State.Settled() {
+						t.Error("a run goes on that was to end with the connection")
+					}
+				}
+				close(out.over)
+				toServer.Close()
+			})
+		})
+	}
+}
+
+// Clients kill servers with -9: then only the supervisor can end the run.
+func TestRunsThatEndWithTheConnectionAreTiedToUs(t *testing.T) {
+	t.Parallel()
+	for _, what := range []string{Keep, Kill} {
+		f := &fake{}
+		inTime(t, Config{App: f, OnDisconnect: what}, func(t *testing.T, c *client) {
+			ok[answer.Started](c, "run_command_bg", `{"argv":["sleep"]}`)
+		})
+		if got := f.asked[0].Tied; got != (what == Kill) {
+			t.Errorf("%s: tied is %t", what, got)
+		}
+	}
+}

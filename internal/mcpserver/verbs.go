@@ -22,6 +22,7 @@ func (s *session) start(ctx context.Context, _ call, in ask.Start) (answer.Start
 	ctx = context.WithoutCancel(ctx)
 	run, err := s.App.Start(ctx, paddock.Request{
 		Principal: s.Principal, Door: paddock.DoorMCP, Command: cmd, IdempotencyKey: in.IdempotencyKey,
+		Tied: s.OnDisconnect == Kill, // also when we are killed, as clients do
 	})
 	if err != nil {
 		return answer.Started{}, err

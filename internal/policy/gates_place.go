@@ -186,7 +186,11 @@ func (j *judge) containment() {
 		if at == (paddock.Position{}) {
 			requires = "The policy says nothing of containment and so requires"
 		}
-		j.Refuse(at, paddock.Refused(paddock.ContainmentUnavailable, "%s `%s`, which can't be given here%s.", requires, as.Level, why))
+		r := paddock.Refused(paddock.ContainmentUnavailable, "%s `%s`, which can't be given here%s.", requires, as.Level, why)
+		if len(j.facts.Levels) == 0 {
+			r.Hint = "This version runs commands on Linux only; here it can check and explain policies."
+		}
+		j.Refuse(at, r)
 	}
 	j.Answer(paddock.GateContainment, at, as.String())
 }

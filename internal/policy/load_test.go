@@ -113,6 +113,7 @@ func TestLoadFaults(t *testing.T) {
 			"4:21: want a variable's name", "4:28: `PWD` is always", "4:36: `GITHUB_TOKEN` looks like a secret", "`DATABASE_URL` looks like a secret", "listed before", "want a variable's name",
 			"`LD_PRELOAD` can change", "`MY_SECRET` looks like a secret", "any number of words", "unknown token", "`PATH` can change",
 		}},
+		{"NUL in a value", exe("args: any", "environment: {set: {A: \"x\\0y\"}}") + "environment: {set: {B: \"\\0\", C: 012}}\n", []string{"6:28: want a value without NUL", "7:24: want a value without NUL"}},
 		{"set and pass", exe("args: any", "environment: {set: {A: 1}, pass: [A]}"), []string{"6:25: this variable is both in `set` and in `pass`"}},
 		{"secret of one program", exe("args: any", "environment: {set: {API_KEY: 1}, accept: {}}"), []string{"6:25: `API_KEY` looks like a secret", "6:38: unknown key `accept`"}},
 		{"rules", head + "executables: []\nrules:\n  - {name: a, deny: 'true', ask: 'true'}\n  - {name: b}\n  - {deny: 'true'}\n  - {name: c, deny: 'true'}\n  - {name: c, deny: 'true'}\n  - {name: 'a b', deny: ''}\n", []string{

@@ -483,7 +483,7 @@ func TestRefusal_containment_unavailable(t *testing.T) {
 		refusalCase{name: "nothing said", policy: none, want: "says nothing of containment and so requires `full`", hint: "require: off"},
 		refusalCase{name: "full", policy: none + "containment: {require: full}\n", want: "requires containment `full`", line: 14},
 		refusalCase{name: "standard", policy: none + "containment: {require: standard}\n", want: "`standard`", line: 14},
-		refusalCase{name: "nothing can be given", facts: func(f *policy.Facts) { f.Levels = nil }, want: "`off`", line: 14},
+		refusalCase{name: "nothing can be given", facts: func(f *policy.Facts) { f.Levels = nil }, want: "`off`", hint: "on Linux only", line: 14},
 		// A stronger level isn't given for a weaker one: it would be another promise.
 		refusalCase{
 			name: "only a stronger one", policy: none + "containment: {require: standard}\n",

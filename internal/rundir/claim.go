@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
-	"paddock/internal/rundir/durable"
+	"paddock/internal/rundir/record"
+	"paddock/internal/rundir/record/durable"
 )
 
 // A Claim is the right to count runs and to add one, held by one goroutine of
@@ -34,9 +33,7 @@ func (s *State) Claim(ctx context.Context, fn func(*Claim) error) (err error) {
 	defer func() {
 		// Unlocked and not only closed: a child that is just being started may
 		// hold a copy of the descriptor until it has become its program.
-		if e := unix.Flock(int(s.claim.Fd()), unix.LOCK_UN); e != nil {
-			err = errors.Join(err, &os.PathError{Op: "unlock", Path: s.claim.Name(), Err: e})
-		}
+		err = errors.Join(err, durable.Unlock(s.claim))
 	}()
 	return fn(&Claim{s})
 }
@@ -68,7 +65,7 @@ func (c *Claim) Active(p paddock.Principal) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	mine, n := principalHash(p), 0
+	mine, n := record.Hash(p), 0
 	for _, id := range ids {
 		entry, err := c.entry(id)
 		if err != nil {
@@ -77,7 +74,11 @@ func (c *Claim) Active(p paddock.Principal) (int, error) {
 		if entry == nil || entry.Principal != mine {
 			continue
 		}
-		f, err := c.s.vacant(id)
+		d, err := c.s.Run(id)
+		if err != nil {
+			return 0, err
+		}
+		f, err := record.Vacant(d)
 		if err != nil {
 			return 0, err
 		}
@@ -93,19 +94,12 @@ func (c *Claim) Active(p paddock.Principal) (int, error) {
 // entry reads the active entry of a run that isn't settled. Entries of settled
 // runs, and of runs that a crash kept from appearing, are dropped: then, as for
 // one that is gone meanwhile, it returns nil.
-func (c *Claim) entry(id paddock.RunID) (*claimFile, error) {
-	run := c.s.runPath(id)
-	there, err := durable.Exists(run)
+func (c *Claim) entry(id paddock.RunID) (*record.Entry, error) {
+	there, settled, err := c.s.stands(id)
 	if err != nil {
 		return nil, err
 	}
-	settled := false
-	if there {
-		if settled, err = durable.Exists(filepath.Join(run, "outcome.json")); err != nil {
-			return nil, err
-		}
-	}
-	var e claimFile
+	var e record.Entry
 	err = durable.ReadJSON(c.s.activePath(id), &e)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -126,12 +120,12 @@ func (c *Claim) entry(id paddock.RunID) (*claimFile, error) {
 // Key returns the run that p's idempotency key stands for, and the digest of
 // the request that it was first used with.
 func (c *Claim) Key(p paddock.Principal, key string) (id paddock.RunID, requestDigest paddock.Digest, found bool, err error) {
-	name := c.s.keyPath(principalHash(p), key)
-	var e claimFile
+	name := c.s.keyPath(record.Hash(p), key)
+	var e record.Entry
 	if err := durable.ReadJSON(name, &e); err != nil {
-		return "", "", false, ignoreMissing(err)
+		return "", "", false, durable.IgnoreMissing(err)
 	}
-	if _, err := paddock.ParseRunID(string(e.ID)); err != nil || e.Principal != principalHash(p) {
+	if _, err := paddock.ParseRunID(string(e.ID)); err != nil || e.Principal != record.Hash(p) {
 		return "", "", false, fmt.Errorf("%s isn't a key of this principal's run", name)
 	}
 	there, err := durable.Exists(c.s.runPath(e.ID))
@@ -147,18 +141,18 @@ func (c *Claim) Key(p paddock.Principal, key string) (id paddock.RunID, requestD
 // as before and may be abandoned, unless only the last sync failed: then the
 // run exists, and is found lost when its lock is let go.
 func (c *Claim) Publish(d *Dir, key string) error {
-	if d.published || d.lock == nil {
-		return fmt.Errorf("run %s: only a prepared run can be published", d.id)
+	if !record.Prepared(d) {
+		return fmt.Errorf("run %s: only a prepared run can be published", d.ID())
 	}
-	final := c.s.runPath(d.id)
+	final := c.s.runPath(d.ID())
 	if there, err := durable.Exists(final); err != nil || there {
-		return errors.Join(err, fmt.Errorf("run %s: can't be published as %s: %w", d.id, final, fs.ErrExist))
+		return errors.Join(err, fmt.Errorf("run %s: can't be published as %s: %w", d.ID(), final, fs.ErrExist))
 	}
 	entries, err := c.link(d, key)
 	if err == nil {
 		err = c.move(d, final)
 	}
-	if err == nil || d.published {
+	if err == nil || !record.Prepared(d) {
 		return err
 	}
 	for _, name := range entries {
@@ -171,37 +165,36 @@ func (c *Claim) Publish(d *Dir, key string) error {
 func (c *Claim) link(d *Dir, key string) (made []string, err error) {
 	var names []string
 	if key != "" {
-		name := c.s.keyPath(d.principal, key)
+		name := c.s.keyPath(record.Principal(d), key)
 		if err := c.clearKey(name); err != nil {
 			return nil, err
 		}
 		names = append(names, name)
 	}
-	unseen := c.s.unseenPath(d.principal)
+	unseen := c.s.unseenPath(record.Principal(d))
 	if err := durable.MakeDir(unseen); err != nil {
 		return nil, err
 	}
-	names = append(names, c.s.activePath(d.id), filepath.Join(unseen, string(d.id)))
+	names = append(names, c.s.activePath(d.ID()), filepath.Join(unseen, string(d.ID())))
 	for _, name := range names {
-		if err := os.Link(d.file("claim.json"), name); err != nil {
+		if err := os.Link(record.EntryFile(d), name); err != nil {
 			return made, err
 		}
 		made = append(made, name)
 		c.s.at(fmt.Sprintf("linked-%d-of-%d", len(made), len(names)))
 	}
-	for _, name := range names {
-		if err := durable.SyncDir(filepath.Dir(name)); err != nil {
-			return made, err
-		}
+	dirs := make([]string, len(names))
+	for i, name := range names {
+		dirs[i] = filepath.Dir(name)
 	}
-	return made, nil
+	return made, durable.SyncAll(nil, dirs...)
 }
 
 // clearKey removes a key whose run doesn't exist and refuses one whose does.
 func (c *Claim) clearKey(name string) error {
-	var e claimFile
+	var e record.Entry
 	if err := durable.ReadJSON(name, &e); err != nil {
-		return ignoreMissing(err)
+		return durable.IgnoreMissing(err)
 	}
 	if _, err := paddock.ParseRunID(string(e.ID)); err != nil {
 		return fmt.Errorf("%s names no run", name)
@@ -221,41 +214,11 @@ func (c *Claim) move(d *Dir, final string) error {
 		return err
 	}
 	c.s.at("day-made")
-	if err := os.Rename(d.path, final); err != nil {
+	if err := record.Move(d, final); err != nil {
 		return err
 	}
-	d.path, d.published = final, true
 	c.s.at("renamed")
 	return durable.SyncDir(filepath.Dir(final))
-}
-
-// vacant returns the run's lock, taken, when nobody had it; the caller closes
-// it. Only one who has the claim may ask: two who ask at once would take each
-// other for the run's supervisor.
-func (s *State) vacant(id paddock.RunID) (*os.File, error) {
-	d, err := s.Run(id)
-	if err != nil {
-		return nil, err
-	}
-	flags := os.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK
-	f, err := os.OpenFile(d.file("lock"), flags, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		// Only a meddler can have removed it. Then the supervisor must be dead
-		// by other evidence before its run is taken for lost.
-		started, unreadable := d.Started()
-		if unreadable == nil && started != nil && Alive(started.Supervisor) {
-			return nil, nil
-		}
-		f, err = os.OpenFile(d.file("lock"), flags|os.O_CREATE, 0o600)
-	}
-	if err != nil {
-		return nil, err
-	}
-	got, err := durable.Lock(f)
-	if err != nil || !got {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 func (s *State) activePath(id paddock.RunID) string {
@@ -267,7 +230,7 @@ func (s *State) unseenPath(principal string) string {
 }
 
 func (s *State) keyPath(principal, key string) string {
-	return filepath.Join(s.path, keysDir, hashOf(principal, key))
+	return filepath.Join(s.path, keysDir, record.HashOf(principal, key))
 }
 
 // dropOrphan removes the entries of a run that never appeared, the active one

@@ -1,6 +1,9 @@
+//go:build linux
+
 package rundir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"paddock"
+	"paddock/internal/rundir/record"
 	"paddock/internal/testproc"
 )
 
@@ -91,7 +95,7 @@ func checkAfterCrash(t *testing.T, s *State, id paddock.RunID, published bool) {
 // request with the same key, and that no entry leads nowhere.
 func checkAfterReconcile(t *testing.T, s *State, id paddock.RunID, published bool) {
 	t.Helper()
-	unseen := s.unseenPath(principalHash(alice))
+	unseen := s.unseenPath(record.Hash(alice))
 	if _, err := os.Lstat(filepath.Join(unseen, string(id))); (err == nil) != published {
 		t.Errorf("unseen entry: %v; published is %v", err, published)
 	}
@@ -252,7 +256,7 @@ func TestPublishFailsCleanly(t *testing.T) {
 	first := start(t, s, 0, alice)
 	publish(t, s, prepare(t, s, newID(t, 1), intent(alice)), "used")
 	blocked := prepare(t, s, newID(t, 2), intent(alice))
-	write(t, filepath.Join(s.unseenPath(principalHash(alice)), string(blocked.ID())), "in the way")
+	write(t, filepath.Join(s.unseenPath(record.Hash(alice)), string(blocked.ID())), "in the way")
 	for name, try := range map[string]struct {
 		d   *Dir
 		key string
@@ -276,5 +280,18 @@ func TestPublishFailsCleanly(t *testing.T) {
 	})
 	if got := names(t, filepath.Join(s.Path(), keysDir)); len(got) != 1 {
 		t.Errorf("keys left: %v", got)
+	}
+}
+
+func TestPrepareStopsWhenAsked(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if d, err := s.Prepare(canceled, newID(t, 0), intent(alice)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Prepare = %v, %v", d, err)
+	}
+	if left := names(t, filepath.Join(s.Path(), tmpDir)); left != nil {
+		t.Errorf("left behind: %v", left)
 	}
 }

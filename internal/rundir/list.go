@@ -3,16 +3,15 @@ package rundir
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"paddock"
-	"paddock/internal/rundir/durable"
+	"paddock/internal/rundir/record"
+	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/shelf"
 )
 
 // ListActive returns the runs that aren't settled, oldest first. Some may have
@@ -24,11 +23,7 @@ func (s *State) ListActive() ([]paddock.RunID, error) {
 	}
 	var active []paddock.RunID
 	for _, id := range ids {
-		there, err := durable.Exists(s.runPath(id))
-		if err != nil {
-			return nil, err
-		}
-		settled, err := durable.Exists(filepath.Join(s.runPath(id), "outcome.json"))
+		there, settled, err := s.stands(id)
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +37,7 @@ func (s *State) ListActive() ([]paddock.RunID, error) {
 // activeNames lists the entries of active, also of runs that are settled or
 // never appeared.
 func (s *State) activeNames() ([]paddock.RunID, error) {
-	ids, err := newest(filepath.Join(s.path, activeDir), "", math.MaxInt)
+	ids, err := shelf.Newest(filepath.Join(s.path, activeDir), "", math.MaxInt)
 	slices.Reverse(ids)
 	return ids, err
 }
@@ -69,7 +64,7 @@ func (s *State) List(before paddock.RunID, limit int, keep func(paddock.Run) boo
 			return nil, "", err
 		}
 	}
-	days, err := s.days(before)
+	days, err := shelf.Days(filepath.Join(s.path, runsDir), before)
 	if err != nil || limit <= 0 {
 		return nil, "", err
 	}
@@ -99,7 +94,7 @@ type listing struct {
 func (l *listing) day(dir string, before paddock.RunID) error {
 	for l.next == "" {
 		chunk := max(64, l.limit-len(l.runs)+1)
-		ids, err := newest(dir, before, chunk)
+		ids, err := shelf.Newest(dir, before, chunk)
 		if err != nil {
 			return err
 		}
@@ -119,7 +114,7 @@ func (l *listing) day(dir string, before paddock.RunID) error {
 }
 
 func (l *listing) take(path string) {
-	d, err := OpenRun(path)
+	d, err := record.Open(path)
 	var run paddock.Run
 	if err == nil {
 		run, err = d.Record(l.now)
@@ -136,76 +131,15 @@ func (l *listing) take(path string) {
 	}
 }
 
-// days lists the days that may hold runs made before the run before, newest first.
-func (s *State) days(before paddock.RunID) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(s.path, runsDir))
-	if err != nil {
-		return nil, err
-	}
-	var days []string
-	for _, e := range entries {
-		if _, err := time.Parse(dayForm, e.Name()); err != nil {
-			continue
-		}
-		if before == "" || e.Name() <= dayOf(before) {
-			days = append(days, e.Name())
-		}
-	}
-	slices.Reverse(days) // ReadDir sorts
-	return days, nil
-}
-
-// newest returns the up to n largest ids in a directory that are less than
-// before (if that isn't empty), largest first. Other names are passed over.
-func newest(dir string, before paddock.RunID, n int) ([]paddock.RunID, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	var ids []paddock.RunID
-	trim := func() {
-		slices.Sort(ids)
-		slices.Reverse(ids)
-		if len(ids) > n {
-			ids = ids[:n]
-		}
-	}
-	for err == nil {
-		var names []string
-		names, err = f.Readdirnames(1024)
-		for _, name := range names {
-			id, bad := paddock.ParseRunID(name)
-			if bad == nil && (before == "" || id < before) {
-				ids = append(ids, id)
-			}
-		}
-		if len(ids)/2 >= n { // not 2*n, which overflows
-			trim()
-		}
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	trim()
-	return ids, nil
-}
-
 // Unseen counts p's runs whose end p hasn't read: those that go on and those
 // that are settled.
 func (s *State) Unseen(p paddock.Principal) (running, finished int, err error) {
-	ids, err := newest(s.unseenPath(principalHash(p)), "", math.MaxInt)
+	ids, err := shelf.Newest(s.unseenPath(record.Hash(p)), "", math.MaxInt)
 	if err != nil {
-		return 0, 0, ignoreMissing(err)
+		return 0, 0, durable.IgnoreMissing(err)
 	}
 	for _, id := range ids {
-		there, err := durable.Exists(s.runPath(id))
-		if err != nil {
-			return 0, 0, err
-		}
-		settled, err := durable.Exists(filepath.Join(s.runPath(id), "outcome.json"))
+		there, settled, err := s.stands(id)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -230,27 +164,12 @@ func (s *State) MarkSeen(p paddock.Principal, id paddock.RunID) error {
 	if err != nil {
 		return err
 	}
-	settled, err := d.settled()
+	settled, err := record.Settled(d.Path())
 	if err != nil {
 		return err
 	}
 	if !settled {
 		return fmt.Errorf("run %s: %w", id, ErrNotSettled)
 	}
-	return durable.Remove(filepath.Join(s.unseenPath(principalHash(p)), string(id)))
-}
-
-// sizeOf returns the length of a kept stream as of now; a missing one is empty.
-func sizeOf(name string) (int64, error) {
-	info, err := os.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("%s isn't a regular file", name)
-	}
-	return info.Size(), nil
+	return durable.Remove(filepath.Join(s.unseenPath(record.Hash(p)), string(id)))
 }

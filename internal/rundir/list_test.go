@@ -1,10 +1,11 @@
+//go:build linux
+
 package rundir
 
 import (
 	"context"
 	"errors"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,7 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"paddock"
-	"paddock/internal/rundir/durable"
+	"paddock/internal/rundir/record"
+	"paddock/internal/rundir/record/durable"
 )
 
 // archive fills s with n settled runs, as if made over several days. It writes
@@ -33,7 +35,7 @@ func archive(t *testing.T, s *State, n int) []paddock.RunID {
 		if i%10 == 0 {
 			who = bob
 		}
-		files, err := seal(id, intent(who))
+		files, err := record.Seal(id, intent(who))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,12 +43,12 @@ func archive(t *testing.T, s *State, n int) []paddock.RunID {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "request.json"), files[0].data, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "request.json"), files[0].Data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		shared := filepath.Join(filepath.Dir(s.Path()), who.ID) // a decision is the same for all of one's runs here
 		if i < 2 {
-			write(t, shared, string(files[1].data))
+			write(t, shared, string(files[1].Data))
 		}
 		if err := os.Link(shared, filepath.Join(dir, "decision.json")); err != nil {
 			t.Fatal(err)
@@ -109,37 +111,6 @@ func TestListTenThousand(t *testing.T) {
 	}
 }
 
-func TestNewest(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	one := filepath.Join(dir, "one")
-	write(t, one, "")
-	var want []paddock.RunID
-	for i := range 3000 {
-		id := newID(t, i)
-		if err := os.Link(one, filepath.Join(dir, string(id))); err != nil {
-			t.Fatal(err)
-		}
-		want = append([]paddock.RunID{id}, want...)
-	}
-	for _, c := range []struct {
-		before paddock.RunID
-		n      int
-		want   []paddock.RunID
-	}{
-		{"", 10, want[:10]},
-		{"", math.MaxInt, want},
-		{want[9], 1000, want[10:1010]},
-		{want[2990], 1000, want[2991:]},
-		{want[2999], 10, nil},
-	} {
-		got, err := newest(dir, c.before, c.n)
-		if err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("newest(%q, %d): %d ids, %v", c.before, c.n, len(got), err)
-		}
-	}
-}
-
 func TestListEdges(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -157,10 +128,10 @@ func TestListEdges(t *testing.T) {
 		t.Errorf("a page of nothing: %d, %q, %v", len(runs), next, err)
 	}
 	// One broken run is told of and hides no other.
-	write(t, b.file("request.json"), "{")
+	write(t, file(b, "request.json"), "{")
 	runs, next, err := s.List("", 5, nil)
 	var unreadable *Unreadable
-	if !errors.As(err, &unreadable) || len(unreadable.Runs) != 1 || !strings.Contains(err.Error(), b.file("request.json")) {
+	if !errors.As(err, &unreadable) || len(unreadable.Runs) != 1 || !strings.Contains(err.Error(), file(b, "request.json")) {
 		t.Errorf("List with a broken run: %v", err)
 	}
 	if len(runs) != 2 || runs[0].ID != c.ID() || runs[1].ID != a.ID() || next != "" {
@@ -231,7 +202,7 @@ func TestActive(t *testing.T) {
 // An entry that isn't ours to read makes the count fail instead of being low.
 func TestActiveWithHostileEntry(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string]string{"torn": "", "another's": `{"version":1,"id":"` + string(goldenID) + `","principal":"x","request_digest":""}`} {
+	for name, text := range map[string]string{"torn": "", "another's": `{"version":1,"id":"` + string(newID(t, 99)) + `","principal":"x","request_digest":""}`} {
 		s := open(t)
 		d := start(t, s, 1, alice)
 		write(t, s.activePath(d.ID()), text)
@@ -265,7 +236,7 @@ func TestKey(t *testing.T) {
 				t.Errorf("Key(%s, %q) = %s, %s, %v, %v", try.p.ID, try.key, id, digest, found, err)
 			}
 		}
-		write(t, s.keyPath(principalHash(bob), "stolen"), readAll(t, s.keyPath(principalHash(alice), "key")))
+		write(t, s.keyPath(record.Hash(bob), "stolen"), readAll(t, s.keyPath(record.Hash(alice), "key")))
 		if _, _, found, err := c.Key(bob, "stolen"); found || err == nil {
 			t.Errorf("a key that leads to another's run: %v, %v", found, err)
 		}

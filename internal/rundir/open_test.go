@@ -1,3 +1,5 @@
+//go:build linux
+
 package rundir
 
 import (
@@ -10,7 +12,7 @@ import (
 	"testing"
 
 	"paddock"
-	"paddock/internal/rundir/durable"
+	"paddock/internal/rundir/record/durable"
 	"paddock/internal/testproc"
 )
 

@@ -2,19 +2,15 @@ package rundir
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
-	"paddock/internal/rundir/durable"
+	"paddock/internal/rundir/record"
+	"paddock/internal/rundir/record/durable"
 )
 
 // Reconcile makes the directory agree with the world after crashes: runs that
@@ -34,15 +30,15 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 			faults = append(faults, err)
 		}
 		for i, v := range found {
-			first, err := v.settle(ctx, now)
+			first, err := record.SettleLost(ctx, v.dir, now)
 			if err == nil {
-				err = durable.Remove(s.activePath(v.dir.id))
+				err = durable.Remove(s.activePath(v.dir.ID()))
 			}
 			if err = errors.Join(err, v.lock.Close()); err != nil {
-				faults = append(faults, fmt.Errorf("run %s: %w", v.dir.id, err))
+				faults = append(faults, fmt.Errorf("run %s: %w", v.dir.ID(), err))
 			}
 			if first {
-				lost = append(lost, v.dir.id)
+				lost = append(lost, v.dir.ID())
 			}
 			if ctx.Err() != nil {
 				for _, rest := range found[i+1:] {
@@ -79,7 +75,7 @@ func (s *State) findVacant(ctx context.Context, after paddock.RunID) (found []va
 				continue
 			}
 			if len(found) == most {
-				last = found[most-1].dir.id
+				last = found[most-1].dir.ID()
 				break
 			}
 			v, err := c.judge(id)
@@ -105,84 +101,15 @@ func (c *Claim) judge(id paddock.RunID) (*vacancy, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := c.s.vacant(id)
+	f, err := record.Vacant(d)
 	if err != nil || f == nil {
 		return nil, err
 	}
 	// Its supervisor may have written the outcome and gone since we looked.
-	if settled, err := d.settled(); err != nil || settled {
+	if settled, err := record.Settled(d.Path()); err != nil || settled {
 		return nil, errors.Join(err, f.Close())
 	}
 	return &vacancy{d, f}, nil
-}
-
-// settle publishes that the run is lost, as well as that can be known: a file
-// that can't be read is part of the evidence and doesn't leave the run open.
-func (v vacancy) settle(ctx context.Context, now func() time.Time) (first bool, err error) {
-	seen := now()
-	ev := paddock.Evidence{SeenAt: seen, BootIDNow: BootID(), Note: "nobody held the run's lock and there was no outcome"}
-	sealed, err := v.dir.Sealed()
-	if err != nil {
-		ev.Note += "; " + err.Error()
-	}
-	ev.BootIDThen = sealed.BootID
-	started, err := v.dir.Started()
-	switch {
-	case err != nil:
-		ev.Note += "; " + err.Error()
-	case started == nil:
-		ev.Note += "; the program was never said to have started"
-	default:
-		ev.Supervisor, ev.SupervisorAlive = &started.Supervisor, Alive(started.Supervisor)
-		if started.Supervisor.BootID != "" {
-			ev.BootIDThen = started.Supervisor.BootID
-		}
-	}
-	o := paddock.Outcome{State: paddock.Lost, Reason: paddock.Reason{Kind: paddock.ReasonLost, Evidence: &ev}, EndedAt: seen}
-	if ev.BootIDThen != "" && ev.BootIDNow != "" && ev.BootIDThen != ev.BootIDNow {
-		o.Reason.Kind = paddock.ReasonHost
-	}
-	o.Stdout, err = summarize(ctx, v.dir.file("stdout"))
-	o.Stderr = paddock.StreamSummary{}
-	if err == nil {
-		o.Stderr, err = summarize(ctx, v.dir.file("stderr"))
-	}
-	if ctx.Err() != nil {
-		return false, ctx.Err()
-	}
-	if err != nil {
-		o.Reason.Detail = "the kept output can't be read: " + err.Error()
-	}
-	o.SettledAt = now()
-	return v.dir.PublishOutcome(o)
-}
-
-// summarize reads a kept stream to its end; a missing one is empty.
-func summarize(ctx context.Context, name string) (paddock.StreamSummary, error) {
-	h := sha256.New()
-	var n int64
-	f, err := durable.Open(name)
-	if err == nil {
-		buf := make([]byte, 256<<10)
-		n, err = io.CopyBuffer(h, contextReader{ctx, f}, buf)
-		err = errors.Join(err, f.Close())
-	}
-	if err := ignoreMissing(err); err != nil {
-		return paddock.StreamSummary{}, err
-	}
-	return paddock.StreamSummary{Bytes: n, Digest: paddock.DigestOf([32]byte(h.Sum(nil)))}, nil
-}
-
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
 }
 
 // sweep removes temporary directories that nobody has locked. It has the claim,
@@ -196,28 +123,10 @@ func (s *State) sweep(ctx context.Context) error {
 	return s.Claim(ctx, func(*Claim) error {
 		var faults []error
 		for _, e := range entries {
-			if err := sweepOne(filepath.Join(tmp, e.Name())); err != nil {
+			if err := record.Sweep(filepath.Join(tmp, e.Name())); err != nil {
 				faults = append(faults, err)
 			}
 		}
 		return errors.Join(faults...)
 	})
-}
-
-// sweepOne takes the directory's lock and removes it. One without a lock file
-// may be just being made: by making the file we take it from its maker, who
-// finds it there and begins again (see makeLocked).
-func sweepOne(path string) error {
-	f, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-		return nil // published or abandoned meanwhile; a stray file is not ours to remove
-	}
-	if err != nil {
-		return err
-	}
-	got, err := durable.Lock(f)
-	if err == nil && got {
-		err = os.RemoveAll(path)
-	}
-	return errors.Join(err, f.Close())
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package rundir
 
 import (
@@ -14,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"paddock"
+	"paddock/internal/rundir/record/process"
 )
 
 func TestReconcileEvidence(t *testing.T) {
@@ -34,10 +37,10 @@ func TestReconcileEvidence(t *testing.T) {
 		alive      bool
 		note       string
 	}{
-		{"vanished", &gone, paddock.ReasonLost, BootID(), false, alone},
-		{"there without its lock", &self, paddock.ReasonLost, BootID(), true, alone},
+		{"vanished", &gone, paddock.ReasonLost, process.BootID(), false, alone},
+		{"there without its lock", &self, paddock.ReasonLost, process.BootID(), true, alone},
 		{"restarted", &earlier, paddock.ReasonHost, "an earlier start", false, alone},
-		{"never started", nil, paddock.ReasonLost, BootID(), false, alone + "; the program was never said to have started"},
+		{"never started", nil, paddock.ReasonLost, process.BootID(), false, alone + "; the program was never said to have started"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +51,7 @@ func TestReconcileEvidence(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			write(t, d.file("stdout"), "kept")
+			write(t, file(d, "stdout"), "kept")
 			if lost := reconcile(t, s); !slices.Equal(lost, []paddock.RunID{d.ID()}) {
 				t.Fatalf("lost: %v", lost)
 			}
@@ -59,7 +62,7 @@ func TestReconcileEvidence(t *testing.T) {
 			want := &paddock.Outcome{
 				State: paddock.Lost, EndedAt: clock(), SettledAt: clock(),
 				Reason: paddock.Reason{Kind: c.kind, Evidence: &paddock.Evidence{
-					SeenAt: clock(), BootIDThen: c.then, BootIDNow: BootID(), Supervisor: c.supervisor, SupervisorAlive: c.alive, Note: c.note,
+					SeenAt: clock(), BootIDThen: c.then, BootIDNow: process.BootID(), Supervisor: c.supervisor, SupervisorAlive: c.alive, Note: c.note,
 				}},
 				Stdout: paddock.StreamSummary{Bytes: 4, Digest: paddock.DigestOf(sha256.Sum256([]byte("kept")))},
 				Stderr: paddock.StreamSummary{Digest: paddock.DigestOf(sha256.Sum256(nil))},
@@ -79,9 +82,9 @@ func TestReconcileOfAMess(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	d := orphan(t, s, 0, alice)
-	write(t, d.file("request.json"), "{")
-	write(t, d.file("started.json"), "")
-	if err := os.Symlink("/dev/zero", d.file("stdout")); err != nil {
+	write(t, file(d, "request.json"), "{")
+	write(t, file(d, "started.json"), "")
+	if err := os.Symlink("/dev/zero", file(d, "stdout")); err != nil {
 		t.Fatal(err)
 	}
 	if lost := reconcile(t, s); len(lost) != 1 {
@@ -92,11 +95,11 @@ func TestReconcileOfAMess(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"request.json", "started.json"} {
-		if !strings.Contains(o.Reason.Evidence.Note, d.file(name)) {
+		if !strings.Contains(o.Reason.Evidence.Note, file(d, name)) {
 			t.Errorf("the evidence doesn't tell of %s: %s", name, o.Reason.Evidence.Note)
 		}
 	}
-	if !strings.Contains(o.Reason.Detail, d.file("stdout")) || o.Stdout.Digest != "" {
+	if !strings.Contains(o.Reason.Detail, file(d, "stdout")) || o.Stdout.Digest != "" {
 		t.Errorf("unreadable output: %q, %v", o.Reason.Detail, o.Stdout)
 	}
 }
@@ -144,7 +147,7 @@ func TestReconcileWithoutLockFile(t *testing.T) {
 	}
 	watched, dead := start(t, s, 0, alice), start(t, s, 1, alice)
 	for _, d := range []*Dir{watched, dead} {
-		if err := os.Remove(d.file("lock")); err != nil {
+		if err := os.Remove(file(d, "lock")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -178,58 +181,5 @@ func TestReconcileStopsWhenAsked(t *testing.T) {
 	}
 	if lost := reconcile(t, s); len(lost) != 1 {
 		t.Errorf("afterwards: %v", lost)
-	}
-}
-
-func TestProcesses(t *testing.T) {
-	t.Parallel()
-	self, err := ProcessOf(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !Alive(self) {
-		t.Error("we are not alive")
-	}
-	for name, change := range map[string]func(*paddock.Process){
-		"another start":   func(p *paddock.Process) { p.StartTicks++ },
-		"no start":        func(p *paddock.Process) { p.StartTicks = 0 },
-		"another boot":    func(p *paddock.Process) { p.BootID = "another" },
-		"no boot":         func(p *paddock.Process) { p.BootID = "" },
-		"another process": func(p *paddock.Process) { p.PID = 1 },
-		"no process":      func(p *paddock.Process) { p.PID = 0 },
-		"a group":         func(p *paddock.Process) { p.PID = -p.PID },
-	} {
-		p := self
-		change(&p)
-		if Alive(p) {
-			t.Errorf("%s: alive", name)
-		}
-	}
-	if _, err := ProcessOf(1 << 30); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("ProcessOf nothing: %v", err)
-	}
-}
-
-func TestParseStat(t *testing.T) {
-	t.Parallel()
-	const rest = " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 987654 20 21"
-	for _, c := range []struct {
-		name, text string
-		state      byte
-		ticks      uint64
-		bad        bool
-	}{
-		{"plain", "12 (cat) S" + rest, 'S', 987654, false},
-		{"a name like a stat", "12 (a) Z 1 (b)) R" + rest, 'R', 987654, false},
-		{"a name with a line break", "12 (a\nb) Z" + rest, 'Z', 987654, false},
-		{"short", "12 (cat) S 1 2 3", 0, 0, true},
-		{"no name", "12 cat S", 0, 0, true},
-		{"empty", "", 0, 0, true},
-		{"no number", "12 (cat) S" + strings.Replace(rest, "987654", "x", 1), 0, 0, true},
-	} {
-		state, ticks, err := parseStat([]byte(c.text))
-		if (err != nil) != c.bad || !c.bad && (state != c.state || ticks != c.ticks) {
-			t.Errorf("%s: %c, %d, %v", c.name, state, ticks, err)
-		}
 	}
 }

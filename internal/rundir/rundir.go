@@ -9,12 +9,14 @@
 //	STATE/keys/HASH              idempotency keys
 //	STATE/tmp/r…/                runs that are being written down
 //	STATE/homes/HASH/            private home directories, one per root
+//	STATE/stage.json, stage/     what package executor keeps of the stage
 //
-// A run's directory holds request.json, decision.json, claim.json, token,
-// lock, stdin (if text was given), control (a socket), started.json, stdout,
-// stderr, frames and, when the run is over, outcome.json. It is made in
-// STATE/tmp, locked, and renamed into place; the locked descriptor goes to the
-// supervisor, so that the lock is free only when nobody looks after the run.
+// A run's directory is the matter of package record. It holds request.json,
+// decision.json, claim.json, token, lock, stdin (if text was given), control (a
+// socket), started.json, stdout, stderr, frames and, when the run is over,
+// outcome.json. It is made in STATE/tmp, locked, and renamed into place; the
+// locked descriptor goes to the supervisor, so that the lock is free only when
+// nobody looks after the run.
 // The entries in active, unseen and keys are hard links to its claim.json, so
 // they appear whole or not at all. outcome.json is linked into place, so the
 // first one wins and none is ever replaced.
@@ -24,12 +26,12 @@
 // The package starts and signals nothing, judges no request and reads no
 // output but to digest what a vanished supervisor left. It trusts the state
 // directory's owner, whom it checks: a program that runs uncontained as the
-// same user can change what is written here. Linux only.
+// same user can change what is written here. On other systems than Linux no run is
+// ever made, and the state directory only serves to explain decisions.
 package rundir
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,11 +39,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
 	"paddock/internal/rundir/disk"
-	"paddock/internal/rundir/durable"
+	"paddock/internal/rundir/record"
+	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/process"
+	"paddock/internal/rundir/shelf"
 	"paddock/internal/trust"
 )
 
@@ -57,6 +60,25 @@ const (
 	tmpDir    = "tmp"
 	homesDir  = "homes"
 )
+
+// The record of one run, and what it says.
+type (
+	Dir     = record.Dir
+	Intent  = record.Intent
+	Sealed  = record.Sealed
+	Started = record.Started
+)
+
+// OpenRun opens the run directory at path.
+func OpenRun(path string) (*Dir, error) { return record.Open(path) }
+
+// ProcessOf names the live process with this id; os.ErrProcessDone when there
+// is none, or only a zombie.
+func ProcessOf(pid int) (paddock.Process, error) { return process.Of(pid) }
+
+// Alive reports whether p is still there: this id, begun at this tick of this
+// start of the machine. A process that isn't wholly known isn't alive.
+func Alive(p paddock.Process) bool { return process.Alive(p) }
 
 // A State is an open state directory. Its methods may be called concurrently,
 // and by as many processes as like. The zero State is unusable; see [Open].
@@ -91,7 +113,7 @@ func Open(path string) (*State, error) {
 			return nil, fmt.Errorf("state directory: %w", err)
 		}
 	}
-	claim, err := os.OpenFile(filepath.Join(real, "claim.lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	claim, err := os.OpenFile(filepath.Join(real, "claim.lock"), os.O_RDWR|os.O_CREATE|durable.NoFollow, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
@@ -112,11 +134,21 @@ func (s *State) Close() error {
 // Home returns the private home directory for the commands of one root and
 // makes it where it is missing.
 func (s *State) Home(root string) (string, error) {
-	home := filepath.Join(s.path, homesDir, hashOf(root))
+	home := filepath.Join(s.path, homesDir, record.HashOf(root))
 	if err := durable.MakeDir(home); err != nil {
 		return "", err
 	}
 	return home, nil
+}
+
+// Prepare writes a run down, durably, in a directory that is locked and that
+// nobody sees yet. The caller publishes or abandons it; a directory that its
+// maker left behind is swept by [State.Reconcile].
+func (s *State) Prepare(ctx context.Context, id paddock.RunID, rec Intent) (*Dir, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return record.Prepare(filepath.Join(s.path, tmpDir), id, rec, s.at)
 }
 
 // Run returns the directory of a run; the error is fs.ErrNotExist when there
@@ -125,12 +157,22 @@ func (s *State) Run(id paddock.RunID) (*Dir, error) {
 	if _, err := paddock.ParseRunID(string(id)); err != nil {
 		return nil, fmt.Errorf("%w: %v", fs.ErrNotExist, err)
 	}
-	return OpenRun(s.runPath(id))
+	return record.Open(s.runPath(id))
 }
 
 // runPath is where the run's directory is once it is published.
 func (s *State) runPath(id paddock.RunID) string {
-	return filepath.Join(s.path, runsDir, dayOf(id), string(id))
+	return filepath.Join(s.path, runsDir, shelf.Day(id), string(id))
+}
+
+// stands says whether the run has a directory, and whether that has an outcome,
+// without reading either.
+func (s *State) stands(id paddock.RunID) (there, settled bool, err error) {
+	if there, err = durable.Exists(s.runPath(id)); err != nil || !there {
+		return false, false, err
+	}
+	settled, err = record.Settled(s.runPath(id))
+	return there, settled, err
 }
 
 func (s *State) at(step string) {
@@ -138,19 +180,6 @@ func (s *State) at(step string) {
 		s.step(step)
 	}
 }
-
-const dayForm = "20060102"
-
-func dayOf(id paddock.RunID) string { return id.Time().Format(dayForm) }
-
-// hashOf names something in the state directory by what it stands for. The
-// parts are separated by NUL, which none of them may contain.
-func hashOf(parts ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:])
-}
-
-func principalHash(p paddock.Principal) string { return hashOf(string(p.Kind), p.ID) }
 
 // checkFormat reads the layout's version, or writes it into an empty directory.
 func checkFormat(dir string) error {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package rundir
 
 import (
@@ -66,17 +68,11 @@ func intent(p paddock.Principal, argv ...string) Intent {
 	return granted(paddock.Request{Principal: p, Door: paddock.DoorMCP, Command: paddock.Command{Argv: argv}})
 }
 
-// granted is the intent of a request that was allowed.
+// granted is the intent of a request that was allowed; what a grant says is the
+// matter of package record.
 func granted(req paddock.Request) Intent {
 	return Intent{Request: req, CreatedAt: epoch, Decision: paddock.Decision{
-		Effect: paddock.Allow, RequestDigest: req.Digest(), PolicyDigest: paddock.DigestOf([32]byte{1}),
-		Grant: &paddock.Grant{
-			Executable: paddock.Executable{Name: "go", Path: "/usr/local/go/bin/go"},
-			Argv:       req.Command.Argv, Root: "/srv/checkout", Dir: "/srv/checkout/sub",
-			EnvironmentNames: []string{"HOME", "PATH"}, Environment: []string{"HOME=/h", "PATH=/bin", "SECRET=grant-value"},
-			Limits:  paddock.Limits{Timeout: paddock.Duration(time.Minute), Output: 1 << 20},
-			Contain: paddock.ContainAs{Level: paddock.Off},
-		},
+		Effect: paddock.Allow, RequestDigest: req.Digest(), Grant: &paddock.Grant{Argv: req.Command.Argv, Dir: "/srv/checkout"},
 	}}
 }
 
@@ -121,12 +117,7 @@ func orphan(t testing.TB, s *State, n int, p paddock.Principal) *Dir {
 }
 
 func exited() paddock.Outcome {
-	code := 0
-	return paddock.Outcome{
-		State: paddock.Exited, Reason: paddock.Reason{Kind: paddock.ReasonExit, ExitCode: &code},
-		Stdout: paddock.StreamSummary{Bytes: 5, Digest: paddock.DigestOf([32]byte{2})}, Stderr: paddock.StreamSummary{Digest: paddock.DigestOf([32]byte{3})},
-		EndedAt: epoch.Add(3 * time.Second), SettledAt: epoch.Add(4 * time.Second),
-	}
+	return paddock.Outcome{State: paddock.Exited, Reason: paddock.Reason{Kind: paddock.ReasonExit}, EndedAt: epoch.Add(3 * time.Second)}
 }
 
 func settle(t testing.TB, d *Dir) {
@@ -154,6 +145,9 @@ func reconcile(t testing.TB, s *State) []paddock.RunID {
 	}
 	return lost
 }
+
+// file is a file of a run's directory.
+func file(d *Dir, name string) string { return filepath.Join(d.Path(), name) }
 
 func names(t testing.TB, dir string) []string {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 
 	"paddock"
 	"paddock/internal/contain"
+	"paddock/internal/contain/denied"
 )
 
 func contained(t *testing.T, level paddock.Level, script string) (string, error) {
@@ -40,9 +41,13 @@ func contained(t *testing.T, level paddock.Level, script string) (string, error)
 	if err != nil {
 		return "", err
 	}
+	heard := denied.Listen(p.Listener(), 0)
 	r := &running{Program: p, stdout: ours}
 	out := r.rest(t)
 	<-p.Done()
+	for _, d := range heard.Denials(true) {
+		out += d.Text + "\n"
+	}
 	return out, nil
 }
 

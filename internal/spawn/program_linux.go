@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,9 +25,12 @@ type Program struct {
 	holder int // the process in between, ours to reap
 	leader int // the program, in our numbering; zero if not known
 	group  *contain.Cgroup
-	exit   chan Exit
-	done   chan struct{}
-	end    End
+	// listener hears what the program is denied; nil without a filter.
+	listener *os.File
+	exit     chan Exit
+	done     chan struct{}
+	end      End
+	exited   bool // the leader's exit was passed on
 }
 
 type cgroupFiles struct{ procs, kill *os.File }
@@ -33,6 +38,9 @@ type cgroupFiles struct{ procs, kill *os.File }
 // pipeSize is what Linux gives to ordinary users at most; the larger the pipe,
 // the fewer times a program waits for us (see docs/design/0002-starting.md).
 const pipeSize = 1 << 20
+
+// startLimit bounds the time from the fork to the program.
+const startLimit = 30 * time.Second
 
 // OutputPipe returns the two ends of a pipe for a program's output. Only our
 // end is non-blocking: programs don't expect that of theirs.
@@ -149,19 +157,38 @@ func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 	if err == nil {
 		p.leader = contain.FirstChild(p.holder)
 	}
+	if err != nil && p.listener != nil {
+		_ = p.listener.Close() // nobody will take it
+	}
 	started <- err
-	p.follow(reports)
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		p.follow(reports)
+	}()
 	p.reapHolder()
+	// The pipe's end is no sign of the holder's: a program with root's rights
+	// can hand its other end to a process that stays. What was reported is read.
+	_ = reports.SetReadDeadline(time.Unix(1, 0)) // pipes can have deadlines
+	<-followed
+	p.followRest(reports)
 	_ = reports.Close() // read only
 	p.removeCgroup()
 }
 
-func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*initState, *os.File, error) {
-	reports, theirs, err := os.Pipe()
+func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*initState, *net.UnixConn, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, &StartError{"report pipe", err}
+		return nil, nil, &StartError{"socket for reports", err}
 	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "reports"), os.NewFile(uintptr(pair[1]), "reports")
 	defer theirs.Close()
+	defer ours.Close() // net.FileConn makes a descriptor of its own
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		return nil, nil, &StartError{"socket for reports", err}
+	}
+	reports := conn.(*net.UnixConn)
 	state, err := newState(spec, p.Isolation, theirs, files)
 	if err != nil {
 		return nil, nil, errors.Join(err, reports.Close())
@@ -176,14 +203,22 @@ func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*initState, *os.Fil
 	return state, reports, nil
 }
 
-func (p *Program) awaitStart(state *initState, reports io.Reader) error {
+// awaitStart waits for the program to become the program. Not for ever: one with
+// root's rights can stop the process in between before that has told us.
+func (p *Program) awaitStart(state *initState, reports *net.UnixConn) error {
+	_ = reports.SetReadDeadline(time.Now().Add(startLimit)) // sockets can have deadlines
 	for {
-		r, err := readReport(reports)
+		r, file, err := readReport(reports)
 		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			p.Destroy()
+			return &StartError{"start", fmt.Errorf("the process in between said nothing for %s and was ended", startLimit)}
 		case err != nil:
 			return &StartError{"start", fmt.Errorf("the process in between ended without a report: %w", err)}
+		case r.kind == reportListener:
+			p.listener = file
 		case r.kind == reportStarted:
-			return nil
+			return reports.SetReadDeadline(time.Time{})
 		case r.kind == reportFailed:
 			return &StartError{state.stepName(r.a), syscall.Errno(r.b)}
 		}
@@ -191,19 +226,77 @@ func (p *Program) awaitStart(state *initState, reports io.Reader) error {
 }
 
 // follow passes on the leader's exit and ends when there is nothing to report.
-func (p *Program) follow(reports io.Reader) {
+func (p *Program) follow(reports *net.UnixConn) {
 	for {
-		r, err := readReport(reports)
+		r, _, err := readReport(reports)
 		if err != nil {
 			return
 		}
-		switch r.kind {
-		case reportLeader:
-			p.exit <- Exit{Status: syscall.WaitStatus(r.a)}
-		case reportEmpty:
-			p.end.Leftovers = int(r.a)
-		}
+		p.take(r)
 	}
+}
+
+// take passes on the leader's first exit; a program that forges another must
+// not make us wait for a listener.
+func (p *Program) take(r report) {
+	switch r.kind {
+	case reportLeader:
+		if !p.exited {
+			p.exited = true
+			p.exit <- Exit{Status: syscall.WaitStatus(r.a)}
+		}
+	case reportEmpty:
+		p.end.Leftovers = int(r.a)
+	}
+}
+
+// followRest takes what is there and waits for nobody. A socket of reports holds
+// no more than its buffer, so it ends.
+func (p *Program) followRest(reports *net.UnixConn) {
+	for range 64 << 10 / reportSize {
+		r, err := reportReady(reports)
+		if err != nil {
+			return
+		}
+		p.take(r)
+	}
+}
+
+// Buffered returns how many bytes are in a pipe now, as far as can be known.
+func Buffered(f *os.File) (n int) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) {
+		n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) // zero if it fails
+	})
+	return n
+}
+
+// ReadReady reads what is in a pipe now, deadline or not: io.EOF says that
+// nobody holds its other end, EAGAIN that somebody does and wrote nothing.
+func ReadReady(f *os.File, b []byte) (n int, err error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	controlErr := raw.Control(func(fd uintptr) {
+		for {
+			if n, err = unix.Read(int(fd), b); !errors.Is(err, unix.EINTR) {
+				return
+			}
+		}
+	})
+	switch {
+	case controlErr != nil:
+		return 0, controlErr
+	case err != nil:
+		return 0, err
+	case n == 0 && len(b) > 0:
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 // reapHolder waits for the process in between. Of a namespace's init the kernel
@@ -239,6 +332,14 @@ func (p *Program) removeCgroup() {
 		_ = p.group.Remove() // an empty directory is left at worst
 	}
 }
+
+// Holder returns the process in between, which is in the run's namespaces.
+func (p *Program) Holder() int { return p.holder }
+
+// Listener returns the descriptor on which denied system calls are heard, nil if
+// there is no filter. Whoever takes it closes it, and must answer on it: the
+// program waits.
+func (p *Program) Listener() *os.File { return p.listener }
 
 // Leader returns the program's process id, or zero when it isn't known.
 func (p *Program) Leader() int { return p.leader }
@@ -289,11 +390,54 @@ func (p *Program) Destroy() {
 	}
 }
 
-func readReport(r io.Reader) (report, error) {
+// readReport waits for the next report and the descriptor that came with it.
+func readReport(from *net.UnixConn) (report, *os.File, error) {
 	var b [reportSize]byte
-	if _, err := io.ReadFull(r, b[:]); err != nil {
+	rights := make([]byte, unix.CmsgSpace(4))
+	n, oobn, _, _, err := from.ReadMsgUnix(b[:], rights)
+	switch {
+	case err != nil:
+		return report{}, nil, err
+	case n < reportSize:
+		return report{}, nil, io.EOF
+	}
+	return reportOf(b), received(rights[:oobn]), nil
+}
+
+// reportReady reads a report that is there already, deadline or not.
+func reportReady(from *net.UnixConn) (r report, err error) {
+	raw, err := from.SyscallConn()
+	if err != nil {
 		return report{}, err
 	}
+	var b [reportSize]byte
+	var n int
+	controlErr := raw.Control(func(fd uintptr) {
+		for {
+			if n, _, err = unix.Recvfrom(int(fd), b[:], unix.MSG_DONTWAIT); !errors.Is(err, unix.EINTR) {
+				return
+			}
+		}
+	})
+	if err = errors.Join(controlErr, err); err == nil && n < reportSize {
+		err = io.EOF
+	}
+	return reportOf(b), err
+}
+
+func reportOf(b [reportSize]byte) report {
 	at := func(i int) int32 { return int32(binary.NativeEndian.Uint32(b[i:])) }
-	return report{kind: at(0), a: at(4), b: at(8)}, nil
+	return report{kind: at(0), a: at(4), b: at(8)}
+}
+
+func received(rights []byte) *os.File {
+	messages, err := unix.ParseSocketControlMessage(rights)
+	if err != nil || len(messages) == 0 {
+		return nil
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) == 0 {
+		return nil
+	}
+	return os.NewFile(uintptr(fds[0]), "denied calls")
 }

@@ -29,7 +29,8 @@ type Stage struct {
 // StartStage starts the supervisor binary at path, in a session of its own, with
 // an empty environment, no descriptors of ours and one end of a socket as
 // descriptor 3. It ends by itself when the other end is closed before a job came.
-func StartStage(path string) (*Stage, error) {
+// It is born in cgroup where that isn't nil and the kernel allows it.
+func StartStage(path string, cgroup *os.File) (*Stage, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("socket pair: %w", err)
@@ -42,12 +43,20 @@ func StartStage(path string) (*Stage, error) {
 		return nil, err
 	}
 	defer null.Close()
-	process, err := os.StartProcess(path, []string{"paddock-stage"}, &os.ProcAttr{
+	attr := &os.ProcAttr{
 		Dir:   "/",
 		Env:   []string{},
 		Files: []*os.File{null, null, null, theirs},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
-	})
+	}
+	if cgroup != nil {
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(cgroup.Fd())
+	}
+	process, err := os.StartProcess(path, []string{"paddock-stage"}, attr)
+	if err != nil && cgroup != nil { // it can still move there by itself
+		attr.Sys.UseCgroupFD = false
+		process, err = os.StartProcess(path, []string{"paddock-stage"}, attr)
+	}
 	if err != nil {
 		return nil, err
 	}

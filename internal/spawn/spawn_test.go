@@ -1,9 +1,12 @@
+//go:build linux
+
 package spawn
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"paddock"
 	"paddock/internal/contain"
@@ -399,4 +404,61 @@ func TestStressUnderCollector(t *testing.T) {
 	starters.Wait()
 	close(stop)
 	collector.Wait()
+}
+
+// Somebody with root's rights can take the socket for reports and keep it.
+func TestReportsHeldFromOutsideDoesntKeepTheTreeOpen(t *testing.T) {
+	if os.Geteuid() != 0 {
+		testproc.Skip(t, "only root can open the descriptors of the process in between")
+	}
+	forEach(t, func(t *testing.T, isolation paddock.Isolation) {
+		r := sh(t, isolation, `read go; exit 7`)
+		if _, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", r.holder, slotReport), os.O_WRONLY, 0); !errors.Is(err, syscall.ENXIO) {
+			t.Errorf("opening the reports by a path: %v", err)
+		}
+		pidfd, err := unix.PidfdOpen(r.holder, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(pidfd)
+		held, err := unix.PidfdGetfd(pidfd, slotReport, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(held)
+		fmt.Fprintln(r.stdin, "go")
+		within(t, "the end", r.Done())
+		if exit := <-r.Exited(); exit.Status.ExitStatus() != 7 {
+			t.Errorf("status %v", exit.Status)
+		}
+	})
+}
+
+// The reports of a process in between that is gone are read, also when nobody
+// found the time before.
+func TestReportsThatWereNotReadYetAreTaken(t *testing.T) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, w := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
+	defer w.Close()
+	defer ours.Close()
+	r, err := net.FileConn(ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, kind := range []byte{reportLeader, reportLeader, reportEmpty} {
+		b := make([]byte, reportSize)
+		b[0], b[4] = kind, 3
+		if _, err := w.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &Program{exit: make(chan Exit, 1)}
+	p.followRest(r.(*net.UnixConn))
+	if exit := <-p.exit; int(exit.Status) != 3 || p.end.Leftovers != 3 {
+		t.Errorf("exit %v, end %+v", exit, p.end)
+	}
 }

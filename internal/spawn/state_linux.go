@@ -51,6 +51,8 @@ const (
 	reportFailed // a is the step, b the errno
 	reportLeader // a is the wait status
 	reportEmpty  // a is the number of leftovers
+	// A listener comes with the program's last step before its execution.
+	reportListener = contain.ReportListener
 )
 
 type report struct{ kind, a, b, pad int32 }

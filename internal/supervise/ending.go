@@ -1,3 +1,5 @@
+//go:build linux
+
 package supervise
 
 import (
@@ -8,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/contain"
 	"paddock/internal/spawn"
 )
 
@@ -15,6 +18,7 @@ import (
 type clock struct {
 	grace   <-chan time.Time // then the tree is killed
 	destroy <-chan time.Time // then the process in between is
+	abandon <-chan time.Time // then the run is over with survivors
 }
 
 // untilEmpty carries the run to the end of its last process and returns how the
@@ -63,6 +67,14 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 			r.kill(&at)
 		case <-at.destroy:
 			r.program.Destroy()
+			at.abandon = r.opt.After(abandonAfter)
+		case <-at.abandon:
+			// The kernel was told to end them and doesn't: frozen, or stuck in it.
+			r.survivors = max(1, len(contain.Descendants(r.program.Holder())))
+			if r.reason == nil {
+				r.reason = &paddock.Reason{Kind: paddock.ReasonSignal}
+			}
+			return exit
 		}
 	}
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package supervise
 
 import (
@@ -95,10 +97,27 @@ func (r *run) pump(p *pumps, stream paddock.Stream, from *os.File) {
 		}
 		if err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
-				p.mu.Lock()
-				p.outside = true
-				p.mu.Unlock()
+				r.pumpRest(p, stream, from, buffer)
 			}
+			return
+		}
+	}
+}
+
+// pumpRest takes what is in the pipe when the time is over: the program wrote
+// it, and that we were slow must not cost it. More is somebody else's.
+func (r *run) pumpRest(p *pumps, stream paddock.Stream, from *os.File, buffer []byte) {
+	left := spawn.Buffered(from)
+	for {
+		n, err := spawn.ReadReady(from, buffer[:min(len(buffer), max(left, 1))])
+		if n > 0 {
+			r.keep(stream, buffer[:n])
+			left -= n
+		}
+		if err != nil || left < 0 {
+			p.mu.Lock()
+			p.outside = p.outside || !errors.Is(err, io.EOF)
+			p.mu.Unlock()
 			return
 		}
 	}

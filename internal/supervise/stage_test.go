@@ -1,3 +1,5 @@
+//go:build linux
+
 package supervise
 
 import (
@@ -5,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +19,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/contain"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
@@ -74,7 +78,7 @@ func startVictim(path, stage string, isolation paddock.Isolation, marker string)
 	if err := state.Claim(ctx, func(c *rundir.Claim) error { return c.Publish(dir, "") }); err != nil {
 		return victim{}, nil, err
 	}
-	s, err := spawn.StartStage(stage)
+	s, err := spawn.StartStage(stage, nil)
 	if err != nil {
 		return victim{}, nil, err
 	}
@@ -251,6 +255,9 @@ func checkLost(t *testing.T, path string) {
 	for deadline := time.Now().Add(5 * time.Second); ; {
 		lost, err := state.Reconcile(t.Context(), time.Now)
 		if err == nil && len(lost) == 1 {
+			if err := contain.EndCgroup(string(lost[0])); err != nil {
+				t.Error(err)
+			}
 			break
 		}
 		if err != nil || time.Now().After(deadline) {
@@ -272,7 +279,7 @@ func checkLost(t *testing.T, path string) {
 }
 
 func TestAStageThatIsNotNeededEnds(t *testing.T) {
-	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"))
+	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,6 +287,41 @@ func TestAStageThatIsNotNeededEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// To move between cgroups takes the kernel longer than all the rest of a start.
+func TestAStageIsBornWhereItWouldMoveTo(t *testing.T) {
+	cgroup, err := contain.Supervisors()
+	if err != nil {
+		testproc.Skip(t, "no cgroup is ours to write: "+err.Error())
+	}
+	defer cgroup.Close()
+	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"), cgroup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", s.PID())); err != nil || !strings.Contains(string(b), "/paddock/supervisors\n") {
+		t.Errorf("it was born in %q, %v", b, err)
+	}
+	if err := errors.Join(s.Conn().Close(), s.Wait()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A cgroup that can't be had is no reason not to start.
+func TestAStageStartsWithoutItsCgroup(t *testing.T) {
+	notOne, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer notOne.Close()
+	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"), notOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Conn().Close(), s.Wait()); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package supervise is the loop of one run: it owns the pipes, the clocks, the
 // caps and the run's directory, and writes the outcome.
 //
@@ -29,6 +31,7 @@ import (
 	"paddock"
 	"paddock/internal/artifact"
 	"paddock/internal/contain"
+	"paddock/internal/contain/denied"
 	"paddock/internal/contain/protect"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
@@ -46,6 +49,10 @@ const leftoverGrace = time.Second
 
 // destroyAfter is how long the process in between may take to kill all others.
 const destroyAfter = time.Second
+
+// abandonAfter is how long the kernel may take to end what it was told to end.
+// A process that is frozen or stuck in the kernel must not keep the run open.
+const abandonAfter = 5 * time.Second
 
 // drainLimit bounds the reading of a pipe that somebody outside of the tree
 // still holds after the tree is gone.
@@ -149,6 +156,8 @@ type run struct {
 
 	program *spawn.Program
 	reason  *paddock.Reason // the first to come
+	// survivors is how many processes were left when the end was given up.
+	survivors int
 
 	mu   sync.Mutex
 	late *paddock.Reason // output that could not be kept, seen after the leader's end
@@ -244,6 +253,8 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		} else {
 			cgroup = "inherited: " + err.Error()
 		}
+	} else if away := contain.Away(); away != "" {
+		cgroup = away // started ahead of need, when nobody knew for what
 	}
 	guard, err := r.protect()
 	var plan *contain.Plan
@@ -267,6 +278,11 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	}
 	// A program of our own user must not be able to look into this process.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	holder := 0
+	if plan.Enforced.Network == "none" && plan.UserNamespace {
+		holder = r.program.Holder()
+	}
+	heard := denied.Listen(r.program.Listener(), holder)
 	r.recordStart(cgroup, plan.Enforced)
 	exit := r.untilEmpty(ctx)
 	ended := r.opt.Now()
@@ -276,9 +292,12 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	outcome := paddock.Outcome{
 		State:     stateOf(reason.Kind),
 		Reason:    reason,
-		Leftovers: r.program.End().Leftovers,
-		Survivors: r.program.End().Survivors,
+		Survivors: r.survivors,
+		Denied:    heard.Denials(r.survivors == 0),
 		EndedAt:   ended,
+	}
+	if r.survivors == 0 { // then the tree is gone, and what was found is known
+		outcome.Leftovers, outcome.Survivors = r.program.End().Leftovers, r.program.End().Survivors
 	}
 	if pumps.held() {
 		outcome.Reason.Detail = join(outcome.Reason.Detail, "a process outside of the run still held its output open")

@@ -1,3 +1,5 @@
+//go:build linux
+
 package supervise
 
 import (
@@ -22,6 +24,8 @@ import (
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
+	"paddock/internal/spawn"
+	"paddock/internal/supervise/hub"
 	"paddock/internal/testproc"
 )
 
@@ -527,5 +531,70 @@ func TestJobsOfAnotherReleaseAreRefused(t *testing.T) {
 	}
 	if _, err := FilesOf(Job{HasStdin: true}, make([]*os.File, 3)); err == nil {
 		t.Error("a job without its stdin was accepted")
+	}
+}
+
+func TestOutputThatWasNotReadInTimeIsKept(t *testing.T) {
+	t.Parallel()
+	const size = 700_000 // in the pipe when the time is over
+	for _, c := range []struct {
+		name string
+		held bool
+	}{{"closed", false}, {"held from outside", true}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			bank, err := artifact.Create(t.TempDir(), artifact.Options{Cap: 1 << 20, Now: time.Now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer bank.Close()
+			ours, theirs, err := spawn.OutputPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ours.Close()
+			defer theirs.Close()
+			if _, err := theirs.Write(make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+			if !c.held {
+				theirs.Close()
+			}
+			if err := ours.SetReadDeadline(time.Unix(1, 0)); err != nil {
+				t.Fatal(err)
+			}
+			r, p := &run{bank: bank, hub: hub.New()}, &pumps{}
+			r.pump(p, paddock.Stdout, ours)
+			if got := bank.Size(paddock.Stdout); got != size || p.held() != c.held {
+				t.Errorf("kept %d of %d, held %v", got, size, p.held())
+			}
+		})
+	}
+}
+
+// A process that the kernel can't end doesn't keep the run open: it survives,
+// and the outcome says so.
+func TestWhatCannotBeEndedIsASurvivor(t *testing.T) {
+	t.Parallel()
+	freezer, err := os.MkdirTemp("/sys/fs/cgroup/freezer", "supervise-test-")
+	if err != nil {
+		testproc.Skip(t, "no freezer of the first version here, which alone stops a kill: "+err.Error())
+	}
+	thaw := func() {
+		if err := os.WriteFile(filepath.Join(freezer, "freezer.state"), []byte("THAWED"), 0); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() {
+		thaw()
+		for os.Remove(freezer) != nil { // until the process that was frozen is gone
+			<-time.After(10 * time.Millisecond)
+		}
+	})
+	f := newFixture(t, fmt.Sprintf(`(echo 0 >%[1]s/cgroup.procs; echo FROZEN >%[1]s/freezer.state; exec sleep 300) &
+		until [ "$(cat %[1]s/freezer.state)" = FROZEN ]; do sleep 0.01; done; exit 3`, freezer))
+	got := f.run(func() { f.clock.fire(leftoverGrace) }, func() { f.clock.fire(destroyAfter) }, func() { f.clock.fire(abandonAfter) })
+	if got.State != paddock.Exited || *got.Reason.ExitCode != 3 || got.Survivors < 1 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -3,7 +3,9 @@
 //
 // A walk opens one component after the other, through the descriptor of the one
 // before, and never lets the kernel follow a link. So every directory and every
-// link on the way is looked at, and what was looked at is what was passed.
+// link on the way is looked at, and what was looked at is what was passed. One
+// rule, [Owner.Check], is asked for policies, executables and the directories
+// that Paddock writes in; the last may be made on the way.
 //
 // # Limits
 //
@@ -36,11 +38,6 @@ type Identity struct {
 	Size         int64
 	Mtime, Ctime int64 // nanoseconds
 }
-
-// A Distrust says in words why a file can't be trusted.
-type Distrust string
-
-func (d Distrust) Error() string { return string(d) }
 
 // Check is the rule for everything on the way to a file that we believe: it
 // belongs to root or to us, and nobody else may change it. A directory in which

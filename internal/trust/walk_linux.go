@@ -44,7 +44,23 @@ type Check func(at string, st *unix.Stat_t) error
 // starts at the directory base, whose path is basePath, unless p is absolute.
 // Components that don't exist end it without an error.
 func Walk(base *os.File, basePath, p string, check Check) (*Place, error) {
-	w := walker{check: check, todo: strings.Split(p, "/")}
+	return walk(base, basePath, p, walker{check: check})
+}
+
+// WalkForOther is Walk for a path that another process is going to open. What a
+// link of the proc file system leads to depends on who follows it, /proc/self
+// above all, so it is an error: our answer wouldn't be that process's.
+func WalkForOther(base *os.File, basePath, p string) (*Place, error) {
+	return walk(base, basePath, p, walker{forOther: true})
+}
+
+// WalkForUs is Walk without a check.
+func WalkForUs(base *os.File, basePath, p string) (*Place, error) {
+	return walk(base, basePath, p, walker{})
+}
+
+func walk(base *os.File, basePath, p string, w walker) (*Place, error) {
+	w.todo = strings.Split(p, "/")
 	var err error
 	if path.IsAbs(p) {
 		err = w.restart()
@@ -78,11 +94,12 @@ func Walk(base *os.File, basePath, p string, check Check) (*Place, error) {
 }
 
 type walker struct {
-	check Check
-	todo  []string
-	dir   *os.File // where we are
-	at    string   // its path
-	links int
+	check    Check
+	forOther bool // no links of the proc file system
+	todo     []string
+	dir      *os.File // where we are
+	at       string   // its path
+	links    int
 }
 
 // restart goes to the root of the file system.
@@ -162,6 +179,15 @@ func (w *walker) end(p *Place) (*Place, error) {
 func (w *walker) follow(link *os.File) error {
 	if w.links++; w.links > mostLinks {
 		return unix.ELOOP
+	}
+	if w.forOther {
+		var fs unix.Statfs_t
+		if err := unix.Fstatfs(int(link.Fd()), &fs); err != nil {
+			return err
+		}
+		if fs.Type == unix.PROC_SUPER_MAGIC {
+			return unix.ELOOP
+		}
 	}
 	buf := make([]byte, unix.PathMax+1)
 	n, err := unix.Readlinkat(int(link.Fd()), "", buf)

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package handover passes a job and open files to a supervisor over a
 // connected Unix socket.
 //

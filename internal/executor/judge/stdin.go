@@ -7,11 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
 	"paddock/internal/policy"
 	"paddock/internal/rundir"
+	"paddock/internal/rundir/record/durable"
 )
 
 // stdinOf opens the kept output of a settled run that principal may read.
@@ -51,12 +50,12 @@ func (j *Judge) keptOutput(p paddock.Principal, id paddock.RunID, s paddock.Stre
 }
 
 func openKept(dir *rundir.Dir, s paddock.Stream, sum paddock.StreamSummary) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(dir.Path(), string(s)), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	file, err := durable.Open(filepath.Join(dir.Path(), string(s)))
 	if err != nil {
 		return nil, fmt.Errorf("the %s of run %s can't be read: %v", s, dir.ID(), err)
 	}
 	info, err := file.Stat()
-	if err == nil && (!info.Mode().IsRegular() || info.Size() != sum.Bytes) {
+	if err == nil && info.Size() != sum.Bytes {
 		err = fmt.Errorf("it isn't the %d bytes that were recorded", sum.Bytes)
 	}
 	if err != nil {

@@ -10,8 +10,6 @@ import (
 	"os"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
 )
 
@@ -49,11 +47,10 @@ func (d *digests) get(ctx context.Context) (paddock.Digest, error) {
 		return "", err
 	}
 	defer f.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+	now, err := identify(f)
+	if err != nil {
 		return "", err
 	}
-	now := remembered{Dev: uint64(st.Dev), Ino: st.Ino, Size: st.Size, Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano()}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.last == nil {

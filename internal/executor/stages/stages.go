@@ -7,6 +7,7 @@
 // A supervisor that was taken is the taker's. The package doesn't talk to
 // supervisors and doesn't end them. One that waits for its job
 // ends by itself when its connection is closed, so also when this process ends.
+// Binaries that an older release unpacked are left where they are.
 package stages
 
 import (
@@ -17,49 +18,10 @@ import (
 	"path/filepath"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
+	"paddock/internal/contain"
 	"paddock/internal/spawn"
 )
-
-// name of the supervisor's binary, beside the one that starts it.
-const name = "paddock-stage"
-
-// Find returns the path of the supervisor's binary: stage if that is given, else
-// the one beside the running program.
-func Find(stage string) (string, error) {
-	if stage != "" {
-		path, err := filepath.Abs(stage)
-		if err != nil {
-			return "", err
-		}
-		return path, executable(path)
-	}
-	self, err := os.Executable()
-	if err == nil {
-		self, err = filepath.EvalSymlinks(self)
-	}
-	if err != nil {
-		return "", fmt.Errorf("can't find out where this program is, to look for %s beside it: %w", name, err)
-	}
-	path := filepath.Join(filepath.Dir(self), name)
-	return path, executable(path)
-}
-
-func executable(path string) error {
-	info, err := os.Stat(path)
-	install := fmt.Sprintf("install it with `go build -o %s ./cmd/%s` in Paddock's sources", path, name)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("the supervisor %s is missing: %s", path, install)
-	case err != nil:
-		return fmt.Errorf("the supervisor can't be used: %w", err)
-	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
-		return fmt.Errorf("the supervisor %s isn't an executable file: %s", path, install)
-	}
-	return nil
-}
 
 // A Stage is a supervisor that was started.
 type Stage struct {
@@ -82,26 +44,12 @@ func (s *Stage) Reap() <-chan struct{} {
 	return s.ended
 }
 
-// silent reports whether the supervisor has closed its end, having said nothing.
-func (s *Stage) silent() bool {
-	raw, err := s.Conn().SyscallConn()
-	if err != nil {
-		return true
-	}
-	gone := true
-	err = raw.Read(func(fd uintptr) bool {
-		n, _, err := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		gone = err == nil && n == 0 || err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
-		return true
-	})
-	return err != nil || gone
-}
-
 // A Pool starts supervisors. Its methods may be called concurrently.
 type Pool struct {
 	path   string
 	warm   int
 	warn   func(error)
+	known  paddock.Digest // of the one inside this program; else empty
 	digest *digests
 
 	mu      sync.Mutex // guards all below
@@ -111,18 +59,25 @@ type Pool struct {
 	fillers sync.WaitGroup
 }
 
-// NewPool makes a pool of the binary at path that keeps warm supervisors idle,
-// starting now. The binary's digest is remembered in the file memory, for other
-// processes. What goes wrong in the background is told to warn.
-func NewPool(path, memory string, warm int, warn func(error)) *Pool {
-	p := &Pool{path: path, warm: warm, warn: warn, digest: &digests{path: path, memory: memory}}
+// NewPool makes a pool of the binary b that keeps warm supervisors idle,
+// starting now. In the directory dir, which is ours, the one inside this program
+// is unpacked (stage/DIGEST/paddock-stage) and the digest of any other is
+// remembered for other processes (stage.json). What goes wrong in the background
+// is told to warn.
+func NewPool(b Binary, dir string, warm int, warn func(error)) (*Pool, error) {
+	path, err := b.place(filepath.Join(dir, "stage"))
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{path: path, warm: warm, warn: warn, known: b.Digest}
+	p.digest = &digests{path: path, memory: filepath.Join(dir, "stage.json")}
 	p.refill()
-	return p
+	return p, nil
 }
 
 // Take returns a supervisor that waits for its job: an idle one if there is
-// any, else a new one.
-func (p *Pool) Take() (*Stage, error) {
+// any, else a new one, outside of our cgroup if it is to leave that.
+func (p *Pool) Take(leave bool) (*Stage, error) {
 	defer p.refill()
 	for {
 		p.mu.Lock()
@@ -132,7 +87,7 @@ func (p *Pool) Take() (*Stage, error) {
 		}
 		if len(p.idle) == 0 {
 			p.mu.Unlock()
-			return p.start()
+			return p.start(leave)
 		}
 		s := p.idle[0]
 		p.idle = p.idle[1:]
@@ -145,8 +100,16 @@ func (p *Pool) Take() (*Stage, error) {
 	}
 }
 
-func (p *Pool) start() (*Stage, error) {
-	started, err := spawn.StartStage(p.path)
+func (p *Pool) start(leave bool) (*Stage, error) {
+	var cgroup *os.File
+	if leave {
+		// Where there is none, the supervisor says why in the run's record.
+		if c, err := contain.Supervisors(); err == nil {
+			defer c.Close()
+			cgroup = c
+		}
+	}
+	started, err := spawn.StartStage(p.path, cgroup)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +132,7 @@ func (p *Pool) refill() {
 
 // addIdle starts one more and reports whether another is wanted.
 func (p *Pool) addIdle() bool {
-	s, err := p.start()
+	s, err := p.start(true)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
@@ -212,4 +175,9 @@ func (p *Pool) Close() {
 
 // Digest returns the digest of the supervisor's binary, read again when the
 // file has changed.
-func (p *Pool) Digest(ctx context.Context) (paddock.Digest, error) { return p.digest.get(ctx) }
+func (p *Pool) Digest(ctx context.Context) (paddock.Digest, error) {
+	if p.known != "" {
+		return p.known, nil
+	}
+	return p.digest.get(ctx)
+}

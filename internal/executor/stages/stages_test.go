@@ -1,3 +1,5 @@
+//go:build linux
+
 package stages
 
 import (
@@ -25,8 +27,8 @@ func TestFind(t *testing.T) {
 	for stage, want := range tests {
 		got, err := Find(stage)
 		switch {
-		case want == "" && (err != nil || got != stage):
-			t.Errorf("%q: %q, %v", stage, got, err)
+		case want == "" && (err != nil || got.Path != stage):
+			t.Errorf("%q: %+v, %v", stage, got, err)
 		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("%q: %v, want %q", stage, err, want)
 		}
@@ -43,8 +45,7 @@ func TestFind(t *testing.T) {
 // An idle supervisor that was ended is found out and not taken.
 func TestDeadIdleSupervisorIsNotTaken(t *testing.T) {
 	t.Parallel()
-	stage := testproc.Build(t, "paddock/cmd/paddock-stage")
-	p := NewPool(stage, filepath.Join(t.TempDir(), "memory"), 1, func(err error) { t.Error(err) })
+	p := newPool(t, 1)
 	defer p.Close()
 	idle := func() *Stage {
 		p.mu.Lock()
@@ -63,7 +64,7 @@ func TestDeadIdleSupervisorIsNotTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, dead.silent)
-	taken, err := p.Take()
+	taken, err := p.Take(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +80,22 @@ func TestDeadIdleSupervisorIsNotTaken(t *testing.T) {
 
 func TestClosedPool(t *testing.T) {
 	t.Parallel()
-	p := NewPool(testproc.Build(t, "paddock/cmd/paddock-stage"), filepath.Join(t.TempDir(), "memory"), 3, func(err error) { t.Error(err) })
+	p := newPool(t, 3)
 	p.Close()
 	p.Close()
-	if s, err := p.Take(); err == nil {
+	if s, err := p.Take(false); err == nil {
 		t.Errorf("took %d", s.PID())
 	}
+}
+
+func newPool(t *testing.T, warm int) *Pool {
+	t.Helper()
+	binary := Binary{Path: testproc.Build(t, "paddock/cmd/paddock-stage")}
+	p, err := NewPool(binary, t.TempDir(), warm, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func until(t *testing.T, ok func() bool) {

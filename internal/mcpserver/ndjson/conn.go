@@ -22,6 +22,8 @@ const (
 	mostInBatch = 64
 	// lastWords is how long answers may take after the client closed its side.
 	lastWords = 15 * time.Second
+	// farewell is how long answers may take after we were asked to end.
+	farewell = 2 * time.Second
 	// toolCall is the one method whose errors are for the model to read.
 	toolCall = "tools/call"
 	// mostPending is how many calls may be unanswered before reading stops, so
@@ -44,15 +46,18 @@ type Transport struct {
 	Log *slog.Logger
 }
 
-// Connect starts reading. It is called once.
-func (t *Transport) Connect(context.Context) (mcp.Connection, error) {
+// Connect starts reading. It is called once. The connection ends soon after ctx
+// does: a client that doesn't read must not keep us.
+func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	c := &conn{
 		Transport: t,
 		lines:     make(chan line),
 		closed:    make(chan struct{}),
 		pending:   map[jsonrpc.ID]*batch{},
 		fewer:     make(chan struct{}, 1),
+		out:       make(chan struct{}, 1),
 	}
+	context.AfterFunc(ctx, func() { c.closeAfter(farewell) })
 	go readLines(t.In, t.MaxLine, c.lines, c.closed)
 	return c, nil
 }
@@ -67,7 +72,7 @@ type conn struct {
 	closeOnce sync.Once
 	closeErr  error
 
-	out sync.Mutex // held while a line is written
+	out chan struct{} // has a token while a line is written
 
 	mu      sync.Mutex            // guards pending and its batches
 	pending map[jsonrpc.ID]*batch // calls not yet answered; nil unless in a batch
@@ -85,7 +90,7 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			c.queue = c.queue[1:]
 			return msg, nil
 		}
-		if err := c.await(ctx, mostPending, nil); err != nil {
+		if err := c.await(ctx, mostPending); err != nil {
 			return nil, err
 		}
 		select {
@@ -110,16 +115,24 @@ func (c *conn) end(ctx context.Context, why error) error {
 	if c.Gone != nil {
 		c.Gone()
 	}
-	timeout := time.NewTimer(lastWords)
-	defer timeout.Stop()
-	if err := c.await(ctx, 1, timeout.C); err != nil {
+	defer c.closeAfter(lastWords)()
+	if err := c.await(ctx, 1); err != nil {
 		return err
 	}
 	return why
 }
 
-// await returns when fewer than n calls are unanswered or when enough fires.
-func (c *conn) await(ctx context.Context, n int, enough <-chan time.Time) error {
+// closeAfter closes the connection after d unless stop is called before.
+func (c *conn) closeAfter(d time.Duration) (stop func() bool) {
+	return time.AfterFunc(d, func() {
+		if err := c.Close(); err != nil {
+			c.Log.Warn("closing the connection", "err", err)
+		}
+	}).Stop
+}
+
+// await returns when fewer than n calls are unanswered.
+func (c *conn) await(ctx context.Context, n int) error {
 	for {
 		c.mu.Lock()
 		unanswered := len(c.pending)
@@ -129,8 +142,6 @@ func (c *conn) await(ctx context.Context, n int, enough <-chan time.Time) error 
 		}
 		select {
 		case <-c.fewer:
-		case <-enough:
-			return nil
 		case <-c.closed:
 			return io.EOF
 		case <-ctx.Done():
@@ -285,11 +296,26 @@ func (c *conn) write(msg jsonrpc.Message) error {
 	return c.writeLine(body)
 }
 
+// writeLine writes one line, or gives up when the connection is closed: a write
+// that the client doesn't read can't be interrupted otherwise.
 func (c *conn) writeLine(body []byte) error {
-	c.out.Lock()
-	defer c.out.Unlock()
-	_, err := c.Out.Write(append(body, '\n'))
-	return err
+	select {
+	case c.out <- struct{}{}:
+	case <-c.closed:
+		return io.ErrClosedPipe
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Out.Write(append(body, '\n'))
+		<-c.out
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-c.closed:
+		return io.ErrClosedPipe
+	}
 }
 
 // Close ends reading and writing. It may be called again.

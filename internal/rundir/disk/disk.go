@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package disk says whether a directory is on a disk of this machine, where a
 // lock that nobody holds means that nobody is there.
 //

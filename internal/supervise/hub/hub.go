@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package hub tells everybody who listens to a run what happens to it.
 //
 // # Limits

@@ -9,6 +9,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/screen"
+	"paddock/internal/policy/compiled/document"
 )
 
 // Flags is what can be said about a run on the command line.
@@ -16,7 +17,7 @@ type Flags struct {
 	Detach      bool
 	label       string
 	dir         string
-	timeout     time.Duration
+	timeout     string
 	outputLimit string
 	stdinText   string
 	stdinFile   string
@@ -31,7 +32,7 @@ func (d *Desk) RequestFlags(cmd *cobra.Command, f *Flags) {
 	flags.SetInterspersed(false) // the first word that isn't a flag begins argv
 	flags.StringVar(&f.label, "label", "", "a name for people, in place of the command's words")
 	flags.StringVar(&f.dir, "dir", "", "working directory (default the current one)")
-	flags.DurationVar(&f.timeout, "timeout", 0, "end the run after this time; can only lower the policy's")
+	flags.StringVar(&f.timeout, "timeout", "", "end the run after this time, as 90s or 1d12h; can only lower the policy's")
 	flags.StringVar(&f.outputLimit, "output-limit", "", "most bytes kept per stream, as 10MiB; can only lower the policy's")
 	flags.StringVar(&f.stdinText, "stdin-text", "", "what the program reads on standard input")
 	flags.StringVar(&f.stdinFile, "stdin-file", "", "a file inside a root to read on standard input")
@@ -43,12 +44,17 @@ func (d *Desk) RequestFlags(cmd *cobra.Command, f *Flags) {
 // Request makes the request that flags and words stand for. Whether it may be
 // is not asked here.
 func (d *Desk) Request(cmd *cobra.Command, f Flags, argv []string) (paddock.Request, error) {
-	command := paddock.Command{Argv: argv, Dir: d.Dir, Label: f.label, Timeout: paddock.Duration(f.timeout)}
+	command := paddock.Command{Argv: argv, Dir: d.Dir, Label: f.label}
 	if f.dir != "" {
 		command.Dir = d.Absolute(f.dir)
 	}
-	if cmd.Flags().Changed("timeout") && f.timeout <= 0 {
-		return paddock.Request{}, Usage("--timeout must be positive", "as in --timeout 90s or --timeout 1h")
+	if cmd.Flags().Changed("timeout") {
+		// As the policy writes them, or its longest couldn't be asked for.
+		timeout, err := document.ParseDuration(f.timeout)
+		if err != nil {
+			return paddock.Request{}, Usage("--timeout "+screen.Quote(f.timeout)+": "+err.Error(), "as in --timeout 90s or --timeout 1h")
+		}
+		command.Timeout = paddock.Duration(timeout)
 	}
 	if cmd.Flags().Changed("output-limit") {
 		n, err := parseSize(f.outputLimit)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/executor/judge/facts/shebang"
 	"paddock/internal/policy"
 	"paddock/internal/trust"
 )
@@ -146,7 +147,7 @@ func (f *Finder) chain(prog program, searchPath string) (*Launch, []paddock.Inte
 // pastEnv does what env would do, so that it needn't run: it finds the program
 // in the PATH that env would have. before is env, its argument and the rest.
 func (f *Finder) pastEnv(arg string, before []string, searchPath string) (program, []string, error) {
-	words, err := throughEnv(arg)
+	words, err := shebang.ThroughEnv(arg)
 	if err != nil {
 		return program{}, nil, trust.Distrust(err.Error())
 	}
@@ -183,12 +184,16 @@ func interpreter(prog program) (interp, arg string, err error) {
 	if !prog.readable {
 		return "", "", nil
 	}
-	head := make([]byte, headSize)
+	head := make([]byte, shebang.HeadSize)
 	n, err := prog.file.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", "", err
 	}
-	return firstLine(head[:n])
+	interp, arg, err = shebang.FirstLine(head[:n])
+	if err != nil {
+		err = trust.Distrust(err.Error())
+	}
+	return interp, arg, err
 }
 
 // digest hashes the file through the descriptor by which it will be executed.

@@ -399,6 +399,12 @@ func TestRootOfTheFileSystemIsARoot(t *testing.T) {
 			t.Errorf("%q: %+v", name, found.Dir)
 		}
 	}
+	for _, p := range []string{"/proc/self/cwd", "/etc/passwd", "x"} {
+		found := find(t, Query{Roots: []string{"/"}, Wanted: policy.Wanted{Paths: []string{p}}})
+		if !found.Paths[p].Inside {
+			t.Errorf("%s: %+v", p, found.Paths[p])
+		}
+	}
 }
 
 func TestNestedRootsAndRootsByLink(t *testing.T) {
@@ -428,29 +434,32 @@ func TestPathArguments(t *testing.T) {
 	write(t, root+"/desk/file", "", 0o644)
 	for link, target := range map[string]string{
 		root + "/desk/out": "/etc/passwd", root + "/desk/dangling": base + "/elsewhere/new", root + "/desk/danglingin": "later",
-		root + "/desk/loop": "loop", root + "/desk/up": "..",
+		root + "/desk/loop": "loop", root + "/desk/up": "..", root + "/desk/magic": "/proc/self/root",
 	} {
 		must(t, os.Symlink(target, link))
 	}
 	w := root + "/desk/"
 	tests := map[string]policy.PathFacts{
-		"file":               {Real: w + "file", Inside: true},
-		".":                  {Real: root + "/desk", Inside: true},
-		"new/deeper/x":       {Real: w + "new/deeper/x", Inside: true},
-		"up/x":               {Real: root + "/x", Inside: true},
-		"../..":              {Real: base},
-		"../../other":        {Real: base + "/other"},
-		"out":                {Real: "/etc/passwd"},
-		"dangling":           {Real: base + "/elsewhere/new"},
-		"danglingin":         {Real: w + "later", Inside: true},
-		"/etc/passwd":        {Real: "/etc/passwd"},
-		root + "/desk/file":  {Real: w + "file", Inside: true},
-		"none/../../../etc":  {Real: w + "none"},
-		"file/../../../etc":  {},
-		"loop":               {},
-		"":                   {},
-		"a\x00b":             {},
-		"sub/../../desk/new": {Real: w + "new", Inside: true},
+		"file":              {Real: w + "file", Inside: true},
+		".":                 {Real: root + "/desk", Inside: true},
+		"new/deeper/x":      {Real: w + "new/deeper/x", Inside: true},
+		"up/x":              {Real: root + "/x", Inside: true},
+		"../..":             {Real: base},
+		"../../other":       {Real: base + "/other"},
+		"out":               {Real: "/etc/passwd"},
+		"dangling":          {Real: base + "/elsewhere/new"},
+		"danglingin":        {Real: w + "later", Inside: true},
+		"/etc/passwd":       {Real: "/etc/passwd"},
+		root + "/desk/file": {Real: w + "file", Inside: true},
+		"none/../../../etc": {Real: w + "none"},
+		"file/../../../etc": {},
+		"loop":              {},
+		// The program's own link would lead it elsewhere than ours leads us.
+		"/proc/self/root" + w + "file": {},
+		"magic" + w + "file":           {},
+		"":                             {},
+		"a\x00b":                       {},
+		"sub/../../desk/new":           {Real: w + "new", Inside: true},
 	}
 	var paths []string
 	for p := range tests {

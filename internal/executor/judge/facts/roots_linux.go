@@ -192,10 +192,14 @@ func (r *roots) path(dir *os.File, dirPath, p string) policy.PathFacts {
 	return r.leads(dir, dirPath, p)
 }
 
-// leads follows p as far as it exists. A link whose target is missing leads to
-// where the target would be.
+// leads follows p, for a program, as far as it exists. A link whose target is
+// missing leads to where the target would be.
 func (r *roots) leads(base *os.File, basePath, p string) policy.PathFacts {
-	end, err := trust.Walk(base, basePath, p, nil)
+	walk := trust.WalkForOther
+	if everywhere, _ := r.holding("/"); everywhere != nil {
+		walk = trust.WalkForUs // it is inside, whoever follows it
+	}
+	end, err := walk(base, basePath, p)
 	if err != nil {
 		return policy.PathFacts{}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	yaml "go.yaml.in/yaml/v4"
@@ -246,6 +248,27 @@ rules:
 	}
 	if at := (Text{}).Within(1, 0); at.Line != 0 {
 		t.Errorf("an absent text is at %+v", at)
+	}
+}
+
+// A long line costs what as many short ones cost, and its places are right.
+func TestLongLine(t *testing.T) {
+	const items = 45_000
+	item := "{name: ü, deny: 'é'}"
+	start := time.Now()
+	f, faults := Read("p.yaml", []byte("version: 1\nroots: [{path: /}]\nexecutables: []\nrules: ["+strings.Repeat(item+",", items)+"]\n"))
+	took := time.Since(start)
+	for _, fault := range faults {
+		if !strings.Contains(fault.Message, "want a name") {
+			t.Fatal(fault)
+		}
+	}
+	at := f.Rules[items-1].Expression.Within(1, 0)
+	if want := len("rules: [") + (items-1)*utf8.RuneCountInString(item+",") + len("{name: x, deny: '") + 1; at.Line != 4 || at.Column != want {
+		t.Errorf("the last rule is at %d:%d, want 4:%d", at.Line, at.Column, want)
+	}
+	if took > 20*time.Second { // as the square it took longer
+		t.Errorf("reading took %v", took)
 	}
 }
 

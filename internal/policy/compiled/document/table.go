@@ -17,7 +17,8 @@ var (
 	size         = shape.Number{Say: "a size such as 4096, 64KiB or 10MiB, above zero", Pattern: regexp.MustCompile(`^[1-9][0-9]*(B|KiB|MiB|GiB|TiB)?$`)}
 	words        = shape.List{Of: word}
 	envNames     = shape.List{Of: envName}
-	envValues    = shape.Map{Name: envName, Of: word}
+	envTokens    = shape.Map{Name: envName, Of: word}
+	envValues    = shape.Map{Name: envName, Of: shape.Text{Say: "a value without NUL", Loose: true, Pattern: regexp.MustCompile(`^[^\x00]*$`)}}
 )
 
 var argumentRule = shape.Object{
@@ -117,7 +118,7 @@ var Table = shape.Object{
 			Keys: []shape.Key{
 				{Name: "set", Doc: "Variables with their values.", Shape: envValues},
 				{Name: "pass", Doc: "Variables passed on from Paddock's own environment.", Shape: envNames},
-				{Name: "accept", Doc: "Variables that a caller may set, each with the token that its value must match.", Shape: envValues},
+				{Name: "accept", Doc: "Variables that a caller may set, each with the token that its value must match.", Shape: envTokens},
 			}}},
 		{Name: "limits", Doc: "Limits of every run. A caller may ask for less, never for more.", Shape: shape.Object{
 			Keys: append(executableLimits.Keys[:2:2], []shape.Key{

@@ -29,7 +29,8 @@ func IsName(s string) bool {
 var (
 	steeringPrefixes = []string{
 		"LD_", "DYLD_", "GIT_", "PYTHON", "PERL5", "RUBY", "BASH_", "NODE_", "NPM_CONFIG_", "XDG_", "CARGO_", "RUSTC", "GLIBC_",
-		"LUA_", "SSH_", "CGO_",
+		"LUA_", "SSH_", "CGO_", "DOTNET_", "CORECLR_", "COMPLUS_", "ERL_", "JULIA_", "R_PROFILE", "R_ENVIRON", "R_LIBS",
+		"PIP_", "UV_", "BUNDLE_", "COMPOSER_", "CMAKE_", "PKG_CONFIG", "RSYNC_", "SUDO_", "SVN_", "HG", "CVS", "PADDOCK_",
 	}
 	steeringNames = strings.Fields(`
 		ENV SHELLOPTS BASHOPTS PS4 PS1 PS0 IFS CDPATH GLOBIGNORE PROMPT_COMMAND ZDOTDIR SHELL HISTFILE FPATH
@@ -42,7 +43,10 @@ var (
 		PATH HOME PWD OLDPWD USER LOGNAME
 		HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY FTP_PROXY
 		SSL_CERT_FILE SSL_CERT_DIR OPENSSL_CONF OPENSSL_MODULES CURL_CA_BUNDLE CURL_HOME REQUESTS_CA_BUNDLE WGETRC
-		DOCKER_HOST DOCKER_CONFIG KUBECONFIG`)
+		DOCKER_HOST DOCKER_CONFIG KUBECONFIG
+		RUSTFLAGS RUSTDOCFLAGS JAVA_HOME ANT_OPTS SBT_OPTS ELIXIR_ERL_OPTIONS TCLLIBPATH EMACSLOADPATH
+		VIMINIT GVIMINIT EXINIT MYVIMRC INPUTRC MAKE MAKESHELL GODEBUG SSLKEYLOGFILE
+		TAR_OPTIONS GREP_OPTIONS GZIP ZIPOPT UNZIP XZ_OPT XZ_DEFAULTS LISTEN_FDS LISTEN_PID NOTIFY_SOCKET`)
 )
 
 // IsSteering reports whether a variable could change what a command means, so
@@ -61,12 +65,12 @@ func IsSteering(name string) bool {
 
 var (
 	secretNames = []string{"DATABASE_URL", "REDIS_URL", "SESSION_SECRET", "GITHUB_CLIENT_SECRET"}
-	secretWords = []string{"SECRET", "PASSWORD", "TOKEN", "API_KEY"}
+	secretWords = []string{"SECRET", "PASSWORD", "TOKEN", "API_KEY", "SECRET_KEY", "ACCESS_KEY", "PRIVATE_KEY"}
 )
 
 // IsSecret reports whether a variable's name says that it holds a secret: one
-// of a few known names, or one whose last word is SECRET, PASSWORD, TOKEN or
-// API_KEY. TOKENIZERS_PARALLELISM isn't one.
+// of a few known names, or one that ends in SECRET, PASSWORD, TOKEN or a kind of
+// key. TOKENIZERS_PARALLELISM isn't one.
 func IsSecret(name string) bool {
 	upper := strings.ToUpper(name)
 	if slices.Contains(secretNames, upper) {

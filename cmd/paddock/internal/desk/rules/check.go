@@ -11,6 +11,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/policy"
 )
 
@@ -48,7 +49,7 @@ exit status is 0 when all is well and 1 when it isn't.`,
 func (d commands) policyFile(args []string) (string, []byte, error) {
 	if len(args) == 1 {
 		path := d.Absolute(args[0])
-		data, err := os.ReadFile(path)
+		data, err := lookup.ReadAny(path)
 		return path, data, err
 	}
 	found, refusal := d.PolicyPlaces(d.Policy).Find()

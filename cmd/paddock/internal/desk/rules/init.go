@@ -63,7 +63,11 @@ func (d commands) initPolicy(root string, text []byte, yes, force bool) error {
 	if err != nil {
 		return fmt.Errorf("bug: the proposal isn't a valid policy, please report it: %w", err)
 	}
-	question := fmt.Sprintf("write a policy that allows %s in %s?", desk.QuoteAll(compiled.Words()), desk.Quote(root))
+	allows := desk.QuoteAll(compiled.Words())
+	if allows == "" {
+		allows = "nothing yet"
+	}
+	question := fmt.Sprintf("write a policy that allows %s in %s?", allows, desk.Quote(root))
 	if _, err := os.Lstat(path); !force && !errors.Is(err, fs.ErrNotExist) {
 		return there(path, err)
 	}

@@ -40,8 +40,8 @@ allows, whoever works in the workspace may do.`,
 				return desk.Usage("there is no configuration directory to write it down in", "set HOME or XDG_CONFIG_HOME")
 			}
 			before, err := places.Trusted(path)
-			if err != nil {
-				return err
+			if err != nil { // agreeing now mends it
+				d.Say("note", "what was written down about it before can't be used: "+err.Error())
 			}
 			if before == nil || before.Digest != digest {
 				changed := ""

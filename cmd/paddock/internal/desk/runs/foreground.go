@@ -41,9 +41,14 @@ func (d commands) foreground(ctx context.Context, v desk.Verbs, req paddock.Requ
 	defer restore()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r, asked, err := d.begin(ctx, v, req, signals)
+	r, early, err := d.begin(ctx, v, req, signals)
 	if err != nil {
 		return err
+	}
+	asked := 0
+	if early != nil {
+		asked = 1
+		go d.pass(ctx, v, r.ID, early, asked)
 	}
 	var followers []*follower
 	if !d.JSON {
@@ -52,7 +57,7 @@ func (d commands) foreground(ctx context.Context, v desk.Verbs, req paddock.Requ
 			follow(ctx, v, d.Operator(), r.ID, paddock.Stderr, d.Err),
 		}
 	}
-	r, err = d.attend(ctx, v, r.ID, asked, signals, followers)
+	r, err = d.attend(ctx, v, r.ID, signals, asked, followers)
 	if err != nil {
 		return err
 	}
@@ -71,37 +76,53 @@ func (d commands) foreground(ctx context.Context, v desk.Verbs, req paddock.Requ
 	return desk.RunError(r)
 }
 
-// begin starts the run. A signal that arrives meanwhile is for the run, and
-// returned when there is one; a second means that a start which takes so long
-// isn't wanted any more.
-func (d commands) begin(ctx context.Context, v desk.Verbs, req paddock.Request, signals <-chan os.Signal) (r paddock.Run, asked []os.Signal, err error) {
+// begin starts the run. A signal that arrives meanwhile takes the request back;
+// if it came too late for that it is returned, to be passed on. After a second
+// one nothing is waited for: the start may hang in a file system, and a run that
+// came of it in spite of all is tied to us and ends with us.
+func (d commands) begin(ctx context.Context, v desk.Verbs, req paddock.Request, signals <-chan os.Signal) (paddock.Run, os.Signal, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	begun := make(chan struct{})
+	type start struct {
+		run paddock.Run
+		err error
+	}
+	started := make(chan start, 1)
 	go func() {
-		defer close(begun)
-		r, err = v.Start(ctx, req)
+		r, err := v.Start(ctx, req)
+		started <- start{r, err}
 	}()
+	var early os.Signal
 	for {
 		select {
-		case <-begun:
-			if err != nil && ctx.Err() != nil {
-				err = desk.Usage("given up before the program was started", "")
+		case s := <-started:
+			if early != nil && errors.Is(s.err, context.Canceled) {
+				return s.run, nil, d.takenBack(early)
 			}
-			return r, asked, err
+			return s.run, early, s.err
 		case s := <-signals:
-			if asked = append(asked, s); len(asked) > 1 {
-				cancel()
+			if early != nil {
+				return paddock.Run{}, nil, d.takenBack(early)
 			}
+			early = s
+			cancel()
 		}
 	}
 }
 
+// takenBack says that a signal came before the program. The status is the one
+// that the signal itself would have given.
+func (d commands) takenBack(s os.Signal) error {
+	d.Tell(errors.New("nothing was started: paddock run received SIG" + signalName(s) + " before"))
+	number, _ := s.(syscall.Signal) // zero for none, which os/signal doesn't deliver
+	return desk.ExitStatus(desk.ExitBySignal + int(number))
+}
+
 // attend waits for the end of the run and of the followers. The first signal
 // asks the run to end in the signal's own way, each further one kills it; one
-// after the run's end lets go of a reader that has stopped reading. Those in
-// early have arrived before.
-func (d commands) attend(ctx context.Context, v desk.Verbs, id paddock.RunID, early []os.Signal, signals <-chan os.Signal, followers []*follower) (paddock.Run, error) {
+// after the run's end lets go of a reader that has stopped reading. asked counts
+// those that came before.
+func (d commands) attend(ctx context.Context, v desk.Verbs, id paddock.RunID, signals <-chan os.Signal, asked int, followers []*follower) (paddock.Run, error) {
 	type end struct {
 		run paddock.Run
 		err error
@@ -113,14 +134,6 @@ func (d commands) attend(ctx context.Context, v desk.Verbs, id paddock.RunID, ea
 	}()
 	var last end
 	settled := false
-	asked := 0
-	ask := func(s os.Signal) {
-		asked++
-		go d.pass(ctx, v, id, s, asked)
-	}
-	for _, s := range early {
-		ask(s)
-	}
 	for {
 		var following <-chan struct{}
 		for _, f := range followers {
@@ -140,7 +153,8 @@ func (d commands) attend(ctx context.Context, v desk.Verbs, id paddock.RunID, ea
 			if settled {
 				return last.run, last.err
 			}
-			ask(s)
+			asked++
+			go d.pass(ctx, v, id, s, asked)
 		}
 	}
 }

@@ -24,6 +24,31 @@ type node = *yaml.Node
 type reader struct {
 	lines  [][]byte
 	faults []Fault
+	// last is the letter that was asked for last. Values come nearly in the
+	// file's order, so the next is close to it; counted from the line's start
+	// each time, a long line would cost the square of its length.
+	last struct{ line, letter, offset int }
+}
+
+// after returns what follows the first n characters of a line.
+func (r *reader) after(line, n int) ([]byte, bool) {
+	text := r.lines[line-1]
+	at := &r.last
+	if at.line != line {
+		at.line, at.letter, at.offset = line, 0, 0
+	}
+	for ; at.letter > n; at.letter-- {
+		_, size := utf8.DecodeLastRune(text[:at.offset])
+		at.offset -= size
+	}
+	for ; at.letter < n; at.letter++ {
+		if at.offset == len(text) {
+			return nil, false
+		}
+		_, size := utf8.DecodeRune(text[at.offset:])
+		at.offset += size
+	}
+	return text[at.offset:], true
 }
 
 func (r *reader) fault(n node, format string, args ...any) {
@@ -349,21 +374,9 @@ func scalar(r *reader, n node) *Value {
 		if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
 			start++
 		}
-		if rest, ok := after(r.lines[n.Line-1], start-1); ok && bytes.HasPrefix(rest, []byte(n.Value)) {
+		if rest, ok := r.after(n.Line, start-1); ok && bytes.HasPrefix(rest, []byte(n.Value)) {
 			v.inner = place{exact: true, column: start}
 		}
 	}
 	return v
-}
-
-// after returns what follows the first n characters of line.
-func after(line []byte, n int) ([]byte, bool) {
-	for range n {
-		if len(line) == 0 {
-			return nil, false
-		}
-		_, size := utf8.DecodeRune(line)
-		line = line[size:]
-	}
-	return line, true
 }

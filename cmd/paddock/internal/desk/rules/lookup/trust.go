@@ -28,10 +28,15 @@ type Trust struct {
 	At     time.Time      `json:"trusted_at"`
 }
 
-// workspace looks for the nearest paddock.yaml upwards and whether its exact
-// content was trusted. Who may write to it doesn't matter: the content is what
-// is trusted, and the bytes compared are the bytes used.
+// workspace looks for the nearest paddock.yaml upwards whose exact content was
+// trusted. Who may write to it doesn't matter: the content is what is trusted,
+// and the bytes compared are the bytes used. Others are passed over, so that
+// whoever works in the workspace can't hide the operator's file behind one of
+// their own; but one that has changed since it was trusted ends the search, or
+// changing it would choose the policy further down the list. The proposal
+// returned without being found is the nearest.
 func (p Places) workspace() (proposal, bool, *paddock.Refusal) {
+	var nearest proposal
 	for dir := range upwards(RealPath(p.Dir)) {
 		path := filepath.Join(dir, WorkspaceFile)
 		if !exists(path) {
@@ -40,10 +45,13 @@ func (p Places) workspace() (proposal, bool, *paddock.Refusal) {
 		found := proposal{Found: Found{Path: path, Kind: ByTrust, Project: dir}}
 		trust, err := p.Trusted(path)
 		if err != nil {
-			return found, false, invalid(p.trustFile(path), err)
+			return found, false, p.noTrust(path, err)
 		}
 		if trust == nil {
-			return found, false, nil
+			if nearest.Path == "" {
+				nearest = found
+			}
+			continue
 		}
 		data, digest, err := ReadProposal(path)
 		if err != nil {
@@ -52,12 +60,26 @@ func (p Places) workspace() (proposal, bool, *paddock.Refusal) {
 		found.since = trust.At.Local().Format("2006-01-02 15:04")
 		if digest != trust.Digest {
 			found.changed = true
-			return found, false, nil
+			return found, false, p.nothing(found)
 		}
 		found.data, found.Why = data, "the workspace's own, trusted on "+found.since
 		return found, true, nil
 	}
-	return proposal{}, false, nil
+	return nearest, false, nil
+}
+
+// noTrust is the refusal when what was written down about a workspace's file
+// can't be read or believed.
+func (p Places) noTrust(path string, err error) *paddock.Refusal {
+	r := paddock.Refused(paddock.PolicyInvalid, "What was written down about trusting %s can't be used: %s: %v.", path, p.trustFile(path), err)
+	r.Hint = "An operator reads it and runs `paddock policy trust " + word(path) + "` again."
+	return r
+}
+
+// trusted reports whether this content of the policy was trusted where it is.
+func (p Places) trusted(found Found) bool {
+	trust, err := p.Trusted(RealPath(found.Path))
+	return err == nil && trust != nil && trust.Digest == paddock.DigestOf(sha256.Sum256(found.data))
 }
 
 // ReadProposal returns the content of a workspace's file and its digest.
@@ -76,6 +98,21 @@ func ReadProposal(path string) ([]byte, paddock.Digest, error) {
 		return nil, "", err
 	}
 	return data, paddock.DigestOf(sha256.Sum256(data)), nil
+}
+
+// ReadAny returns the content of a file that is only looked at, whatever kind of
+// file it is: a pipe is read too, and a device without an end only so far.
+func ReadAny(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := bounded(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return data, nil
 }
 
 func (p Places) trustFile(path string) string {

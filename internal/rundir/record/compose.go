@@ -1,6 +1,10 @@
-package rundir
+package record
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -91,4 +95,19 @@ func (d *Dir) liveSizes(run *paddock.Run) error {
 	}
 	run.Stderr.Bytes, err = sizeOf(d.file("stderr"))
 	return err
+}
+
+// sizeOf returns the length of a kept stream as of now; a missing one is empty.
+func sizeOf(name string) (int64, error) {
+	info, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("%s isn't a regular file", name)
+	}
+	return info.Size(), nil
 }

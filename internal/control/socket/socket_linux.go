@@ -1,10 +1,16 @@
-package control
+// Package socket makes, and finds, the Unix socket by which a run's supervisor
+// is spoken to.
+//
+// # Limits
+//
+// Who is at the other end is asked by package peer, and what is said is package
+// control's. Linux only: elsewhere there are no supervisors.
+package socket
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,16 +18,16 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"paddock/internal/control/peer"
-	"paddock/internal/control/wire"
 )
 
-const socketName = "control"
+const (
+	socketName = "control"
+	queue      = 4096 // connections that wait to be accepted
+)
 
-// A listener removes its socket when it is closed, and keeps the directory open
+// A Listener removes its socket when it is closed, and keeps the directory open
 // for that.
-type listener struct {
+type Listener struct {
 	net.Listener
 	dir  *os.File
 	once sync.Once
@@ -44,7 +50,7 @@ func Listen(dir string) (net.Listener, error) {
 	return l, nil
 }
 
-func listenIn(d *os.File) (*listener, error) {
+func listenIn(d *os.File) (*Listener, error) {
 	if err := removeStale(d); err != nil {
 		return nil, err
 	}
@@ -56,7 +62,7 @@ func listenIn(d *os.File) (*listener, error) {
 	if err := unix.Fstatat(int(d.Fd()), socketName, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &listener{Listener: l, dir: d, own: st}, nil
+	return &Listener{Listener: l, dir: d, own: st}, nil
 }
 
 // bind makes the socket by hand: the mode of the unbound socket becomes that of
@@ -72,7 +78,7 @@ func bind(path string) (net.Listener, error) {
 		err = unix.Bind(fd, &unix.SockaddrUnix{Name: path})
 	}
 	if err == nil {
-		err = unix.Listen(fd, maxConns)
+		err = unix.Listen(fd, queue)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -97,7 +103,7 @@ func removeStale(d *os.File) error {
 }
 
 // Close ends the listening and removes the socket if it is still ours.
-func (l *listener) Close() error {
+func (l *Listener) Close() error {
 	l.once.Do(func() {
 		l.err = l.Listener.Close()
 		var st unix.Stat_t
@@ -124,10 +130,9 @@ func pathThrough(d *os.File) string {
 	return filepath.Join("/proc/self/fd", fmt.Sprint(d.Fd()), socketName)
 }
 
-// Dial speaks to the supervisor of the run in dir and says hello. fs.ErrNotExist
-// or ECONNREFUSED in the error mean that there is no supervisor; an *[Error]
-// that it doesn't let us in.
-func Dial(ctx context.Context, dir, token string) (*Client, error) {
+// Connect reaches the supervisor of the run in dir. fs.ErrNotExist or
+// ECONNREFUSED in the error mean that there is none.
+func Connect(ctx context.Context, dir string) (net.Conn, error) {
 	d, err := openDir(dir)
 	if err != nil {
 		return nil, err
@@ -139,33 +144,23 @@ func Dial(ctx context.Context, dir, token string) (*Client, error) {
 		}
 		return nil, fmt.Errorf("control socket in %s: %w", dir, err)
 	}
-	uid, err := peer.UID(conn)
-	if err == nil && !peer.Trusted(uid, uint32(os.Geteuid())) {
-		err = fmt.Errorf("user %d listens there: %w", uid, fs.ErrPermission)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("control socket in %s: %w", dir, err), conn.Close())
-	}
-	c := NewClient(conn)
-	r, err := c.call(ctx, wire.Request{Verb: wire.VerbHello, Protocol: Protocol, Token: token})
-	if err == nil && r.Protocol != Protocol {
-		err = wire.Fault(wire.Mismatch, "the supervisor speaks protocol %d, not %d", r.Protocol, Protocol)
-	}
-	if err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	return c, nil
+	return conn, nil
 }
 
 // connect dials, and waits while the supervisor's queue of connections is full,
 // which a Unix socket answers with EAGAIN.
 func connect(ctx context.Context, path string) (net.Conn, error) {
 	var dialer net.Dialer
+	retry := time.NewTicker(2 * time.Millisecond)
+	defer retry.Stop()
 	for {
 		conn, err := dialer.DialContext(ctx, "unix", path)
 		if !errors.Is(err, unix.EAGAIN) || ctx.Err() != nil {
 			return conn, err
 		}
-		pause(ctx, 2*time.Millisecond)
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+		}
 	}
 }

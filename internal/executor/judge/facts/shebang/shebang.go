@@ -1,35 +1,39 @@
-package facts
+// Package shebang reads the first line of a script as the kernel does.
+//
+// # Limits
+//
+// It reads what it is given: package facts opens the files, and follows the
+// interpreters that are named here.
+package shebang
 
 import (
 	"bytes"
 	"errors"
 	"path"
 	"strings"
-
-	"paddock/internal/trust"
 )
 
-// headSize is how much of a file the kernel looks at before it runs it
+// HeadSize is how much of a file the kernel looks at before it runs it
 // (BINPRM_BUF_SIZE in include/uapi/linux/binfmts.h).
-const headSize = 256
+const HeadSize = 256
 
 var (
-	errNoInterpreter = trust.Distrust("its first line names no interpreter")
-	errLongFirstLine = trust.Distrust("its first line is longer than the kernel reads, so the interpreter's name is cut")
-	errCarriage      = trust.Distrust("its first line ends with a carriage return (Windows line end), which the kernel takes for a part of the interpreter's name")
-	errRelative      = trust.Distrust("its first line names the interpreter by a relative path, which would depend on the working directory")
+	errNoInterpreter = errors.New("its first line names no interpreter")
+	errLongFirstLine = errors.New("its first line is longer than the kernel reads, so the interpreter's name is cut")
+	errCarriage      = errors.New("its first line ends with a carriage return (Windows line end), which the kernel takes for a part of the interpreter's name")
+	errRelative      = errors.New("its first line names the interpreter by a relative path, which would depend on the working directory")
 )
 
-// firstLine reads what the kernel reads in the head of a file: the interpreter
+// FirstLine reads what the kernel reads in the head of a file: the interpreter
 // and its one optional argument. It follows load_script in fs/binfmt_script.c.
 // A file that isn't a script gives an empty interpreter and no error.
-func firstLine(head []byte) (interpreter, argument string, err error) {
+func FirstLine(head []byte) (interpreter, argument string, err error) {
 	if !bytes.HasPrefix(head, []byte("#!")) {
 		return "", "", nil
 	}
-	var buf [headSize]byte // what is beyond a short file reads as zeros
+	var buf [HeadSize]byte // what is beyond a short file reads as zeros
 	copy(buf[:], head)
-	line := buf[2 : headSize-1]
+	line := buf[2 : HeadSize-1]
 	if i := bytes.IndexByte(buf[:], '\n'); i >= 0 && bytes.IndexByte(buf[:i], 0) < 0 {
 		line = buf[2:i]
 	} else if trimmed := bytes.TrimLeft(line, " \t"); len(trimmed) == 0 {
@@ -58,10 +62,10 @@ func firstLine(head []byte) (interpreter, argument string, err error) {
 	return interpreter, argument, nil
 }
 
-// throughEnv reads the argument that a script passes to env: a name to look up
+// ThroughEnv reads the argument that a script passes to env: a name to look up
 // in PATH, or with -S a name and words. What env could do beyond that is not
 // understood and refused, since then we couldn't say what would run.
-func throughEnv(argument string) (words []string, err error) {
+func ThroughEnv(argument string) (words []string, err error) {
 	rest, split := strings.CutPrefix(argument, "-S")
 	if split {
 		if strings.ContainsAny(rest, "\\\"'$#") {

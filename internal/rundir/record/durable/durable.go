@@ -20,8 +20,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
+	"sync"
+	"syscall"
 )
 
 const (
@@ -36,15 +36,39 @@ const (
 
 // Create writes a file that must not exist, and makes it durable.
 func Create(name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	f, err := Write(name, data)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Write writes a file that must not exist. It becomes durable by [SyncAll], to
+// which it is given; its name becomes so with its directory.
+func Write(name string, data []byte) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|NoFollow, 0o600)
+	if err != nil {
+		return nil, err
 	}
-	return errors.Join(err, f.Close())
+	if _, err := f.Write(data); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// SyncAll makes files, and the names in dirs, durable and closes the files. It
+// asks for all at once, which takes a disk hardly longer than one.
+func SyncAll(files []*os.File, dirs ...string) error {
+	errs := make([]error, len(files)+len(dirs))
+	var all sync.WaitGroup
+	for i, f := range files {
+		all.Go(func() { errs[i] = errors.Join(f.Sync(), f.Close()) })
+	}
+	for i, dir := range dirs {
+		all.Go(func() { errs[len(files)+i] = SyncDir(dir) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // createTemp writes a durable file beside name, under a name that nobody reads.
@@ -56,7 +80,8 @@ func createTemp(name string, data []byte) (string, error) {
 	return temp, nil
 }
 
-// Replace puts data at name in one step.
+// Replace puts data at name in one step. After a power cut there is the old
+// content, or none, or the new, whole: that it is the new isn't waited for.
 func Replace(name string, data []byte) error {
 	temp, err := createTemp(name, data)
 	if err != nil {
@@ -65,7 +90,7 @@ func Replace(name string, data []byte) error {
 	if err := os.Rename(temp, name); err != nil {
 		return errors.Join(err, Remove(temp))
 	}
-	return SyncDir(filepath.Dir(name))
+	return nil
 }
 
 // Publish puts data at name in one step unless something is there already,
@@ -107,18 +132,9 @@ func MakeDir(name string) error {
 		return err
 	}
 	if !info.IsDir() {
-		return &os.PathError{Op: "open", Path: name, Err: unix.ENOTDIR}
+		return &os.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
 	}
 	return nil
-}
-
-// SyncDir makes the names in a directory durable.
-func SyncDir(name string) error {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // Exists says whether there is anything at name.
@@ -130,10 +146,18 @@ func Exists(name string) (bool, error) {
 	return err == nil, err
 }
 
+// IgnoreMissing drops an error that says that there is no such file.
+func IgnoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // Open opens a regular file to read it. A fifo or a link that somebody
 // put in its place is an error and not a wait.
 func Open(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := os.OpenFile(name, os.O_RDONLY|NoFollow|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -219,19 +243,4 @@ func RandomHex(n int) string {
 	b := make([]byte, n)
 	rand.Read(b) // never fails: crypto/rand ends the program first
 	return hex.EncodeToString(b)
-}
-
-// Lock takes an exclusive lock without waiting and says whether it got it.
-func Lock(f *os.File) (bool, error) {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return true, nil
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return false, nil
-		case !errors.Is(err, unix.EINTR):
-			return false, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
-		}
-	}
 }

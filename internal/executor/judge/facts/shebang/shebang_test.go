@@ -1,4 +1,4 @@
-package facts
+package shebang
 
 import (
 	"errors"
@@ -38,9 +38,9 @@ func TestFirstLineReadsWhatTheKernelReads(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			interp, arg, err := firstLine([]byte(tt.head)[:min(len(tt.head), headSize)])
+			interp, arg, err := FirstLine([]byte(tt.head)[:min(len(tt.head), HeadSize)])
 			if !errors.Is(err, tt.err) || interp != tt.interp || arg != tt.arg {
-				t.Errorf("firstLine(%q) = %q, %q, %v; want %q, %q, %v", tt.head, interp, arg, err, tt.interp, tt.arg, tt.err)
+				t.Errorf("FirstLine(%q) = %q, %q, %v; want %q, %q, %v", tt.head, interp, arg, err, tt.interp, tt.arg, tt.err)
 			}
 		})
 	}
@@ -69,9 +69,9 @@ func TestThroughEnv(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.arg, func(t *testing.T) {
 			t.Parallel()
-			got, err := throughEnv(tt.arg)
+			got, err := ThroughEnv(tt.arg)
 			if (err != nil) != (tt.want == nil) || !cmp.Equal(got, tt.want) {
-				t.Errorf("throughEnv(%q) = %q, %v; want %q", tt.arg, got, err, tt.want)
+				t.Errorf("ThroughEnv(%q) = %q, %v; want %q", tt.arg, got, err, tt.want)
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func FuzzFirstLine(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, head []byte) {
-		interp, arg, err := firstLine(head[:min(len(head), headSize)])
+		interp, arg, err := FirstLine(head[:min(len(head), HeadSize)])
 		if err != nil && (interp != "" || arg != "") {
 			t.Errorf("an error came with %q %q", interp, arg)
 		}
@@ -92,7 +92,7 @@ func FuzzFirstLine(f *testing.F) {
 		if strings.ContainsAny(arg, "\x00\n") {
 			t.Errorf("the argument is %q", arg)
 		}
-		if _, err := throughEnv(arg); err != nil && err.Error() == "" {
+		if _, err := ThroughEnv(arg); err != nil && err.Error() == "" {
 			t.Error("an error without words")
 		}
 	})

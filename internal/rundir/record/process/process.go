@@ -1,4 +1,11 @@
-package rundir
+// Package process names live processes so that a name never comes to mean
+// another one: by id, start time and start of the machine.
+//
+// # Limits
+//
+// It looks and signals nothing. Where the kernel hides other users' processes,
+// they aren't there.
+package process
 
 import (
 	"bytes"
@@ -8,8 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"paddock"
 )
@@ -25,11 +31,11 @@ var bootID = sync.OnceValue(func() string {
 // BootID names this start of the machine; empty when the kernel doesn't tell.
 func BootID() string { return bootID() }
 
-// ProcessOf names the live process with this id; os.ErrProcessDone when there
+// Of names the live process with this id; os.ErrProcessDone when there
 // is none, or only a zombie.
-func ProcessOf(pid int) (paddock.Process, error) {
+func Of(pid int) (paddock.Process, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) { // ESRCH: gone between open and read
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) { // ESRCH: gone between open and read
 		return paddock.Process{}, os.ErrProcessDone
 	}
 	if err != nil {
@@ -51,7 +57,7 @@ func Alive(p paddock.Process) bool {
 	if p.PID <= 0 || p.StartTicks == 0 || p.BootID == "" || p.BootID != BootID() {
 		return false
 	}
-	now, err := ProcessOf(p.PID)
+	now, err := Of(p.PID)
 	return err == nil && now == p
 }
 

@@ -1,7 +1,8 @@
-package rundir
+//go:build linux
+
+package record
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"flag"
@@ -19,7 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
-	"paddock/internal/rundir/durable"
+	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/process"
 )
 
 var update = flag.Bool("update", false, "write the files of testdata/v1 anew")
@@ -73,7 +75,7 @@ func golden(t testing.TB) *Dir {
 	t.Helper()
 	from := filepath.Join("testdata", "v1")
 	if *update {
-		files, err := seal(goldenID, goldenIntent())
+		files, err := Seal(goldenID, goldenIntent())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,21 +86,21 @@ func golden(t testing.TB) *Dir {
 			if err != nil {
 				t.Fatal(err)
 			}
-			files = append(files, sealedFile{name, b})
+			files = append(files, File{name, b})
 		}
 		for _, f := range files {
-			text := strings.ReplaceAll(string(f.data), BootID(), "boot-of-the-golden-run")
-			if f.name == "token" {
+			text := strings.ReplaceAll(string(f.Data), process.BootID(), "boot-of-the-golden-run")
+			if f.Name == "token" {
 				text = strings.Repeat("0a", tokenBytes) + "\n"
 			}
-			write(t, filepath.Join(from, f.name), text)
+			write(t, filepath.Join(from, f.Name), text)
 		}
 	}
 	to := filepath.Join(t.TempDir(), string(goldenID))
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
-	d, err := OpenRun(to)
+	d, err := Open(to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +136,7 @@ func TestGoldenFiles(t *testing.T) {
 	if token, err := d.Token(); err != nil || token != strings.Repeat("0a", tokenBytes) {
 		t.Errorf("Token = %q, %v", token, err)
 	}
-	files, err := seal(goldenID, goldenIntent())
+	files, err := Seal(goldenID, goldenIntent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,23 +144,25 @@ func TestGoldenFiles(t *testing.T) {
 		t.Errorf("%d files are sealed", len(files))
 	}
 	for _, f := range files {
-		b, err := os.ReadFile(filepath.Join("testdata", "v1", f.name))
+		b, err := os.ReadFile(filepath.Join("testdata", "v1", f.Name))
 		if err != nil {
 			t.Error(err)
 		}
-		got := strings.ReplaceAll(string(f.data), BootID(), "boot-of-the-golden-run")
-		if diff := cmp.Diff(string(b), got); diff != "" && f.name != "token" {
-			t.Errorf("%s has drifted: readers of version 1 would meet something else (-want +got):\n%s", f.name, diff)
+		got := strings.ReplaceAll(string(f.Data), process.BootID(), "boot-of-the-golden-run")
+		if diff := cmp.Diff(string(b), got); diff != "" && f.Name != "token" {
+			t.Errorf("%s has drifted: readers of version 1 would meet something else (-want +got):\n%s", f.Name, diff)
 		}
 	}
 }
 
 func TestRecordAtEachStage(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	d := prepare(t, s, newID(t, 0), granted(goldenRequest()))
-	publish(t, s, d, "once")
-	reader, err := s.Run(d.ID()) // as another process has it
+	d := prepare(t, newID(t, 0), granted(goldenRequest()))
+	final := filepath.Join(t.TempDir(), string(d.ID()))
+	if err := Move(d, final); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := Open(final) // as another process has it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +192,9 @@ func TestRecordAtEachStage(t *testing.T) {
 	want.Stdout.Bytes, want.Stderr.Bytes = 5, 3
 	check("printing")
 	o := exited()
-	settle(t, d)
+	if first, err := d.PublishOutcome(o); err != nil || !first {
+		t.Fatalf("PublishOutcome = %v, %v", first, err)
+	}
 	want.State, want.Outcome, want.Stdout, want.Stderr, want.Duration = o.State, &o, o.Stdout, o.Stderr, paddock.Duration(2*time.Second)
 	check("settled")
 	if f, err := reader.OpenStdin(); err != nil {
@@ -201,11 +207,10 @@ func TestRecordAtEachStage(t *testing.T) {
 // Nothing secret is on the disk but what the program is to read.
 func TestNoValuesAreWritten(t *testing.T) {
 	t.Parallel()
-	s := open(t)
 	req := goldenRequest()
 	req.Command.ReplaceEnv, req.Command.Env = nil, map[string]string{"CI": "value-of-ci"}
 	for i, rec := range []Intent{granted(goldenRequest()), granted(req)} {
-		d := prepare(t, s, newID(t, i), rec)
+		d := prepare(t, newID(t, i), rec)
 		for _, name := range names(t, d.Path()) {
 			b, err := os.ReadFile(d.file(name))
 			if err != nil {
@@ -232,54 +237,47 @@ func TestNoValuesAreWritten(t *testing.T) {
 
 func TestPrepareRefuses(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	id := newID(t, 0)
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
+	tmp, id := t.TempDir(), newID(t, 0)
 	late, err := paddock.NewRunID(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	prepare(t, s, newID(t, 1), intent(alice))
 	for _, c := range []struct {
 		name string
-		ctx  context.Context
 		id   paddock.RunID
 		edit func(*Intent)
 		want string
 	}{
-		{"a canceled context", canceled, id, func(*Intent) {}, "canceled"},
-		{"no id", t.Context(), "", func(*Intent) {}, "not a run id"},
-		{"an id with a path", t.Context(), "../../../../../../tmp/xxxxxx", func(*Intent) {}, "not a run id"},
-		{"an id past the year 9999", t.Context(), late, func(*Intent) {}, "9999"},
-		{"nobody", t.Context(), id, func(r *Intent) { *r = intent(paddock.Principal{}) }, "nobody asks"},
-		{"a refused request", t.Context(), id, func(r *Intent) { r.Decision.Effect = paddock.Deny }, `"deny"`},
-		{"an undecided request", t.Context(), id, func(r *Intent) { r.Decision = paddock.Decision{} }, "not to allow"},
-		{"no grant", t.Context(), id, func(r *Intent) { r.Decision.Grant = nil }, "not to allow"},
-		{"another request's decision", t.Context(), id, func(r *Intent) { r.Request.Command.Dir = "/elsewhere" }, "another request"},
-		{"bad UTF-8", t.Context(), id, func(r *Intent) { *r = intent(alice, "go\xff") }, "UTF-8"},
-		{"more than a program can be given", t.Context(), id, func(r *Intent) {
+		{"no id", "", func(*Intent) {}, "not a run id"},
+		{"an id with a path", "../../../../../../tmp/xxxxxx", func(*Intent) {}, "not a run id"},
+		{"an id past the year 9999", late, func(*Intent) {}, "9999"},
+		{"nobody", id, func(r *Intent) { *r = intent(paddock.Principal{}) }, "nobody asks"},
+		{"a refused request", id, func(r *Intent) { r.Decision.Effect = paddock.Deny }, `"deny"`},
+		{"an undecided request", id, func(r *Intent) { r.Decision = paddock.Decision{} }, "not to allow"},
+		{"no grant", id, func(r *Intent) { r.Decision.Grant = nil }, "not to allow"},
+		{"another request's decision", id, func(r *Intent) { r.Request.Command.Dir = "/elsewhere" }, "another request"},
+		{"bad UTF-8", id, func(r *Intent) { *r = intent(alice, "go\xff") }, "UTF-8"},
+		{"more than a program can be given", id, func(r *Intent) {
 			r.Request.Command.Argv = []string{"go", strings.Repeat("x", maxArgv)}
 		}, "bytes of arguments"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rec := intent(alice)
 			c.edit(&rec)
-			d, err := s.Prepare(c.ctx, c.id, rec)
+			d, err := Prepare(tmp, c.id, rec, unwatched)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Prepare = %v, %v, want %q", d, err, c.want)
 			}
 		})
 	}
-	if left := names(t, filepath.Join(s.Path(), tmpDir)); len(left) != 1 {
+	if left := names(t, tmp); left != nil {
 		t.Errorf("left behind: %v", left)
 	}
 }
 
 func TestOutcomeFirstWins(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	d := start(t, s, 0, alice)
+	d := prepare(t, newID(t, 0), intent(alice))
 	if o, err := d.Outcome(); o != nil || err != nil {
 		t.Errorf("Outcome before the end = %v, %v", o, err)
 	}
@@ -321,7 +319,7 @@ func TestOutcomeFirstWins(t *testing.T) {
 // An error's text with a stray byte doesn't keep the outcome from being written.
 func TestOutcomeWithBadText(t *testing.T) {
 	t.Parallel()
-	d := start(t, open(t), 0, alice)
+	d := prepare(t, newID(t, 0), intent(alice))
 	o := exited()
 	o.Reason.Detail = "open a\xffb: no such file"
 	if first, err := d.PublishOutcome(o); !first || err != nil {
@@ -439,7 +437,7 @@ func TestHostileTokenAndStreams(t *testing.T) {
 	if err := os.Rename(d.Path(), moved); err != nil {
 		t.Fatal(err)
 	}
-	if other, err := OpenRun(moved); err != nil {
+	if other, err := Open(moved); err != nil {
 		t.Error(err)
 	} else if _, err := other.Sealed(); err == nil || !strings.Contains(err.Error(), "of another run") {
 		t.Errorf("a run under another's id: %v", err)
@@ -473,7 +471,7 @@ func FuzzRecordFiles(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		fuzzOne[requestFile](t, b)
 		fuzzOne[decisionFile](t, b)
-		fuzzOne[claimFile](t, b)
+		fuzzOne[Entry](t, b)
 		fuzzOne[startedFile](t, b)
 		fuzzOne[outcomeFile](t, b)
 	})

@@ -1,0 +1,101 @@
+package stages
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"paddock"
+)
+
+var embeddedDigest = sync.OnceValue(func() paddock.Digest { return paddock.DigestOf(sha256.Sum256(embedded)) })
+
+// inside is the binary that this program carries.
+func inside() Binary { return Binary{Digest: embeddedDigest(), content: embedded} }
+
+// place returns the path at which the binary can be executed. The one inside
+// this program is written to a directory of its digest below dir, unless it is
+// there. What is there is compared to its last byte each time, and replaced
+// when it differs: a file is trusted for its content, not for its name.
+func (b Binary) place(dir string) (string, error) {
+	if b.content == nil {
+		return b.Path, nil
+	}
+	home := filepath.Join(dir, b.Digest.Hex())
+	path := filepath.Join(home, name)
+	if same(path, b.content) {
+		return path, nil
+	}
+	if err := errors.Join(makeOwn(dir), makeOwn(home)); err != nil {
+		return "", fmt.Errorf("the supervisor can't be unpacked: %w", err)
+	}
+	if err := write(path, b.content); err != nil {
+		return "", fmt.Errorf("the supervisor can't be unpacked: %w", err)
+	}
+	if !same(path, b.content) {
+		return "", fmt.Errorf("the supervisor %s isn't what was written there", path)
+	}
+	return path, nil
+}
+
+// same reports whether path is a file of ours alone with this content. A link
+// or a pipe in its place is not followed or waited for.
+func same(path string, content []byte) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode() != 0o700 || info.Size() != int64(len(content)) {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	buf := make([]byte, 64<<10)
+	for len(content) > 0 {
+		n, err := io.ReadFull(f, buf[:min(len(buf), len(content))])
+		if err != nil || !bytes.Equal(buf[:n], content[:n]) {
+			return false
+		}
+		content = content[n:]
+	}
+	return true
+}
+
+// makeOwn makes a directory for its owner only; one that is there must be one.
+func makeOwn(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err == nil && (!info.IsDir() || info.Mode().Perm()&0o077 != 0) {
+		err = fmt.Errorf("%s isn't a directory for its owner only", dir)
+	}
+	return err
+}
+
+// write puts an executable file at path in one step.
+func write(path string, content []byte) (err error) {
+	temp := path + "." + rand.Text()
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = errors.Join(f.Chmod(0o700), f.Sync()) // whatever the umask is
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(temp))
+	}
+	return err
+}

@@ -1,0 +1,175 @@
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"paddock"
+	"paddock/internal/rundir/record/durable"
+)
+
+// An Intent is what is about to be run, as it was asked for and granted.
+type Intent struct {
+	Request   paddock.Request
+	Decision  paddock.Decision
+	CreatedAt time.Time
+}
+
+// Sealed is what request.json and decision.json say of a run for ever. The
+// values of environment variables and the text of standard input aren't in it.
+type Sealed struct {
+	ID paddock.RunID
+	// Request without Command.Env, Command.ReplaceEnv and Stdin.Text.
+	Request paddock.Request
+	// RequestDigest is of the request as it was asked, with all of these.
+	RequestDigest paddock.Digest
+	Decision      paddock.Decision
+	CreatedAt     time.Time
+	// EnvironmentNames are those that the caller asked for, sorted;
+	// ReplacesEnvironment is set when they were the whole environment.
+	EnvironmentNames    []string
+	ReplacesEnvironment bool
+	// Stdin summarises the text given; nil when none was.
+	Stdin *paddock.StreamSummary
+	// BootID names the machine's start in which the run was made.
+	BootID string
+}
+
+type requestFile struct {
+	Version             int                    `json:"version"`
+	ID                  paddock.RunID          `json:"id"`
+	CreatedAt           time.Time              `json:"created_at"`
+	BootID              string                 `json:"boot_id,omitempty"`
+	RequestDigest       paddock.Digest         `json:"request_digest"`
+	Request             paddock.Request        `json:"request"`
+	EnvironmentNames    []string               `json:"environment_names,omitempty"`
+	ReplacesEnvironment bool                   `json:"replaces_environment,omitempty"`
+	Stdin               *paddock.StreamSummary `json:"stdin,omitempty"`
+}
+
+func (f *requestFile) FileVersion() int { return f.Version }
+
+type decisionFile struct {
+	Version  int              `json:"version"`
+	Decision paddock.Decision `json:"decision"`
+}
+
+func (f *decisionFile) FileVersion() int { return f.Version }
+
+// An Entry is what claim.json, and the links to it elsewhere, say of a run.
+type Entry struct {
+	Version       int            `json:"version"`
+	ID            paddock.RunID  `json:"id"`
+	Principal     string         `json:"principal"` // its hash
+	RequestDigest paddock.Digest `json:"request_digest"`
+}
+
+func (f *Entry) FileVersion() int { return f.Version }
+
+// Sealed returns what the run was asked and granted to be.
+func (d *Dir) Sealed() (Sealed, error) {
+	var r requestFile
+	if err := durable.ReadJSON(d.file("request.json"), &r); err != nil {
+		return Sealed{}, err
+	}
+	var j decisionFile
+	if err := durable.ReadJSON(d.file("decision.json"), &j); err != nil {
+		return Sealed{}, err
+	}
+	if r.ID != d.id {
+		return Sealed{}, fmt.Errorf("%s is of another run, %q", d.file("request.json"), r.ID)
+	}
+	return Sealed{
+		ID: r.ID, Request: r.Request, RequestDigest: r.RequestDigest, Decision: j.Decision, CreatedAt: r.CreatedAt,
+		EnvironmentNames: r.EnvironmentNames, ReplacesEnvironment: r.ReplacesEnvironment, Stdin: r.Stdin, BootID: r.BootID,
+	}, nil
+}
+
+// Started is what is known once the program has become the program.
+type Started struct {
+	Supervisor paddock.Process   `json:"supervisor"`
+	At         time.Time         `json:"at"`
+	LeaderPID  int               `json:"leader_pid"`
+	Isolation  paddock.Isolation `json:"isolation"`
+	Tree       paddock.Tree      `json:"tree"`
+	// Cgroup says whether the supervisor left its caller's cgroup.
+	Cgroup      string         `json:"cgroup,omitempty"`
+	StageDigest paddock.Digest `json:"stage_digest,omitempty"`
+	// Enforced is what the kernel was told to hold the run to.
+	Enforced paddock.Enforced `json:"enforced,omitzero"`
+	// Protocol is the version that the supervisor speaks on its control socket.
+	Protocol int `json:"protocol"`
+}
+
+type startedFile struct {
+	Version int     `json:"version"`
+	Started Started `json:"started"`
+}
+
+func (f *startedFile) FileVersion() int { return f.Version }
+
+// WriteStarted writes started.json in one step. A power cut right after may take
+// it along: what is left tells of a run that was about to start, which is how
+// such a run is found lost anyway.
+func (d *Dir) WriteStarted(s Started) error {
+	b, err := durable.EncodeJSON(startedFile{durable.Version, s}, false)
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.file("started.json"), err)
+	}
+	return durable.Replace(d.file("started.json"), b)
+}
+
+// Started returns what started.json says; nil when the program hasn't started.
+func (d *Dir) Started() (*Started, error) {
+	var f startedFile
+	if err := durable.ReadJSON(d.file("started.json"), &f); err != nil {
+		return nil, durable.IgnoreMissing(err)
+	}
+	return &f.Started, nil
+}
+
+type outcomeFile struct {
+	Version int             `json:"version"`
+	Outcome paddock.Outcome `json:"outcome"`
+}
+
+func (f *outcomeFile) FileVersion() int { return f.Version }
+
+// PublishOutcome writes how the run ended, durably and all at once. The first
+// outcome is the run's for ever: first is false when there was one already, and
+// o is not written then.
+func (d *Dir) PublishOutcome(o paddock.Outcome) (first bool, err error) {
+	if !o.State.Settled() {
+		return false, fmt.Errorf("%s: %q isn't the state of a settled run", d.file("outcome.json"), o.State)
+	}
+	b, err := durable.EncodeJSON(outcomeFile{durable.Version, o}, false)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", d.file("outcome.json"), err)
+	}
+	return durable.Publish(d.file("outcome.json"), b)
+}
+
+// Outcome returns how the run ended; nil when it isn't settled.
+func (d *Dir) Outcome() (*paddock.Outcome, error) {
+	var f outcomeFile
+	if err := durable.ReadJSON(d.file("outcome.json"), &f); err != nil {
+		return nil, durable.IgnoreMissing(err)
+	}
+	if !f.Outcome.State.Settled() {
+		return nil, fmt.Errorf("%s has state %q, which isn't that of a settled run", d.file("outcome.json"), f.Outcome.State)
+	}
+	return &f.Outcome, nil
+}
+
+// Hash names a principal in file names and entries.
+func Hash(p paddock.Principal) string { return HashOf(string(p.Kind), p.ID) }
+
+// HashOf names something by what it stands for. The parts are separated by NUL,
+// which none of them may contain.
+func HashOf(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,129 @@
+package record
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"paddock"
+	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/process"
+)
+
+// Vacant returns the run's lock, taken, when nobody had it; the caller closes
+// it. Only one who has the claim may ask: two who ask at once would take each
+// other for the run's supervisor.
+func Vacant(d *Dir) (*os.File, error) {
+	flags := os.O_RDWR | durable.NoFollow | syscall.O_NONBLOCK
+	f, err := os.OpenFile(d.file("lock"), flags, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Only a meddler can have removed it. Then the supervisor must be dead
+		// by other evidence before its run is taken for lost.
+		started, unreadable := d.Started()
+		if unreadable == nil && started != nil && process.Alive(started.Supervisor) {
+			return nil, nil
+		}
+		f, err = os.OpenFile(d.file("lock"), flags|os.O_CREATE, 0o600)
+	}
+	if err != nil {
+		return nil, err
+	}
+	got, err := durable.Lock(f)
+	if err != nil || !got {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// SettleLost publishes that the run is lost, as well as that can be known: a file
+// that can't be read is part of the evidence and doesn't leave the run open.
+func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, err error) {
+	seen := now()
+	ev := paddock.Evidence{SeenAt: seen, BootIDNow: process.BootID(), Note: "nobody held the run's lock and there was no outcome"}
+	sealed, err := d.Sealed()
+	if err != nil {
+		ev.Note += "; " + err.Error()
+	}
+	ev.BootIDThen = sealed.BootID
+	started, err := d.Started()
+	switch {
+	case err != nil:
+		ev.Note += "; " + err.Error()
+	case started == nil:
+		ev.Note += "; the program was never said to have started"
+	default:
+		ev.Supervisor, ev.SupervisorAlive = &started.Supervisor, process.Alive(started.Supervisor)
+		if started.Supervisor.BootID != "" {
+			ev.BootIDThen = started.Supervisor.BootID
+		}
+	}
+	o := paddock.Outcome{State: paddock.Lost, Reason: paddock.Reason{Kind: paddock.ReasonLost, Evidence: &ev}, EndedAt: seen}
+	if ev.BootIDThen != "" && ev.BootIDNow != "" && ev.BootIDThen != ev.BootIDNow {
+		o.Reason.Kind = paddock.ReasonHost
+	}
+	o.Stdout, err = summarize(ctx, d.file("stdout"))
+	o.Stderr = paddock.StreamSummary{}
+	if err == nil {
+		o.Stderr, err = summarize(ctx, d.file("stderr"))
+	}
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		o.Reason.Detail = "the kept output can't be read: " + err.Error()
+	}
+	o.SettledAt = now()
+	return d.PublishOutcome(o)
+}
+
+// summarize reads a kept stream to its end; a missing one is empty.
+func summarize(ctx context.Context, name string) (paddock.StreamSummary, error) {
+	h := sha256.New()
+	var n int64
+	f, err := durable.Open(name)
+	if err == nil {
+		buf := make([]byte, 256<<10)
+		n, err = io.CopyBuffer(h, contextReader{ctx, f}, buf)
+		err = errors.Join(err, f.Close())
+	}
+	if err := durable.IgnoreMissing(err); err != nil {
+		return paddock.StreamSummary{}, err
+	}
+	return paddock.StreamSummary{Bytes: n, Digest: paddock.DigestOf([32]byte(h.Sum(nil)))}, nil
+}
+
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// Sweep removes a temporary directory that nobody has locked. One without a lock file
+// may be just being made: by making the file we take it from its maker, who
+// finds it there and begins again (see makeLocked).
+func Sweep(path string) error {
+	f, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE|durable.NoFollow|syscall.O_NONBLOCK, 0o600)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil // published or abandoned meanwhile; a stray file is not ours to remove
+	}
+	if err != nil {
+		return err
+	}
+	got, err := durable.Lock(f)
+	if err == nil && got {
+		err = os.RemoveAll(path)
+	}
+	return errors.Join(err, f.Close())
+}

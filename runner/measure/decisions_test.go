@@ -1,0 +1,68 @@
+//go:build linux
+
+package measure_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"paddock"
+	"paddock/internal/policy"
+)
+
+// fifo makes a FIFO that nobody writes to, in the workspace.
+func (f *furniture) fifo() string {
+	f.t.Helper()
+	path := filepath.Join(f.work, "root", fmt.Sprint("fifo", time.Now().UnixNano()))
+	must(f.t, unix.Mkfifo(path, 0o600))
+	return path
+}
+
+// decisions measures the pure decision: 500 argument rules on one executable,
+// of which the last is the one that fits, and 500 executables.
+func decisions(s *sheet) {
+	var b strings.Builder
+	b.WriteString("version: 1\nroots: [{path: /srv/checkout}]\nexecutables:\n  - name: go\n    path: /usr/local/go/bin/go\n    args:\n")
+	for i := range 499 {
+		fmt.Fprintf(&b, "      - {allow: [verb%d, <word>], flags: {-a: none, -b: <int>}, rest: <package>...}\n", i)
+	}
+	b.WriteString("      - {allow: [test], flags: {-run: <word>, -count: <int>, -v: none}, rest: <package>...}\n")
+	for i := range 499 {
+		fmt.Fprintf(&b, "  - {name: tool%d, path: /usr/bin/tool%d, args: any}\n", i, i)
+	}
+	b.WriteString("containment: {require: off}\n")
+	rule := "rules: [{name: a, deny: 'argv.exists(a, a == \"--forbidden\")'}]\n"
+	for _, c := range []struct{ what, text, argv string }{
+		{decideOK, b.String(), "go test -run TestX -count=1 ./..."},
+		{decideNo, b.String(), "go test -exec sh"},
+		{decideRule, b.String() + rule, "go test ./..."},
+	} {
+		p, err := policy.Load("policy.yaml", []byte(c.text))
+		must(s.t, err)
+		req := paddock.Request{
+			Principal: paddock.Principal{Kind: paddock.Agent, ID: "agent"}, Door: paddock.DoorMCP,
+			Command: paddock.Command{Argv: strings.Fields(c.argv)},
+		}
+		facts := policy.Facts{
+			Executable: policy.ExecutableFacts{Found: true}, Dir: policy.DirFacts{Found: true, Real: "/srv/checkout", Root: "/srv/checkout"},
+			Levels: []paddock.Level{paddock.Off}, Home: "/home",
+		}
+		want := map[bool]paddock.Effect{true: paddock.Allow, false: paddock.Deny}[c.what != decideNo]
+		took := make([]time.Duration, 20_000) // what is kept of each mustn't be work for the collector
+		for i := range took {
+			start := time.Now()
+			d := policy.Decide(p, req, facts)
+			took[i] = time.Since(start)
+			if d.Effect != want {
+				s.t.Fatalf("%s: %+v", c.what, d.Refusals)
+			}
+		}
+		for _, d := range took {
+			s.add(c.what, "", float64(d.Nanoseconds())/1e3, "µs")
+		}
+	}
+}
