@@ -182,11 +182,11 @@ func (j *judge) limits() {
 func (j *judge) containment() {
 	as, at := j.policy.Contain(), j.policy.file.Sections["containment"]
 	if !slices.Contains(j.facts.Levels, as.Level) {
-		requires, why := "The policy requires containment", strings.TrimSuffix(": "+j.facts.Unavailable[as.Level], ": ")
+		requires := "The policy requires containment"
 		if at == (paddock.Position{}) {
 			requires = "The policy says nothing of containment and so requires"
 		}
-		r := paddock.Refused(paddock.ContainmentUnavailable, "%s `%s`, which can't be given here%s.", requires, as.Level, why)
+		r := paddock.Refused(paddock.ContainmentUnavailable, "%s `%s`, which can't be given here%s.", requires, as.Level, strings.TrimSuffix(": "+j.facts.Unavailable[as.Level], ": "))
 		if len(j.facts.Levels) == 0 {
 			r.Hint = "This version runs commands on Linux only; here it can check and explain policies."
 		}

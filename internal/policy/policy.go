@@ -135,9 +135,8 @@ type Facts struct {
 	Home string
 	// Active counts the principal's runs that have not settled.
 	Active int
-	// Levels lists the levels of containment that can be given here.
-	Levels []paddock.Level
-	// Unavailable says of each other level what is missing and what to do.
+	// Levels of containment can be given here; Unavailable says what others lack.
+	Levels      []paddock.Level
 	Unavailable map[paddock.Level]string
 }
 
