@@ -1,6 +1,6 @@
 //go:build linux
 
-package contain
+package lifecycle
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"paddock"
-	"paddock/internal/contain/resource"
+	"paddock/internal/contain/lifecycle/resource"
 	"paddock/internal/testproc"
 )
 

@@ -1,4 +1,4 @@
-package contain
+package lifecycle
 
 import (
 	"errors"
@@ -8,8 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"paddock/internal/contain/resource"
-	"paddock/internal/contain/resource/hierarchy"
+	"paddock/internal/contain/lifecycle/resource"
 )
 
 // A Cgroup is a group of the cgroup v2 hierarchy made for one run, to end its
@@ -103,14 +102,14 @@ func Away() string {
 	}
 	for line := range strings.Lines(string(b)) {
 		own, ok := strings.CutPrefix(strings.TrimSpace(line), "0::")
-		if ok && strings.HasSuffix(own, "/"+path.Join(hierarchy.OwnFolder, resource.Supervisors)) {
+		if ok && strings.HasSuffix(own, "/"+path.Join(resource.Folder, resource.Supervisors)) {
 			return own
 		}
 	}
 	return ""
 }
 
-func supervisors() (hierarchy.Tree, string, error) {
+func supervisors() (resource.Tree, string, error) {
 	v2 := resource.Probe().V2
 	if v2.Folder == "" {
 		return v2, "", notOurs(resource.Host{V2: v2})

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"paddock/internal/contain/resource/hierarchy"
+	"paddock/internal/contain/lifecycle/resource/hierarchy"
 )
 
 // Probe finds what this process may use. It makes nothing, changes nothing and

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"paddock/internal/contain/resource/hierarchy"
+	"paddock/internal/contain/lifecycle/resource/hierarchy"
 )
 
 // A Group holds one run: a cgroup in each hierarchy that its plan needs, none

@@ -9,8 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"paddock/internal/contain/resource/hierarchy"
+	"paddock/internal/contain/lifecycle/resource/hierarchy"
 )
+
+// A Tree is our place in the cgroup v2 hierarchy.
+type Tree = hierarchy.Tree
+
+// Folder is the name of the directory below which all our cgroups are made.
+const Folder = hierarchy.OwnFolder
 
 // A Host is what this process may use to hold a run. The zero Host has rlimits
 // only.

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"paddock/internal/contain/resource/hierarchy"
+	"paddock/internal/contain/lifecycle/resource/hierarchy"
 )
 
 var (

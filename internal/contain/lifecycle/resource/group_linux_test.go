@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"paddock/internal/contain/resource/hierarchy"
+	"paddock/internal/contain/lifecycle/resource/hierarchy"
 	"paddock/internal/testproc"
 )
 
