@@ -168,6 +168,14 @@ type ContainAs struct {
 	Write []string `json:"write,omitempty"`
 }
 
+// String says the level, and of one that holds anything the network.
+func (c ContainAs) String() string {
+	if c.Level == Off {
+		return string(c.Level)
+	}
+	return string(c.Level) + ", network " + c.Network
+}
+
 func sortedKeys(m map[string]string) []string {
 	names := make([]string, 0, len(m))
 	for name := range m {

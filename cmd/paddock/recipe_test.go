@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"paddock"
 	"paddock/internal/contain"
 	"paddock/internal/testproc"
 )
@@ -82,7 +84,7 @@ func module(dir string) error {
 func condition(cond string) (bool, error) {
 	switch cond {
 	case "full":
-		return testproc.MustContain() || contain.Probe().Can("full") == nil, nil
+		return testproc.MustContain() || slices.Contains(contain.Probe().Levels(), paddock.Full), nil
 	case "must":
 		return testproc.MustContain(), nil
 	}

@@ -11,15 +11,3 @@
 // whether a namespace will be given without asking for one: package spawn asks.
 // On other systems than Linux it knows of no level, so that nothing runs there.
 package contain
-
-import "paddock"
-
-// Isolations lists the means of holding a tree that are worth trying for a
-// process of the given effective user id, strongest first. Root needs no user
-// namespace; others can't have a PID namespace without one.
-func Isolations(euid int) []paddock.Isolation {
-	if euid == 0 {
-		return []paddock.Isolation{paddock.PIDNamespace, paddock.UserPIDNamespace, paddock.CgroupKill, paddock.Guardian}
-	}
-	return []paddock.Isolation{paddock.UserPIDNamespace, paddock.CgroupKill, paddock.Guardian}
-}

@@ -63,6 +63,14 @@ func fullRules(w Wish) []pathRule {
 	return append(rules, writableRules(w)...)
 }
 
+// namesOfEtc are the host's own files by which names are looked up. Others of
+// /etc, the passwords above all, aren't needed to build or test anything.
+var namesOfEtc = []string{
+	// Git ends when its configuration is there and can't be read.
+	"/etc/gitconfig", "/etc/gitattributes",
+	"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/resolv.conf", "/etc/gai.conf",
+}
+
 // standardRules is all that keeps the program from the host's files.
 func standardRules(w Wish, host Host) []pathRule {
 	var rules []pathRule
@@ -73,11 +81,17 @@ func standardRules(w Wish, host Host) []pathRule {
 		rules = append(rules, pathRule{path: link, access: read})
 	}
 	rules = append(rules,
-		pathRule{path: "/etc", access: read, maybe: true}, pathRule{path: "/proc", access: read, maybe: true},
+		pathRule{path: "/proc", access: read, maybe: true},
 		// Without a namespace root's runs own the disks, /dev/kmsg and the like.
-		pathRule{path: "/dev", access: rightReadDir, maybe: true},
+		pathRule{path: "/etc", access: rightReadDir, maybe: true}, pathRule{path: "/dev", access: rightReadDir, maybe: true},
 		pathRule{path: "/tmp", access: ^uint64(0), maybe: true}, pathRule{path: "/var/tmp", access: ^uint64(0), maybe: true},
 	)
+	for _, e := range host.Etc {
+		rules = append(rules, pathRule{path: e.Path, access: read, file: !e.Dir, maybe: true})
+	}
+	for _, path := range namesOfEtc {
+		rules = append(rules, pathRule{path: path, access: rightReadFile, file: true, maybe: true})
+	}
 	for _, name := range devices {
 		rules = append(rules, pathRule{path: "/dev/" + name, access: rightReadFile | rightWriteFile | rightTruncate | rightIoctlDev, file: true, maybe: true})
 	}

@@ -2,7 +2,6 @@ package contain
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 
 	"paddock"
 	"paddock/internal/contain/filter"
+	"paddock/internal/contain/machine"
 	"paddock/internal/contain/protect"
 )
 
@@ -90,8 +90,19 @@ type Plan struct {
 	Enforced paddock.Enforced
 }
 
+// The words of package machine that callers need.
+type (
+	// A Host is what this machine can do and what it has.
+	Host = machine.Host
+	// An Entry is a file or a directory of the host.
+	Entry = machine.Entry
+)
+
 // ErrUnavailable marks what this machine can't give.
-var ErrUnavailable = errors.New("not available here")
+var ErrUnavailable = machine.ErrUnavailable
+
+// Probe looks at the machine; see [machine.Probe].
+func Probe(paths ...string) Host { return machine.Probe(paths...) }
 
 // NewPlan plans how w is granted on host, or says what can't be.
 func NewPlan(w Wish, host Host) (*Plan, error) {
@@ -111,7 +122,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 		p.enter(w)
 		p.unprivileged(w)
 		p.landlock(w, host, standardRules(w, host))
-		err = p.filter(filter.Options{Network: w.Network, TCPOnly: true, Notify: true})
+		err = p.filter(filter.Options{Network: w.Network, TCPOnly: w.Network != "host", Notify: true})
 	case paddock.Full:
 		p.namespaces(w, host)
 		p.tree(w, host)

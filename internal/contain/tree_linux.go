@@ -57,7 +57,7 @@ func (p *Plan) tree(w Wish, host Host) {
 	for path, target := range host.Links {
 		p.setup("link "+path, unix.SYS_SYMLINKAT, Text(target), Number(at), Text(strings.TrimPrefix(path, "/")))
 	}
-	p.etc(host)
+	p.etc(w, host)
 	for _, b := range binds {
 		p.put(b, made)
 	}
@@ -84,7 +84,7 @@ func (p *Plan) binds(w Wish, host Host) []bind {
 	for _, dir := range host.Directories {
 		all = append(all, bind{path: dir, attr: readOnly})
 	}
-	for _, file := range host.Etc {
+	for _, file := range etcOf(w, host) {
 		all = append(all, bind{path: file.Path, file: !file.Dir, attr: readOnly})
 	}
 	for _, name := range devices {
@@ -186,8 +186,17 @@ func (p *Plan) dev(tmpfs string, made map[string]bool) {
 	}
 }
 
+// etcOf lists what of /etc is shown: on the host's network also the files by
+// which that network's names are found.
+func etcOf(w Wish, host Host) []Entry {
+	if w.Network != "host" {
+		return host.Etc
+	}
+	return append(slices.Clone(host.Etc), host.Names...)
+}
+
 // etc makes the few files without which names can't be looked up.
-func (p *Plan) etc(host Host) {
+func (p *Plan) etc(w Wish, host Host) {
 	user := fmt.Sprintf("%d", host.EUID)
 	group := fmt.Sprintf("%d", host.EGID)
 	if host.EUID == 0 {
@@ -202,7 +211,7 @@ func (p *Plan) etc(host Host) {
 		"host.conf":     "multi on\n",
 		"shells":        "/bin/sh\n",
 	} {
-		if slices.ContainsFunc(host.Etc, func(e Entry) bool { return e.Path == "/etc/"+name }) {
+		if slices.ContainsFunc(etcOf(w, host), func(e Entry) bool { return e.Path == "/etc/"+name }) {
 			continue
 		}
 		p.file("etc/"+name, []byte(text))

@@ -241,6 +241,11 @@ var lines = []struct {
 	{row{"git: exchange the repository", "hoo"}, "mkdir n && mv -T .git o && mv -T n .git"},
 	{row{"git: point to another configuration", "hoo"}, "echo ../evil > .git/commondir"},
 	{row{"git: say where modules come from", "hoo"}, "echo x > .gitmodules"},
+	// Deeper places can't be kept: they are for an overlay, or to be found afterwards.
+	{row{"git: make a repository further down", "ooo"}, "mkdir n && cd n && git init -q && echo x > .git/hooks/pre-commit"},
+	{row{"git: make a hook of a module", "ooo"}, "mkdir -p .git/modules/m/hooks && echo x > .git/modules/m/hooks/post-checkout"},
+	{row{"git: plan a rebase that executes", "ooo"}, "mkdir .git/rebase-merge && echo exec x > .git/rebase-merge/git-rebase-todo"},
+	{row{"make settings further down", "ooo"}, "mkdir n && echo {} > n/.mcp.json"},
 	{row{"make a missing .mcp.json", "hoo"}, "echo {} > .mcp.json"},
 	{row{"make a missing .mcp.json in the place of what is there", "hoo"}, "{ rm -rf .mcp.json || mv .mcp.json n; }; echo {} > .mcp.json"},
 	{row{"make a missing .mcp.json by moving", "hoo"}, "echo {} > n && mv -T n .mcp.json"},

@@ -29,7 +29,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/contain"
+	"paddock/internal/contain/lifecycle"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/stages"
 	"paddock/internal/executor/watch"
@@ -214,7 +214,7 @@ func (e *Executor) reconcile(ctx context.Context) error {
 	for _, id := range lost {
 		// A supervisor and its guardian that were ended together leave a cgroup
 		// that nobody ends but us.
-		err = errors.Join(err, contain.EndCgroup(string(id)))
+		err = errors.Join(err, lifecycle.EndCgroup(string(id)))
 	}
 	if err != nil {
 		return fmt.Errorf("reconciling: %w", err)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
-	"paddock/internal/contain"
+	"paddock/internal/contain/lifecycle"
 	"paddock/internal/testproc"
 )
 
@@ -187,7 +187,7 @@ func TestReconcilesByItself(t *testing.T) {
 // run's cgroup: whoever finds the run lost ends them.
 func TestLostRunsLeaveNoCgroup(t *testing.T) {
 	t.Parallel()
-	probe, err := contain.NewCgroup("executor-" + filepath.Base(t.TempDir()) + "-" + strconv.Itoa(os.Getpid()))
+	probe, err := lifecycle.NewCgroup("executor-" + filepath.Base(t.TempDir()) + "-" + strconv.Itoa(os.Getpid()))
 	if err != nil {
 		testproc.Skip(t, "no cgroup can be made: "+err.Error())
 	}
@@ -211,7 +211,7 @@ func TestLostRunsLeaveNoCgroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guardian := contain.Descendants(run.Supervisor.PID)[0]
+	guardian := lifecycle.Descendants(run.Supervisor.PID)[0]
 	for _, step := range []struct {
 		pid    int
 		signal unix.Signal
@@ -228,7 +228,7 @@ func TestLostRunsLeaveNoCgroup(t *testing.T) {
 		}
 	}
 	tick <- time.Time{} // the one that ended it is over
-	probe, err = contain.NewCgroup(string(run.ID))
+	probe, err = lifecycle.NewCgroup(string(run.ID))
 	if err != nil {
 		t.Fatalf("the run's cgroup is still there: %v", err)
 	}

@@ -31,6 +31,7 @@ func tryStarts(t *testing.T) {
 			if level == paddock.Full {
 				t.Run("two runs at once don't see each other", func(t *testing.T) { strangers(t, th) })
 				t.Run("an earlier run planted a link", func(t *testing.T) { planted(t, th) })
+				t.Run("there was no repository", func(t *testing.T) { fresh(t, th) })
 				t.Run("the supervisor was killed", func(t *testing.T) { crash(t, th) })
 			}
 		})
@@ -193,6 +194,18 @@ func planted(t *testing.T, th *theater) {
 		if b, err := os.ReadFile(th.aim.Outside + "/secret"); err != nil || string(b) != "secret" {
 			t.Errorf("%s: the outside was written: %q %v", name, b, err)
 		}
+	}
+}
+
+// fresh: where there is no repository a run can make one, and what it puts there
+// is its own: nothing is made up that programs would take for a repository.
+func fresh(t *testing.T, th *theater) {
+	a := th.act(t, paddock.Full, "", "root")
+	if status, out := a.sh(t, "root", "[ ! -e .git ] && git init -q && git status"); status != 0 {
+		t.Error(out)
+	}
+	if status, out := a.sh(t, "root", "echo x > .git/hooks/pre-commit || echo x >> .git/config"); status == 0 {
+		t.Errorf("a later run changed it: %s", out)
 	}
 }
 

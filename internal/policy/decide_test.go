@@ -237,8 +237,8 @@ func TestWords(t *testing.T) {
 			t.Errorf("%q is %q, want %q", word, got, want)
 		}
 	}
-	if p.Name() != "policy.yaml" || !strings.HasPrefix(string(p.Digest()), "sha256:") || p.Concurrent() != 8 || p.Require() != paddock.Off {
-		t.Errorf("got %s %s %d %s", p.Name(), p.Digest(), p.Concurrent(), p.Require())
+	if p.Name() != "policy.yaml" || !strings.HasPrefix(string(p.Digest()), "sha256:") || p.Concurrent() != 8 || p.Contain().Level != paddock.Off {
+		t.Errorf("got %s %s %d %s", p.Name(), p.Digest(), p.Concurrent(), p.Contain().Level)
 	}
 	if w := (*policy.Policy)(nil).Wanted(ask("go")); w.Executable != "" {
 		t.Errorf("no policy wants %+v", w)

@@ -180,25 +180,19 @@ func (j *judge) limits() {
 
 // containment asks whether what the policy requires can be given here.
 func (j *judge) containment() {
-	require, at := j.policy.Require(), j.policy.file.Sections["containment"]
-	if !slices.Contains(j.facts.Levels, require) {
-		r := paddock.Refused(paddock.ContainmentUnavailable, "The policy requires containment `%s`, which can't be given here.", cmp.Or(require, paddock.Full))
+	as, at := j.policy.Contain(), j.policy.file.Sections["containment"]
+	if !slices.Contains(j.facts.Levels, as.Level) {
+		requires := "The policy requires containment"
 		if at == (paddock.Position{}) {
-			r.Message = fmt.Sprintf("The policy says nothing of containment and so requires `%s`, which can't be given here.", cmp.Or(require, paddock.Full))
+			requires = "The policy says nothing of containment and so requires"
 		}
-		if why := j.facts.Unavailable[require]; why != "" {
-			r.Message = strings.TrimSuffix(r.Message, ".") + ": " + why + "."
-		}
+		r := paddock.Refused(paddock.ContainmentUnavailable, "%s `%s`, which can't be given here%s.", requires, as.Level, strings.TrimSuffix(": "+j.facts.Unavailable[as.Level], ": "))
 		if len(j.facts.Levels) == 0 {
 			r.Hint = "This version runs commands on Linux only; here it can check and explain policies."
 		}
 		j.Refuse(at, r)
 	}
-	detail := string(require)
-	if require != paddock.Off {
-		detail += ", network " + j.policy.Contain().Network
-	}
-	j.Answer(paddock.GateContainment, at, detail)
+	j.Answer(paddock.GateContainment, at, as.String())
 }
 
 // rules asks the policy's CEL rules: deny beats ask, and a rule that can't be

@@ -201,8 +201,8 @@ func TestLoadDefaults(t *testing.T) {
 		t.Errorf("limits are %+v", g.Limits)
 	}
 	p = load(t, head+"executables: []\n")
-	if p.Require() != paddock.Full {
-		t.Errorf("requires %q", p.Require())
+	if p.Contain().Level != paddock.Full {
+		t.Errorf("requires %q", p.Contain().Level)
 	}
 }
 

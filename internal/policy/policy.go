@@ -72,9 +72,6 @@ func (p *Policy) Executables() []string { return p.file.Paths() }
 // Concurrent returns the most runs of one principal at once.
 func (p *Policy) Concurrent() int { return p.file.Concurrent }
 
-// Require returns the least containment that every run must have.
-func (p *Policy) Require() paddock.Level { return p.file.Contain.Level }
-
 // Contain returns how every run is contained.
 func (p *Policy) Contain() paddock.ContainAs { return p.file.Contain }
 
@@ -138,9 +135,8 @@ type Facts struct {
 	Home string
 	// Active counts the principal's runs that have not settled.
 	Active int
-	// Levels lists the levels of containment that can be given here.
-	Levels []paddock.Level
-	// Unavailable says of each other level what is missing and what to do.
+	// Levels of containment can be given here; Unavailable says what others lack.
+	Levels      []paddock.Level
 	Unavailable map[paddock.Level]string
 }
 

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
-	"paddock/internal/contain"
+	"paddock/internal/contain/lifecycle"
 )
 
 // A Program is a started program and the tree below it.
@@ -24,7 +24,7 @@ type Program struct {
 
 	holder int // the process in between, ours to reap
 	leader int // the program, in our numbering; zero if not known
-	group  *contain.Cgroup
+	group  *lifecycle.Cgroup
 	// listener hears what the program is denied; nil without a filter.
 	listener *os.File
 	exit     chan Exit
@@ -125,7 +125,7 @@ func start(spec *Spec, isolation paddock.Isolation) (*Program, error) {
 	p := &Program{Isolation: isolation, exit: make(chan Exit, 1), done: make(chan struct{})}
 	var files cgroupFiles
 	if isolation == paddock.CgroupKill {
-		group, err := contain.NewCgroup(spec.Name)
+		group, err := lifecycle.NewCgroup(spec.Name)
 		if err != nil {
 			return nil, &StartError{"cgroup", err}
 		}
@@ -155,7 +155,7 @@ func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 	}
 	err = p.awaitStart(state, reports)
 	if err == nil {
-		p.leader = contain.FirstChild(p.holder)
+		p.leader = lifecycle.FirstChild(p.holder)
 	}
 	if err != nil && p.listener != nil {
 		_ = p.listener.Close() // nobody will take it
@@ -365,7 +365,7 @@ func (p *Program) Signal(sig syscall.Signal) {
 		_ = syscall.Kill(p.holder, sig) // it passes the signal on to all
 		return
 	}
-	for _, pid := range contain.Descendants(p.holder) {
+	for _, pid := range lifecycle.Descendants(p.holder) {
 		_ = syscall.Kill(pid, sig)
 	}
 }

@@ -20,12 +20,6 @@ import (
 // struct, initState, that the parent prepared. The process has a memory of its
 // own (no CLONE_VM), so nothing it writes is seen by the parent.
 
-// A Stage is a supervisor that was started and waits for its job.
-type Stage struct {
-	process *os.Process
-	conn    *net.UnixConn
-}
-
 // StartStage starts the supervisor binary at path, in a session of its own, with
 // an empty environment, no descriptors of ours and one end of a socket as
 // descriptor 3. It ends by itself when the other end is closed before a job came.
@@ -67,23 +61,6 @@ func StartStage(path string, cgroup *os.File) (*Stage, error) {
 		return nil, errors.Join(err, waitErr)
 	}
 	return &Stage{process: process, conn: conn.(*net.UnixConn)}, nil
-}
-
-// Conn returns our end of the socket; closing it is the caller's business.
-func (s *Stage) Conn() *net.UnixConn { return s.conn }
-
-// PID returns the supervisor's process id.
-func (s *Stage) PID() int { return s.process.Pid }
-
-// Kill ends the supervisor at once, and with it, where the tree is held by the
-// kernel, its run. For a supervisor that doesn't answer.
-func (s *Stage) Kill() error { return s.process.Kill() }
-
-// Wait reaps the supervisor, this one child and no other, when it ends. It must
-// be called exactly once.
-func (s *Stage) Wait() error {
-	_, err := s.process.Wait()
-	return err
 }
 
 // The fork hooks that Go's syscall package keeps for programs like this one

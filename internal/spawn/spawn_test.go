@@ -20,6 +20,7 @@ import (
 
 	"paddock"
 	"paddock/internal/contain"
+	"paddock/internal/contain/lifecycle"
 	"paddock/internal/testproc"
 )
 
@@ -309,7 +310,7 @@ func TestZeroSpecIsInvalid(t *testing.T) {
 func TestNextMeansIsTakenWhenOneIsRefused(t *testing.T) {
 	// A cgroup whose name is taken can't be made.
 	name := fmt.Sprintf("taken-%d", os.Getpid())
-	first, err := contain.NewCgroup(name)
+	first, err := lifecycle.NewCgroup(name)
 	if err == nil {
 		defer func() {
 			if err := first.Remove(); err != nil {

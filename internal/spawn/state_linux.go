@@ -12,6 +12,7 @@ import (
 
 	"paddock"
 	"paddock/internal/contain"
+	"paddock/internal/contain/lifecycle"
 )
 
 // The descriptors of the process in between, after it moved them.
@@ -201,6 +202,6 @@ func newState(spec *Spec, isolation paddock.Isolation, reportFD *os.File, group 
 	if len(spec.Plan.Exec) >= 4 {
 		s.execFD = (*int32)(unsafe.Pointer(unsafe.SliceData(spec.Plan.Exec)))
 	}
-	s.ignored = contain.IgnoredSignals()
+	s.ignored = lifecycle.IgnoredSignals()
 	return s, nil
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
-	"paddock/internal/contain"
+	"paddock/internal/contain/lifecycle"
 	"paddock/internal/spawn"
 )
 
@@ -70,7 +70,7 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 			at.abandon = r.opt.After(abandonAfter)
 		case <-at.abandon:
 			// The kernel was told to end them and doesn't: frozen, or stuck in it.
-			r.survivors = max(1, len(contain.Descendants(r.program.Holder())))
+			r.survivors = max(1, len(lifecycle.Descendants(r.program.Holder())))
 			if r.reason == nil {
 				r.reason = &paddock.Reason{Kind: paddock.ReasonSignal}
 			}

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/contain"
+	"paddock/internal/contain/lifecycle"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
@@ -255,7 +255,7 @@ func checkLost(t *testing.T, path string) {
 	for deadline := time.Now().Add(5 * time.Second); ; {
 		lost, err := state.Reconcile(t.Context(), time.Now)
 		if err == nil && len(lost) == 1 {
-			if err := contain.EndCgroup(string(lost[0])); err != nil {
+			if err := lifecycle.EndCgroup(string(lost[0])); err != nil {
 				t.Error(err)
 			}
 			break
@@ -293,7 +293,7 @@ func TestAStageThatIsNotNeededEnds(t *testing.T) {
 
 // To move between cgroups takes the kernel longer than all the rest of a start.
 func TestAStageIsBornWhereItWouldMoveTo(t *testing.T) {
-	cgroup, err := contain.Supervisors()
+	cgroup, err := lifecycle.Supervisors()
 	if err != nil {
 		testproc.Skip(t, "no cgroup is ours to write: "+err.Error())
 	}

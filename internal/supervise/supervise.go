@@ -31,7 +31,8 @@ import (
 	"paddock"
 	"paddock/internal/artifact"
 	"paddock/internal/contain"
-	"paddock/internal/contain/denied"
+	"paddock/internal/contain/filter/denied"
+	"paddock/internal/contain/lifecycle"
 	"paddock/internal/contain/protect"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
@@ -118,7 +119,7 @@ func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) 
 		job.Grace = paddock.Duration(DefaultGrace)
 	}
 	if len(job.Isolation) == 0 {
-		job.Isolation = contain.Isolations(os.Geteuid())
+		job.Isolation = lifecycle.Isolations(os.Geteuid())
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -248,12 +249,12 @@ func (r *run) serve(ctx context.Context, conn net.Conn) (wait func() error, err 
 func (r *run) live(ctx context.Context) paddock.Outcome {
 	cgroup := "inherited"
 	if r.job.LeaveCgroup {
-		if left, err := contain.LeaveCaller(); err == nil {
+		if left, err := lifecycle.LeaveCaller(); err == nil {
 			cgroup = left
 		} else {
 			cgroup = "inherited: " + err.Error()
 		}
-	} else if away := contain.Away(); away != "" {
+	} else if away := lifecycle.Away(); away != "" {
 		cgroup = away // started ahead of need, when nobody knew for what
 	}
 	guard, err := r.protect()

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/contain/filter/bpf"
 )
 
 // Options says what a run may do beyond the base. The zero Options is invalid,
@@ -57,6 +58,13 @@ type Filter struct {
 	Digest paddock.Digest
 }
 
+// SeccompData is what the kernel shows a filter of a call.
+type SeccompData = bpf.Data
+
+// Run returns what the kernel would answer a call with: an action with its data.
+// The zero Filter kills.
+func (f Filter) Run(data SeccompData) uint32 { return bpf.Run(f.Program, data) }
+
 // Build makes the filter that the options ask for. The same options give the
 // same program.
 func Build(o Options) (Filter, error) {
@@ -72,16 +80,16 @@ func Build(o Options) (Filter, error) {
 	default:
 		return Filter{}, fmt.Errorf("filter: the network is %q; it must be none, allowlist or host", o.Network)
 	}
-	a := newAssembler()
-	tree := a.tree(a.spans(arch, o))
-	native := a.word(offsetNr, tree)
+	a := bpf.New()
+	tree := a.Tree(spans(a, arch, o))
+	native := a.Word(bpf.OffsetNr, tree)
 	// Another ABI numbers its calls differently. To those who try it, it looks
 	// like a kernel built without: nothing needs it, and nothing has to die.
-	foreign := a.ret(absentCall)
-	a.word(offsetArch, a.branch(unix.BPF_JEQ, arch.audit, native, foreign))
+	foreign := a.Ret(absentCall)
+	a.Word(bpf.OffsetArch, a.Branch(unix.BPF_JEQ, arch.audit, native, foreign))
 
-	f := Filter{Program: a.program()}
-	if err := verify(f.Program); err != nil {
+	f := Filter{Program: a.Program()}
+	if err := bpf.Verify(f.Program); err != nil {
 		return Filter{}, fmt.Errorf("filter: built wrongly for %+v: %w", o, err)
 	}
 	f.Digest = digest(f.Program)
@@ -90,23 +98,23 @@ func Build(o Options) (Filter, error) {
 
 // spans returns the answers to all numbers. Numbers without a name are absent;
 // that covers those past the end, x32 (bit 30) and negative ones.
-func (a *assembler) spans(arch architecture, o Options) []span {
-	none := a.ret(absentCall)
-	c := conditions{assembler: a, Options: o, modes: map[int]label{}}
-	spans := []span{{0, none}}
-	put := func(s span) {
-		last := &spans[len(spans)-1]
-		if last.from == s.from {
-			last.to = s.to // a gap of no length
+func spans(a *bpf.Assembler, arch architecture, o Options) []bpf.Span {
+	none := a.Ret(absentCall)
+	c := conditions{Assembler: a, Options: o, modes: map[int]bpf.Label{}}
+	all := []bpf.Span{{From: 0, To: none}}
+	put := func(s bpf.Span) {
+		last := &all[len(all)-1]
+		if last.From == s.From {
+			last.To = s.To // a gap of no length
 		} else {
-			spans = append(spans, s)
+			all = append(all, s)
 		}
 	}
 	for _, call := range arch.calls() {
-		put(span{uint32(call.nr), c.answer(arch.name, call.name)})
-		put(span{uint32(call.nr) + 1, none})
+		put(bpf.Span{From: uint32(call.nr), To: c.answer(arch.name, call.name)})
+		put(bpf.Span{From: uint32(call.nr) + 1, To: none})
 	}
-	return slices.CompactFunc(spans, func(x, y span) bool { return a.same(x.to, y.to) })
+	return slices.CompactFunc(all, func(x, y bpf.Span) bool { return a.Same(x.To, y.To) })
 }
 
 func digest(program []unix.SockFilter) paddock.Digest {

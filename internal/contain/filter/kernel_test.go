@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -45,20 +44,6 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// install puts the filter on every thread of this process for good.
-func install(t *testing.T, f Filter, flags int) int {
-	t.Helper()
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		t.Fatal(err)
-	}
-	prog := unix.SockFprog{Len: uint16(len(f.Program)), Filter: &f.Program[0]}
-	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, uintptr(flags), uintptr(unsafe.Pointer(&prog)))
-	if errno != 0 {
-		t.Fatalf("the kernel refuses the program: %v", errno)
-	}
-	return int(fd)
-}
-
 // TestInside does nothing unless TestKernel has started it.
 func TestInside(t *testing.T) {
 	inside := os.Getenv(insideVariable)
@@ -68,7 +53,9 @@ func TestInside(t *testing.T) {
 	scratch, others := t.TempDir(), listen(t)
 	for _, set := range sets {
 		if set.name == inside {
-			install(t, build(t, "", set.options), unix.SECCOMP_FILTER_FLAG_TSYNC)
+			if _, err := installHere(build(t, "", set.options), unix.SECCOMP_FILTER_FLAG_TSYNC); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	in := func(names string) bool { return strings.Contains(" "+names+" ", " "+inside+" ") }

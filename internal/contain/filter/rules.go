@@ -4,6 +4,8 @@ package filter
 
 import (
 	"golang.org/x/sys/unix"
+
+	"paddock/internal/contain/filter/bpf"
 )
 
 // What a program returns to the kernel.
@@ -57,22 +59,22 @@ var absences = map[string]bool{
 
 // conditions makes the answers that depend on options and arguments.
 type conditions struct {
-	*assembler
+	*bpf.Assembler
 	Options
-	modes map[int]label // what plain made, by argument: many calls share it
+	modes map[int]bpf.Label // what plain made, by argument: many calls share it
 }
 
-func (c conditions) yes() label { return c.ret(allowedCall) }
+func (c conditions) yes() bpf.Label { return c.Ret(allowedCall) }
 
-func (c conditions) no() label {
+func (c conditions) no() bpf.Label {
 	if c.Notify {
-		return c.ret(notedCall)
+		return c.Ret(notedCall)
 	}
-	return c.ret(deniedCall)
+	return c.Ret(deniedCall)
 }
 
 // either returns yes or no.
-func (c conditions) either(allowed bool) label {
+func (c conditions) either(allowed bool) bpf.Label {
 	if allowed {
 		return c.yes()
 	}
@@ -80,7 +82,7 @@ func (c conditions) either(allowed bool) label {
 }
 
 // answer returns where the program goes on when a call of that name is made.
-func (c conditions) answer(arch, name string) label {
+func (c conditions) answer(arch, name string) bpf.Label {
 	if decide := c.conditional(name); decide != nil {
 		return decide()
 	}
@@ -91,21 +93,21 @@ func (c conditions) answer(arch, name string) label {
 	if (profile[name] || profile[arch+":"+name]) && !absences[name] {
 		return c.yes()
 	}
-	return c.ret(absentCall)
+	return c.Ret(absentCall)
 }
 
 // conditional returns how to decide about a call that is sometimes allowed, or
 // nil for the others.
-func (c conditions) conditional(name string) func() label {
+func (c conditions) conditional(name string) func() bpf.Label {
 	switch name {
 	case "socket":
 		return c.socket
 	case "socketpair":
 		return c.socketpair
 	case "sendto", "sendmmsg":
-		return func() label { return c.send(3) }
+		return func() bpf.Label { return c.send(3) }
 	case "sendmsg":
-		return func() label { return c.send(2) }
+		return func() bpf.Label { return c.send(2) }
 	case "setsockopt":
 		return c.setsockopt
 	case "clone":
@@ -115,23 +117,23 @@ func (c conditions) conditional(name string) func() label {
 	case "unshare":
 		return c.unshare
 	case "setns":
-		return func() label { return c.either(c.Namespaces) }
+		return func() bpf.Label { return c.either(c.Namespaces) }
 	case "ioctl":
 		return c.ioctl
 	case "personality":
 		return c.personality
 	case "chmod", "fchmod", "creat":
-		return func() label { return c.plain(1) }
+		return func() bpf.Label { return c.plain(1) }
 	case "fchmodat", "fchmodat2":
-		return func() label { return c.plain(2) }
+		return func() bpf.Label { return c.plain(2) }
 	case "open":
-		return func() label { return c.open(1) }
+		return func() bpf.Label { return c.open(1) }
 	case "openat":
-		return func() label { return c.open(2) }
+		return func() bpf.Label { return c.open(2) }
 	case "mknod":
-		return func() label { return c.mknod(1) }
+		return func() bpf.Label { return c.mknod(1) }
 	case "mknodat":
-		return func() label { return c.mknod(2) }
+		return func() bpf.Label { return c.mknod(2) }
 	}
 	return nil
 }
@@ -142,38 +144,38 @@ const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUT
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
 // clone looks at the low half of its flags, as the kernel does.
-func (c conditions) clone() label {
+func (c conditions) clone() bpf.Label {
 	if c.Namespaces {
 		return c.yes()
 	}
-	return c.low(0, newNamespaces, []choice{{[]uint32{0}, c.yes()}}, c.no())
+	return c.Low(0, newNamespaces, []bpf.Choice{{Values: []uint32{0}, To: c.yes()}}, c.no())
 }
 
 // clone3 has its flags behind a pointer, where they can't be judged. The
 // profile leaves it out for the same reason.
-func (c conditions) clone3() label {
+func (c conditions) clone3() bpf.Label {
 	if c.Namespaces {
 		return c.yes()
 	}
-	return c.ret(absentCall)
+	return c.Ret(absentCall)
 }
 
 // unshare may undo sharing between one's own threads. Its flags are judged by
 // what is allowed, since newer kernels keep adding ways to ask for a namespace.
-func (c conditions) unshare() label {
+func (c conditions) unshare() bpf.Label {
 	if c.Namespaces {
 		return c.yes()
 	}
 	const harmless = unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SYSVSEM |
 		unix.CLONE_THREAD | unix.CLONE_SIGHAND | unix.CLONE_VM
-	return c.highZero(0, c.low(0, ^uint32(harmless), []choice{{[]uint32{0}, c.yes()}}, c.no()), c.no())
+	return c.HighZero(0, c.Low(0, ^uint32(harmless), []bpf.Choice{{Values: []uint32{0}, To: c.yes()}}, c.no()), c.no())
 }
 
 // ioctl is denied what types into the terminal of whoever reads it (TIOCSTI,
 // and the selection of TIOCLINUX), and line disciplines, which load drivers.
-func (c conditions) ioctl() label {
+func (c conditions) ioctl() bpf.Label {
 	typing := []uint32{unix.TIOCSTI, tiocLinux, unix.TIOCSETD}
-	return c.low(1, everyBit, []choice{{typing, c.no()}}, c.yes())
+	return c.Low(1, bpf.EveryBit, []bpf.Choice{{Values: typing, To: c.no()}}, c.yes())
 }
 
 // tiocLinux is TIOCLINUX, which x/sys doesn't name on every architecture.
@@ -189,33 +191,33 @@ const (
 	askPersonality  = 0xffffffff
 )
 
-func (c conditions) personality() label {
+func (c conditions) personality() bpf.Label {
 	harmless := []uint32{perLinux, perLinux32, uname26, uname26 | perLinux32, addrNoRandomize, askPersonality}
-	return c.low(0, everyBit, []choice{{harmless, c.yes()}}, c.no())
+	return c.Low(0, bpf.EveryBit, []bpf.Choice{{Values: harmless, To: c.yes()}}, c.no())
 }
 
 // plain denies modes with the setuid bit. Inside, such a file gives nothing;
 // outside, it would give everybody the rights of the user of the run, and a run
 // that root started belongs to root there.
-func (c conditions) plain(mode int) label {
+func (c conditions) plain(mode int) bpf.Label {
 	l, made := c.modes[mode]
 	if !made {
-		l = c.low(mode, unix.S_ISUID, []choice{{[]uint32{0}, c.yes()}}, c.no())
+		l = c.Low(mode, unix.S_ISUID, []bpf.Choice{{Values: []uint32{0}, To: c.yes()}}, c.no())
 		c.modes[mode] = l
 	}
 	return l
 }
 
 // open looks at the mode, the argument after the flags, when it means anything.
-func (c conditions) open(flags int) label {
+func (c conditions) open(flags int) bpf.Label {
 	const making = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
-	return c.low(flags, making, []choice{{[]uint32{0}, c.yes()}}, c.plain(flags+1))
+	return c.Low(flags, making, []bpf.Choice{{Values: []uint32{0}, To: c.yes()}}, c.plain(flags+1))
 }
 
 // mknod makes files, pipes and sockets, no devices and nothing setuid. The
 // kernel takes the mode as 16 bits; these are the type's and that one.
-func (c conditions) mknod(mode int) label {
-	return c.low(mode, unix.S_IFMT|unix.S_ISUID, []choice{
-		{[]uint32{0, unix.S_IFREG, unix.S_IFIFO, unix.S_IFSOCK}, c.yes()},
+func (c conditions) mknod(mode int) bpf.Label {
+	return c.Low(mode, unix.S_IFMT|unix.S_ISUID, []bpf.Choice{
+		{Values: []uint32{0, unix.S_IFREG, unix.S_IFIFO, unix.S_IFSOCK}, To: c.yes()},
 	}, c.no())
 }

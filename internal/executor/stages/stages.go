@@ -19,7 +19,7 @@ import (
 	"sync"
 
 	"paddock"
-	"paddock/internal/contain"
+	"paddock/internal/contain/lifecycle"
 	"paddock/internal/spawn"
 )
 
@@ -104,7 +104,7 @@ func (p *Pool) start(leave bool) (*Stage, error) {
 	var cgroup *os.File
 	if leave {
 		// Where there is none, the supervisor says why in the run's record.
-		if c, err := contain.Supervisors(); err == nil {
+		if c, err := lifecycle.Supervisors(); err == nil {
 			defer c.Close()
 			cgroup = c
 		}

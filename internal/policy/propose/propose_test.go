@@ -53,7 +53,7 @@ func check(t interface {
 			Executable: policy.ExecutableFacts{Found: true},
 			Dir:        policy.DirFacts{Found: true, Real: p.Root, Root: p.Root},
 			Paths:      map[string]policy.PathFacts{},
-			Levels:     []paddock.Level{loaded.Require()},
+			Levels:     []paddock.Level{loaded.Contain().Level},
 		}
 		for _, w := range loaded.Wanted(req).Paths {
 			facts.Paths[w] = policy.PathFacts{Real: p.Root + "/" + w, Inside: true}
@@ -97,8 +97,8 @@ func TestProposeContainment(t *testing.T) {
 			[]string{"network:", "read:", "GOPROXY: ", "OFFLINE"}},
 		{"unknown", unknown, paddock.Off, []string{"nobody knows"}, nil},
 	} {
-		if p := check(t, test.project); p.Require() != test.level {
-			t.Errorf("%s: requires %s", test.name, p.Require())
+		if p := check(t, test.project); p.Contain().Level != test.level {
+			t.Errorf("%s: requires %s", test.name, p.Contain().Level)
 		}
 		text := string(propose.Propose(test.project))
 		for _, want := range test.wants {

@@ -2,7 +2,6 @@ package survey
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"paddock/internal/contain"
 	"paddock/internal/policy"
 	"paddock/internal/policy/propose"
 )
@@ -163,16 +161,5 @@ func TestCargo(t *testing.T) {
 	}
 	if dir, parts := crates(func(string) string { return "" }); dir != "" || parts != nil {
 		t.Errorf("without a home they are in %q: %q", dir, parts)
-	}
-}
-
-// What every program sees is told in two places, which must agree.
-func TestSystemDirectories(t *testing.T) {
-	t.Parallel()
-	host := contain.Probe()
-	for _, dir := range slices.Concat(host.Directories, slices.Collect(maps.Keys(host.Links))) {
-		if !slices.Contains(system, dir) {
-			t.Errorf("every program sees %s, but it would be proposed", dir)
-		}
 	}
 }

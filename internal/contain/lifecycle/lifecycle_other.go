@@ -1,11 +1,14 @@
 //go:build !linux
 
-package contain
+package lifecycle
 
 import (
 	"errors"
 	"os"
 )
+
+// EndCgroup has nothing to end where there are no cgroups.
+func EndCgroup(string) error { return nil }
 
 // Supervisors fails: there are no cgroups on this system.
 func Supervisors() (*os.File, error) { return nil, errors.ErrUnsupported }

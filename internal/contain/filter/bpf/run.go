@@ -1,6 +1,6 @@
 //go:build linux
 
-package filter
+package bpf
 
 import (
 	"errors"
@@ -9,20 +9,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SeccompData is what the kernel shows a filter of a call, in its own layout.
-type SeccompData struct {
+// Data is what the kernel shows a filter of a call, in its own layout.
+type Data struct {
 	Nr   int32
 	Arch uint32
 	IP   uint64 // where the program was; no filter of ours looks
 	Args [6]uint64
 }
 
-// word returns the 32 bits at an offset that verify has accepted.
-func (d SeccompData) word(offset uint32) uint32 {
+// word returns the 32 bits at an offset that Verify has accepted.
+func (d Data) word(offset uint32) uint32 {
 	switch {
-	case offset == offsetNr:
+	case offset == OffsetNr:
 		return uint32(d.Nr)
-	case offset == offsetArch:
+	case offset == OffsetArch:
 		return d.Arch
 	case offset < offsetArgs:
 		return uint32(d.IP >> (8 * (offset % 8)))
@@ -33,13 +33,13 @@ func (d SeccompData) word(offset uint32) uint32 {
 // Run returns what the kernel would answer a call with, an action with its
 // data. A program that the kernel would refuse to install, such as the empty
 // one, kills.
-func (f Filter) Run(data SeccompData) uint32 {
-	if verify(f.Program) != nil {
+func Run(program []unix.SockFilter, data Data) uint32 {
+	if Verify(program) != nil {
 		return unix.SECCOMP_RET_KILL_PROCESS
 	}
 	var acc uint32
 	for pc := 0; ; pc++ {
-		switch in := f.Program[pc]; in.Code {
+		switch in := program[pc]; in.Code {
 		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
 			acc = data.word(in.K)
 		case unix.BPF_ALU | unix.BPF_AND | unix.BPF_K:
@@ -48,7 +48,7 @@ func (f Filter) Run(data SeccompData) uint32 {
 			pc += int(in.K)
 		case unix.BPF_RET | unix.BPF_K:
 			return in.K
-		default: // a comparison; verify knows no other
+		default: // a comparison; Verify knows no other
 			if holds(in.Code, acc, in.K) {
 				pc += int(in.Jt)
 			} else {
@@ -73,11 +73,11 @@ func holds(code uint16, acc, k uint32) bool {
 // maxProgram is the kernel's limit, BPF_MAXINSNS.
 const maxProgram = 4096
 
-// verify accepts a program that surely ends with an answer: it has only
+// Verify accepts a program that surely ends with an answer: it has only
 // instructions that Run knows, loads lie within the data, jumps go forward and
 // stay inside, and the last instruction returns. The kernel checks the same;
 // here a mistake is found before a run depends on it.
-func verify(program []unix.SockFilter) error {
+func Verify(program []unix.SockFilter) error {
 	n := len(program)
 	switch {
 	case n == 0:

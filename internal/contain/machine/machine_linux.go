@@ -1,6 +1,14 @@
-package contain
+// Package machine says, as a value, what this machine can do to contain a run and
+// which system directories it has.
+//
+// # Limits
+//
+// It can't tell whether a namespace will be given without asking for one. On
+// other systems than Linux it knows of no level, so that nothing runs there.
+package machine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +20,9 @@ import (
 	"paddock"
 )
 
+// ErrUnavailable marks what this machine can't give.
+var ErrUnavailable = errors.New("not available here")
+
 // A Host is what this machine can do and what it has, as a value.
 type Host struct {
 	EUID, EGID int
@@ -22,8 +33,9 @@ type Host struct {
 	// Directories are the system's, Links those that are only links to others.
 	Directories []string
 	Links       map[string]string
-	// Etc lists what of /etc is shown.
-	Etc []Entry
+	// Etc lists what of /etc is shown, Names what is shown beside it where the
+	// host's network is.
+	Etc, Names []Entry
 
 	files map[string]bool
 }
@@ -129,6 +141,11 @@ func Probe(paths ...string) Host {
 	for _, path := range ofEtc {
 		if info, err := os.Stat(path); err == nil {
 			h.Etc = append(h.Etc, Entry{path, info.IsDir()})
+		}
+	}
+	for _, path := range []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf"} {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			h.Names = append(h.Names, Entry{path, false})
 		}
 	}
 	for _, path := range paths {

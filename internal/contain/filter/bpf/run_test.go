@@ -1,6 +1,6 @@
 //go:build linux
 
-package filter
+package bpf
 
 import (
 	"encoding/binary"
@@ -18,7 +18,7 @@ func TestInterpreter(t *testing.T) {
 	compare := func(code uint16, k uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_JMP | code | unix.BPF_K, Jt: 0, Jf: 1, K: k}
 	}
-	data := SeccompData{Nr: 7, Arch: 8, IP: 10<<32 | 9, Args: [6]uint64{12<<32 | 11, 0, 0, 0, 0, 14<<32 | 13}}
+	data := Data{Nr: 7, Arch: 8, IP: 10<<32 | 9, Args: [6]uint64{12<<32 | 11, 0, 0, 0, 0, 14<<32 | 13}}
 	words := map[uint32]uint32{0: 7, 4: 8, 8: 9, 12: 10, 16: 11, 20: 12, 56: 13, 60: 14}
 	for offset, want := range words {
 		for _, c := range []struct {
@@ -31,11 +31,11 @@ func TestInterpreter(t *testing.T) {
 			{unix.BPF_JGT, want - 1, true}, {unix.BPF_JGT, want, false},
 			{unix.BPF_JSET, want, true}, {unix.BPF_JSET, ^want, false},
 		} {
-			f := Filter{Program: []unix.SockFilter{
+			f := []unix.SockFilter{
 				{Code: ld, K: offset}, {Code: and, K: 0xff},
 				{Code: unix.BPF_JMP | unix.BPF_JA, K: 1}, ret(3), compare(c.code, c.k), ret(1), ret(2),
-			}}
-			if got := f.Run(data); (got == 1) != c.yes || got > 2 {
+			}
+			if got := Run(f, data); (got == 1) != c.yes || got > 2 {
 				t.Errorf("word %d, %#x %d: got %d, want yes=%t", offset, c.code, c.k, got, c.yes)
 			}
 		}
@@ -76,10 +76,10 @@ func TestVerify(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if err := verify(tc.program); (err == nil) != tc.ok {
+			if err := Verify(tc.program); (err == nil) != tc.ok {
 				t.Errorf("got %v, want ok=%t", err, tc.ok)
 			}
-			if got := (Filter{Program: tc.program}).Run(SeccompData{}); !tc.ok && got != unix.SECCOMP_RET_KILL_PROCESS {
+			if got := Run(tc.program, Data{}); !tc.ok && got != unix.SECCOMP_RET_KILL_PROCESS {
 				t.Errorf("Run: got %#x, want a kill", got)
 			}
 		})
@@ -90,15 +90,15 @@ func TestVerify(t *testing.T) {
 func TestAssemblerReachesFar(t *testing.T) {
 	t.Parallel()
 	for _, values := range []int{1, 200, 251, 254, 300, 1500} {
-		a := newAssembler()
-		other := a.word(offsetArgs, a.branch(unix.BPF_JEQ, 5, a.ret(1), a.ret(2)))
+		a := New()
+		other := a.Word(offsetArgs, a.Branch(unix.BPF_JEQ, 5, a.Ret(1), a.Ret(2)))
 		var numbers []uint32
 		for v := range values {
 			numbers = append(numbers, uint32(v))
 		}
-		a.low(1, everyBit, []choice{{numbers, a.ret(3)}}, other)
-		f := Filter{Program: a.program()}
-		if err := verify(f.Program); err != nil {
+		a.Low(1, EveryBit, []Choice{{numbers, a.Ret(3)}}, other)
+		f := a.Program()
+		if err := Verify(f); err != nil {
 			t.Fatalf("%d values: %v", values, err)
 		}
 		for v := range values + 3 {
@@ -106,11 +106,11 @@ func TestAssemblerReachesFar(t *testing.T) {
 			if v >= values {
 				want = 2
 			}
-			if got := f.Run(SeccompData{Args: [6]uint64{0, uint64(v)}}); got != want {
+			if got := Run(f, Data{Args: [6]uint64{0, uint64(v)}}); got != want {
 				t.Fatalf("%d values, %d: got %d, want %d", values, v, got, want)
 			}
 		}
-		if got := f.Run(SeccompData{Args: [6]uint64{5, uint64(values)}}); got != 1 {
+		if got := Run(f, Data{Args: [6]uint64{5, uint64(values)}}); got != 1 {
 			t.Errorf("%d values, past them all: got %d, want 1", values, got)
 		}
 	}
@@ -118,9 +118,10 @@ func TestAssemblerReachesFar(t *testing.T) {
 
 // FuzzRun: any program is refused, or runs to an answer.
 func FuzzRun(f *testing.F) {
-	built := build(f, "amd64", Options{Network: "allowlist", TCPOnly: true})
+	a := New()
+	a.Low(0, 0xf, []Choice{{[]uint32{1, 2}, a.Ret(1)}}, a.HighZero(1, a.Ret(2), a.Ret(3)))
 	var seed []byte
-	for _, in := range built.Program {
+	for _, in := range a.Program() {
 		seed = binary.LittleEndian.AppendUint16(seed, in.Code)
 		seed = append(seed, in.Jt, in.Jf)
 		seed = binary.LittleEndian.AppendUint32(seed, in.K)
@@ -128,17 +129,17 @@ func FuzzRun(f *testing.F) {
 	f.Add(seed, int32(41), uint64(2))
 	f.Add([]byte{6, 0, 0, 0, 0, 0, 0, 0}, int32(-1), uint64(0))
 	f.Fuzz(func(t *testing.T, raw []byte, nr int32, arg uint64) {
-		var g Filter
+		var g []unix.SockFilter
 		for ; len(raw) >= 8; raw = raw[8:] {
-			g.Program = append(g.Program, unix.SockFilter{
+			g = append(g, unix.SockFilter{
 				Code: binary.LittleEndian.Uint16(raw), Jt: raw[2], Jf: raw[3], K: binary.LittleEndian.Uint32(raw[4:]),
 			})
 		}
-		got := g.Run(SeccompData{Nr: nr, Arch: unix.AUDIT_ARCH_X86_64, Args: [6]uint64{arg, arg, arg, arg, arg, arg}})
-		ends := slices.ContainsFunc(g.Program, func(in unix.SockFilter) bool {
+		got := Run(g, Data{Nr: nr, Arch: unix.AUDIT_ARCH_X86_64, Args: [6]uint64{arg, arg, arg, arg, arg, arg}})
+		ends := slices.ContainsFunc(g, func(in unix.SockFilter) bool {
 			return in.Code == unix.BPF_RET|unix.BPF_K && in.K == got
 		})
-		if verify(g.Program) == nil && !ends || verify(g.Program) != nil && got != unix.SECCOMP_RET_KILL_PROCESS {
+		if Verify(g) == nil && !ends || Verify(g) != nil && got != unix.SECCOMP_RET_KILL_PROCESS {
 			t.Errorf("the answer %#x comes from nowhere", got)
 		}
 	})
