@@ -87,6 +87,21 @@ func (e *Executor) overrule(ctx context.Context, dir *rundir.Dir) error {
 	})
 }
 
+// tell reports whether the supervisor took note. A connection that breaks isn't
+// an error: the supervisor is asked again, or found gone.
+func tell(ctx context.Context, w *watch.Run, end Ending) (bool, error) {
+	client := w.Client()
+	if client == nil {
+		return false, nil
+	}
+	err := client.Kill(ctx, control.Kill{Kind: end.Kind, Signal: end.Signal, By: end.By, Why: end.Why})
+	var answer *control.Error
+	if errors.As(err, &answer) {
+		return false, err
+	}
+	return err == nil, nil
+}
+
 // Wait returns when the run is settled. When ctx ends before, it returns the run
 // as it is with ctx's error.
 func (e *Executor) Wait(ctx context.Context, id paddock.RunID) (paddock.Run, error) {

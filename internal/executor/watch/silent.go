@@ -14,18 +14,3 @@ func Silent(dir *rundir.Dir) error {
 	}
 	return fmt.Errorf("run %s: its supervisor, process %[2]d, doesn't answer and still holds the run: kill -CONT %[2]d if it was stopped; kill -KILL %[2]d ends it with the run", dir.ID(), started.Supervisor.PID)
 }
-
-// tell reports whether the supervisor took note. A connection that breaks isn't
-// an error: the supervisor is asked again, or found gone.
-func tell(ctx context.Context, w *watch.Run, end Ending) (bool, error) {
-	client := w.Client()
-	if client == nil {
-		return false, nil
-	}
-	err := client.Kill(ctx, control.Kill{Kind: end.Kind, Signal: end.Signal, By: end.By, Why: end.Why})
-	var answer *control.Error
-	if errors.As(err, &answer) {
-		return false, err
-	}
-	return err == nil, nil
-}
