@@ -4,7 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -58,13 +58,19 @@ func links(t Targets) Result {
 }
 
 // writes tries to open a file outside for writing, and to make one beside it.
+// One that could be made is left for whoever asks to find, or not: the directory
+// may be in a /tmp or /dev/shm of our own.
 func writes(t Targets) Result {
 	if t.Writable == "" {
 		return all()
 	}
+	made := open(t.Writable+Made, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
+	if made == nil {
+		made = errors.New("made, in a view of its own unless it is there outside")
+	}
 	return all(
 		try{"open for writing", open(t.Writable, unix.O_WRONLY|unix.O_APPEND)},
-		try{"make a file", makes(t.Writable + ".new")},
+		try{"make a file", made},
 	)
 }
 
@@ -124,19 +130,23 @@ func devices(Targets) Result {
 	return all(tries...)
 }
 
-// descriptors holds when there is nothing open but the three and what this
-// program itself has opened since.
+// descriptors holds when there is nothing open but the three. What this program
+// itself has opened since is closed at an execution, and what it was given isn't.
 func descriptors(Targets) Result {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		return untried("list descriptors: " + err.Error())
 	}
 	for _, e := range entries {
-		to, err := os.Readlink("/proc/self/fd/" + e.Name())
-		if len(e.Name()) == 1 && e.Name() <= "2" || err != nil || strings.HasPrefix(to, "anon_inode:") {
-			continue // an error: that of the listing itself, closed by now
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil || fd <= 2 {
+			continue
 		}
-		return broken("descriptor %s is %s", e.Name(), to)
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if err == nil && flags&unix.FD_CLOEXEC == 0 {
+			to, err := os.Readlink("/proc/self/fd/" + e.Name())
+			return broken("descriptor %d is %s (%v)", fd, to, err)
+		}
 	}
 	return held("only the three")
 }

@@ -32,7 +32,7 @@ type Targets struct {
 	// Key lies where keys lie in a home directory, Other in another root.
 	Key   string `json:"key,omitempty"`
 	Other string `json:"other,omitempty"`
-	// State is the state directory, and Policy the policy's file.
+	// State is a file in the state directory, and Policy the policy's file.
 	State  string `json:"state,omitempty"`
 	Policy string `json:"policy,omitempty"`
 	// Tmp is a file in /tmp, Shm one in /dev/shm that may be written, Etc one of
@@ -51,6 +51,9 @@ type Targets struct {
 	// OpenFiles is the limit that the policy has for open files.
 	OpenFiles int `json:"open_files,omitempty"`
 }
+
+// Made is the end of the name of a file that is made beside Targets.Writable.
+const Made = ".made"
 
 // A Result is what came of one attempt.
 type Result struct {

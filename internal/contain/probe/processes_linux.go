@@ -100,10 +100,12 @@ func supervisor(Targets) Result {
 		if pid == 0 {
 			continue
 		}
-		for _, name := range []string{"mem", "environ", "root/", "fd/"} {
+		for _, name := range []string{"mem", "environ", "root/"} {
 			path := fmt.Sprintf("/proc/%d/%s", pid, name)
 			tries = append(tries, try{path, open(path, unix.O_RDONLY)})
 		}
+		_, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", pid))
+		tries = append(tries, try{"its descriptors", err})
 		tries = append(tries, try{"ptrace", seize(pid)}, try{"write its program", open(fmt.Sprintf("/proc/%d/exe", pid), unix.O_WRONLY)})
 	}
 	return all(tries...)

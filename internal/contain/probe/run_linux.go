@@ -33,7 +33,7 @@ var attempts = map[string]func(Targets) Result{
 	"write_outside":      writes,
 	"write_system":       writesSystem,
 	"attributes_outside": attributes,
-	"state":              func(t Targets) Result { return opens(unix.O_RDONLY|unix.O_DIRECTORY, t.State) },
+	"state":              func(t Targets) Result { return opens(unix.O_RDWR, t.State) },
 	"policy_and_keys":    func(t Targets) Result { return opens(unix.O_RDONLY, t.Policy, t.Key) },
 	"other_root":         func(t Targets) Result { return opens(unix.O_RDWR, t.Other) },
 	"protected":          protected,
