@@ -8,45 +8,36 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outside reports whether the number can mean a process outside: in a PID
-// namespace it may be one of our own.
-func outside(pid int) bool {
-	if pid == 0 || pid <= 2 || pid == os.Getpid() || pid == os.Getppid() {
-		return false
+// ours reports whether the number may mean a process of the run: in a PID
+// namespace the first few do.
+func ours(pid int) bool {
+	if pid <= 2 || pid == os.Getpid() {
+		return true
 	}
 	_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", pid))
-	return err != nil
+	return err == nil
 }
 
-const hidden = "its number means nothing in here"
+const ambiguous = "the number of the process outside may be one of ours in here"
 
 func proc(t Targets) Result {
-	if t.PID == 0 {
-		return all()
-	}
-	if !outside(t.PID) {
-		return held(hidden)
+	if ours(t.PID) {
+		return untried(ambiguous)
 	}
 	return stats(fmt.Sprintf("/proc/%d", t.PID))
 }
 
 // signals sends none, which needs the same permission.
 func signals(t Targets) Result {
-	if t.PID == 0 {
-		return all()
-	}
-	if !outside(t.PID) {
-		return held(hidden)
+	if ours(t.PID) {
+		return untried(ambiguous)
 	}
 	return all(try{"kill", unix.Kill(t.PID, 0)})
 }
 
 func tracing(t Targets) Result {
-	if t.PID == 0 {
-		return all()
-	}
-	if !outside(t.PID) {
-		return held(hidden)
+	if ours(t.PID) {
+		return untried(ambiguous)
 	}
 	return all(
 		try{"ptrace", seize(t.PID)},

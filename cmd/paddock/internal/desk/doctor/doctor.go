@@ -17,14 +17,14 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/cmd/paddock/internal/desk/rules/lookup"
+	"paddock/cmd/paddock/internal/desk/doctor/diagnosis"
 	"paddock/internal/executor/stages"
 	"paddock/internal/policy"
 )
 
 // Command returns the command doctor.
 func Command(at *desk.Desk) *cobra.Command {
-	d := commands{at}
+	d := commands{at, stage}
 	only := ""
 	cmd := &cobra.Command{
 		Use:   "doctor [--level full|standard|off]",
@@ -45,7 +45,12 @@ level named by --level isn't available.`,
 }
 
 // commands are the commands at a desk.
-type commands struct{ *desk.Desk }
+type commands struct {
+	*desk.Desk
+	// stage returns where the program that attempts can be executed; it may be
+	// unpacked below dir.
+	stage func(dir string) (string, error)
+}
 
 func (d commands) examine(ctx context.Context, only string) error {
 	levels := []paddock.Level{paddock.Full, paddock.Standard, paddock.Off}
@@ -62,7 +67,7 @@ func (d commands) examine(ctx context.Context, only string) error {
 	if d.Levels != nil {
 		available, missing = d.Levels()
 	}
-	r := Report{Machine: d.machine(), Policy: d.policyReport(available)}
+	r := Report{Machine: diagnosis.Facts(d.StateDir(d.State)), Policy: d.policyReport(available)}
 	for _, level := range levels {
 		report, err := d.exam(ctx, level, available, missing)
 		if err != nil {
@@ -85,12 +90,12 @@ func (d commands) policyReport(available []paddock.Level) PolicyReport {
 		r.none = refusal.Code == paddock.NoPolicy && d.Policy == "" && d.Getenv("PADDOCK_POLICY") == ""
 		return r
 	}
-	return policyOf(found, available)
+	return policyOf(found.Path, found.Data(), available)
 }
 
-func policyOf(found lookup.Found, available []paddock.Level) PolicyReport {
-	r := PolicyReport{Path: found.Path}
-	compiled, err := policy.Load(found.Path, found.Data())
+func policyOf(path string, data []byte, available []paddock.Level) PolicyReport {
+	r := PolicyReport{Path: path}
+	compiled, err := policy.Load(path, data)
 	if err != nil {
 		r.Problem, r.Remedy = err.Error(), "`paddock policy check` lists every error with its place."
 		return r

@@ -2,16 +2,17 @@ package doctor
 
 import (
 	"paddock"
+	"paddock/cmd/paddock/internal/desk/doctor/diagnosis"
 	"paddock/internal/contain/probe"
 )
 
 // A Report is everything that was found. docs/doctor.md describes its JSON.
 type Report struct {
 	// OK is what the exit status says.
-	OK      bool          `json:"ok"`
-	Levels  []LevelReport `json:"levels"`
-	Policy  PolicyReport  `json:"policy"`
-	Machine []Fact        `json:"machine"`
+	OK      bool             `json:"ok"`
+	Levels  []LevelReport    `json:"levels"`
+	Policy  PolicyReport     `json:"policy"`
+	Machine []diagnosis.Fact `json:"machine"`
 }
 
 // A LevelReport is what one level gives here.
@@ -50,14 +51,6 @@ type PolicyReport struct {
 	Problem   string        `json:"problem,omitempty"`
 	Remedy    string        `json:"remedy,omitempty"`
 	none      bool          // nobody has made one, which is no fault of the machine's
-}
-
-// A Fact is something about this machine that matters for containment.
-type Fact struct {
-	Name string `json:"name"`
-	Text string `json:"text"`
-	// Remedy is set where something could be better.
-	Remedy string `json:"remedy,omitempty"`
 }
 
 // take compares results with promises. A check without a result counts as

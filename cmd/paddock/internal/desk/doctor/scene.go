@@ -6,10 +6,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"paddock"
+	"paddock/cmd/paddock/internal/desk/doctor/diagnosis"
 	"paddock/internal/contain/probe"
 )
 
@@ -32,7 +32,7 @@ const mostFiles = 64
 func (d commands) base() string {
 	for dir := d.StateDir(d.State); dir != ""; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			if !shared(dir) && writable(dir) {
+			if !diagnosis.Shared(dir) && writable(dir) {
 				return dir
 			}
 			break
@@ -45,11 +45,6 @@ func (d commands) base() string {
 		return "/dev/shm"
 	}
 	return os.TempDir()
-}
-
-// shared reports whether every program may write there at level standard.
-func shared(path string) bool {
-	return path == "/tmp" || path == "/var/tmp" || strings.HasPrefix(path, "/tmp/") || strings.HasPrefix(path, "/var/tmp/")
 }
 
 func writable(dir string) bool {
@@ -91,7 +86,7 @@ func (s *scene) furnish() error {
 		}
 	}
 	s.targets = probe.Targets{Root: s.at("root"), PID: os.Getpid(), OpenFiles: mostFiles}
-	if s.level != paddock.Standard || !shared(s.dir) {
+	if s.level != paddock.Standard || !diagnosis.Shared(s.dir) {
 		s.targets.Secret, s.targets.Writable, s.targets.Key = s.at("secret"), s.at("writable"), s.at("home/.ssh/key")
 		s.targets.Other, s.targets.State, s.targets.Policy = s.at("other/file"), s.at("state/format"), s.at("policy.yaml")
 	}

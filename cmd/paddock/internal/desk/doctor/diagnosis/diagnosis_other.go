@@ -1,9 +1,10 @@
 //go:build !linux
 
-package doctor
+package diagnosis
 
 import "runtime"
 
-func (d commands) machine() []Fact {
+// Facts says that this isn't the system for it.
+func Facts(string) []Fact {
 	return []Fact{{"system", runtime.GOOS, "This version starts programs on Linux only."}}
 }

@@ -1,10 +1,8 @@
-package doctor
+package diagnosis
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,13 +17,14 @@ import (
 	"paddock/internal/trust"
 )
 
-// machine says what of this machine decides on what can be held.
-func (d commands) machine() []Fact {
+// Facts says what of this machine decides on what can be held, for runs that are
+// kept in the directory state; empty is none.
+func Facts(state string) []Fact {
 	host := contain.Probe()
 	return slices.Concat(
 		[]Fact{account(host), {Name: "kernel", Text: or(line("/proc/sys/kernel/osrelease"), "unknown")}, landlock(host), namespaces(host), seccomp()},
 		limits(resource.Probe()),
-		[]Fact{execution("temp dir", os.TempDir()), supervisor(), d.state()},
+		[]Fact{execution("temp dir", os.TempDir()), supervisor(), records(state)},
 	)
 }
 
@@ -126,39 +125,20 @@ func execution(name, dir string) Fact {
 func supervisor() Fact {
 	f := Fact{Name: "supervisor"}
 	binary, err := stages.Find("")
-	switch {
-	case err != nil:
+	digest := paddock.Digest("")
+	if err == nil {
+		digest, err = binary.Sum()
+	}
+	if err != nil {
 		f.Text, f.Remedy = "none: "+err.Error(), "Nothing can be started without it."
 		return f
-	case binary.Path == "":
-		f.Text = "inside this program, " + binary.Digest.Short()
-		return f
 	}
-	digest, err := digestOf(binary.Path)
-	if err != nil {
-		f.Text = binary.Path + ": " + err.Error()
-		return f
-	}
-	f.Text = binary.Path + ", " + digest.Short()
+	f.Text = or(binary.Path, "inside this program") + ", " + digest.Short()
 	return f
 }
 
-func digestOf(path string) (paddock.Digest, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", err
-	}
-	return paddock.DigestOf([32]byte(sum.Sum(nil))), nil
-}
-
-// state says whether records are kept where only we and root can change them.
-func (d commands) state() Fact {
-	dir := d.StateDir(d.State)
+// records says whether runs are kept where only we and root can change them.
+func records(dir string) Fact {
 	f := Fact{Name: "state directory", Text: dir}
 	if dir == "" {
 		return Fact{"state directory", "none", "Set HOME, or name one with --state."}
@@ -181,7 +161,7 @@ func (d commands) state() Fact {
 	if e := execution("", there); e.Remedy != "" {
 		f.Text += ", mounted noexec: a supervisor that is inside paddock can't be unpacked there"
 	}
-	if shared(dir) {
+	if Shared(dir) {
 		f.Remedy = "At standard every program can write to /tmp: name another place with --state."
 	}
 	return f
