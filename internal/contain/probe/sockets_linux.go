@@ -2,7 +2,6 @@ package probe
 
 import (
 	"errors"
-	"net"
 	"net/netip"
 
 	"golang.org/x/sys/unix"
@@ -81,17 +80,23 @@ func rawSockets(Targets) Result {
 
 // loopback talks to itself.
 func loopback(Targets) Result {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return broken("listen: %v", err)
+		return broken("socket: %v", err)
 	}
-	defer l.Close()
-	conn, err := net.Dial("tcp4", l.Addr().String())
-	if err != nil {
-		return broken("connect: %v", err)
+	err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	if err == nil {
+		err = unix.Listen(fd, 1)
 	}
-	if err := conn.Close(); err != nil {
-		return broken("close: %v", err)
+	var here unix.Sockaddr
+	if err == nil {
+		here, err = unix.Getsockname(fd)
+	}
+	if err == nil {
+		err = connect(unix.AF_INET, unix.SOCK_STREAM, here)
+	}
+	if err = errors.Join(err, unix.Close(fd)); err != nil {
+		return broken("connect to itself: %v", err)
 	}
 	return held("it reaches itself over 127.0.0.1")
 }

@@ -176,7 +176,7 @@ func TestVerdicts(t *testing.T) {
 		status int
 		says   string
 	}{
-		"not attempted, so not known":   {change: func(h *hospital) { h.set("etc", false, false) }, levels: every, says: "not tried"},
+		"not attempted, so not known":   {change: func(h *hospital) { h.set("etc", false, false) }, levels: every, says: "full: every promise that could be tried holds, 1 could not"},
 		"not promised":                  {change: func(h *hospital) { h.set("core_dumps", false, true) }, levels: every, only: "off", says: "core_dumps          -         open"},
 		"no answer":                     {change: func(h *hospital) { h.results = h.results[:3] }, levels: every, status: 1, says: "ended before it said anything"},
 		"refused":                       {change: func(h *hospital) { h.refuse = paddock.Refused(paddock.ContainmentUnavailable, "Not here.") }, levels: every, status: 1, says: "nothing could be attempted: Not here."},
@@ -216,7 +216,7 @@ func TestScene(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	for _, level := range every {
-		s, err := build(base, level)
+		s, err := build(t.Context(), base, level)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +241,7 @@ func TestScene(t *testing.T) {
 // What was seen outside counts more than what the program says.
 func TestOutsideCounts(t *testing.T) {
 	t.Parallel()
-	s, err := build(t.TempDir(), paddock.Full)
+	s, err := build(t.Context(), t.TempDir(), paddock.Full)
 	if err != nil {
 		t.Fatal(err)
 	}

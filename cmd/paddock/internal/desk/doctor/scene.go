@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -55,7 +56,7 @@ func writable(dir string) bool {
 	return errors.Join(f.Close(), os.Remove(f.Name())) == nil
 }
 
-func build(base string, level paddock.Level) (*scene, error) {
+func build(ctx context.Context, base string, level paddock.Level) (*scene, error) {
 	dir, err := os.MkdirTemp(base, "paddock-doctor-")
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func build(base string, level paddock.Level) (*scene, error) {
 		dir = real
 	}
 	s := &scene{level: level, dir: dir}
-	if err := errors.Join(s.furnish(), s.listen()); err != nil {
+	if err := errors.Join(s.furnish(), s.listen(ctx)); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -111,9 +112,10 @@ func (s *scene) beside(dir string) string {
 }
 
 // listen opens what programs must not reach. A machine may lack some of it.
-func (s *scene) listen() error {
+func (s *scene) listen(ctx context.Context) error {
+	var config net.ListenConfig
 	reach := func(network, address string) string {
-		l, err := net.Listen(network, address)
+		l, err := config.Listen(ctx, network, address)
 		if err != nil {
 			return ""
 		}

@@ -42,7 +42,15 @@ func showLevel(b *bytes.Buffer, r LevelReport) error {
 		fmt.Fprintf(b, "%s: nothing could be attempted: %s\n\n", r.Level, desk.Plain(r.Problem))
 		return nil
 	}
-	verdict := "every promise holds"
+	verdict, untried := "every promise holds", 0
+	for _, c := range r.Checks {
+		if c.Promised && !c.Tried && !c.Broken {
+			untried++
+		}
+	}
+	if untried > 0 {
+		verdict = fmt.Sprintf("every promise that could be tried holds, %d could not", untried)
+	}
 	if r.Broken > 0 {
 		verdict = fmt.Sprintf("promises that do NOT hold: %d", r.Broken)
 	}
