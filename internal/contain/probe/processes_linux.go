@@ -135,10 +135,10 @@ func coreDumps(Targets) Result {
 	switch err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); {
 	case err != nil:
 		return untried("getrlimit: " + err.Error())
-	case limit.Max != 0:
+	case limit.Max > 1: // one byte is the way to say none where cores go to a program
 		return broken("the limit is %d bytes", limit.Max)
 	}
-	return held("the limit is 0")
+	return held("the limit is %d", limit.Max)
 }
 
 func openFiles(t Targets) Result {
