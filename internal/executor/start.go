@@ -204,7 +204,8 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	text, err := json.Marshal(handover.Job{
 		Version: handover.JobVersion, RunDir: dir.Path(), RunID: dir.ID(),
 		Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
-		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: programs, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
+		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: programs, OpenFiles: grant.Limits.OpenFiles, Limits: grant.Limits,
+		Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
 		Grace: paddock.Duration(e.cfg.Grace), Tied: req.Tied, Isolation: e.cfg.Isolation,
 		LeaveCgroup: !req.Tied, HasStdin: stdin != nil, StageDigest: digest,
 	})

@@ -192,7 +192,24 @@ func (j *judge) containment() {
 		}
 		j.Refuse(at, r)
 	}
+	j.tree()
 	j.Answer(paddock.GateContainment, at, as.String())
+}
+
+// tree asks whether the limits of the whole tree can be enforced here. Those
+// that the policy says must be, or it would promise what isn't kept; defaults
+// that can't be are left out.
+func (j *judge) tree() {
+	if j.executable == nil {
+		return
+	}
+	var missing [][2]string
+	j.granted, missing = compiled.Held(j.granted, j.facts.Held)
+	for _, m := range missing {
+		r := paddock.Refused(paddock.ContainmentUnavailable, "The policy limits %s to %s, which can't be enforced here%s.", m[0], m[1], strings.TrimSuffix(": "+j.facts.Unheld, ": "))
+		r.Hint = "The operator runs Paddock as root or where a cgroup is delegated (systemd-run --user --scope -p Delegate=yes …), or leaves `limits." + m[0] + "` out."
+		j.Refuse(j.executable.LimitsAt, r)
+	}
 }
 
 // rules asks the policy's CEL rules: deny beats ask, and a rule that can't be

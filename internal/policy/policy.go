@@ -138,6 +138,10 @@ type Facts struct {
 	// Levels of containment can be given here; Unavailable says what others lack.
 	Levels      []paddock.Level
 	Unavailable map[paddock.Level]string
+	// Held names the limits of a whole tree that can be enforced here at the
+	// policy's level (memory, processes, cpus); Unheld says why not the others.
+	Held   []string
+	Unheld string
 }
 
 // ExecutableFacts describes the file at Wanted.Executable.

@@ -27,6 +27,7 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 	var exit *spawn.Exit
 	var at clock
 	timeout := r.opt.After(time.Duration(r.job.Timeout))
+	look := r.nextLook()
 	if r.reason != nil { // the start could not be recorded
 		at.grace = r.opt.After(time.Duration(r.job.Grace))
 	}
@@ -34,6 +35,9 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 		exit = &e
 		if r.reason == nil {
 			reason := reasonOf(e)
+			if r.starved() {
+				reason = r.outOfMemory()
+			}
 			r.reason = &reason
 		}
 	}
@@ -58,6 +62,10 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 			return exit
 		case <-timeout:
 			r.end(end{paddock.Reason{Kind: paddock.ReasonTimeout, Limit: time.Duration(r.job.Timeout).Milliseconds()}, syscall.SIGTERM}, &at)
+		case <-look:
+			if look = r.nextLook(); r.starved() {
+				r.end(end{r.outOfMemory(), syscall.SIGKILL}, &at)
+			}
 		case e := <-r.ends:
 			r.end(e, &at)
 		case <-ctx.Done():
@@ -69,13 +77,18 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 			r.program.Destroy()
 			at.abandon = r.opt.After(abandonAfter)
 		case <-at.abandon:
-			// The kernel was told to end them and doesn't: frozen, or stuck in it.
-			r.survivors = max(1, len(lifecycle.Descendants(r.program.Holder())))
-			if r.reason == nil {
-				r.reason = &paddock.Reason{Kind: paddock.ReasonSignal}
-			}
+			r.abandon()
 			return exit
 		}
+	}
+}
+
+// abandon gives up: the kernel was told to end them and doesn't, for they are
+// frozen, or stuck in it.
+func (r *run) abandon() {
+	r.survivors = max(1, len(lifecycle.Descendants(r.program.Holder())))
+	if r.reason == nil {
+		r.reason = &paddock.Reason{Kind: paddock.ReasonSignal}
 	}
 }
 

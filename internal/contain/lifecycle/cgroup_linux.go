@@ -7,6 +7,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"paddock/internal/contain/lifecycle/resource"
 )
@@ -45,14 +46,21 @@ func NewCgroup(name string) (*Cgroup, error) {
 // a run whose supervisor is gone. That there are none is the usual case.
 func EndCgroup(name string) error {
 	host := resource.Probe()
-	if host.V2.Folder == "" {
-		return nil // where none can be made there is none to end
-	}
-	err := os.WriteFile(path.Join(host.V2.Folder, name, "cgroup.kill"), []byte("1"), 0)
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil
+	var err error
+	if host.V2.Folder != "" { // v1 has no way to end a group, and needs none: see Hold
+		err = os.WriteFile(path.Join(host.V2.Folder, name, "cgroup.kill"), []byte("1"), 0)
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
 	}
 	busy, sweepErr := host.Sweep(name, func(string) bool { return false })
+	for range 50 { // what has just been killed is there for a moment
+		if len(busy) == 0 {
+			break
+		}
+		<-time.After(20 * time.Millisecond)
+		busy, sweepErr = host.Sweep(name, func(string) bool { return false })
+	}
 	if len(busy) > 0 {
 		sweepErr = errors.Join(sweepErr, fmt.Errorf("cgroups that aren't empty: %s", strings.Join(busy, ", ")))
 	}
