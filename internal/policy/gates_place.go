@@ -181,35 +181,15 @@ func (j *judge) limits() {
 // containment asks whether what the policy requires can be given here.
 func (j *judge) containment() {
 	as, at := j.policy.Contain(), j.policy.file.Sections["containment"]
-	if !slices.Contains(j.facts.Levels, as.Level) {
-		requires := "The policy requires containment"
-		if at == (paddock.Position{}) {
-			requires = "The policy says nothing of containment and so requires"
-		}
-		r := paddock.Refused(paddock.ContainmentUnavailable, "%s `%s`, which can't be given here%s.", requires, as.Level, strings.TrimSuffix(": "+j.facts.Unavailable[as.Level], ": "))
-		if len(j.facts.Levels) == 0 {
-			r.Hint = "This version runs commands on Linux only; here it can check and explain policies."
-		}
+	if r := j.policy.file.Uncontained(j.facts.Levels, j.facts.Unavailable); r != nil {
 		j.Refuse(at, r)
 	}
-	j.tree()
-	j.Answer(paddock.GateContainment, at, as.String())
-}
-
-// tree asks whether the limits of the whole tree can be enforced here. Those
-// that the policy says must be, or it would promise what isn't kept; defaults
-// that can't be are left out.
-func (j *judge) tree() {
-	if j.executable == nil {
-		return
-	}
-	var missing [][2]string
-	j.granted, missing = compiled.Held(j.granted, j.facts.Held)
-	for _, m := range missing {
-		r := paddock.Refused(paddock.ContainmentUnavailable, "The policy limits %s to %s, which can't be enforced here%s.", m[0], m[1], strings.TrimSuffix(": "+j.facts.Unheld, ": "))
-		r.Hint = "The operator runs Paddock as root or where a cgroup is delegated (systemd-run --user --scope -p Delegate=yes …), or leaves `limits." + m[0] + "` out."
+	left, unheld := compiled.Held(j.granted, j.facts.Held, j.facts.Unheld)
+	for _, r := range unheld { // none without an executable, which grants nothing
 		j.Refuse(j.executable.LimitsAt, r)
 	}
+	j.granted = left
+	j.Answer(paddock.GateContainment, at, as.String())
 }
 
 // rules asks the policy's CEL rules: deny beats ask, and a rule that can't be

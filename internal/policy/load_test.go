@@ -103,7 +103,7 @@ func TestLoadFaults(t *testing.T) {
 		{"size overflow", head + "executables: []\nlimits: {output: 9223372036854775807TiB}\n", []string{"4:18: `9223372036854775807TiB`: too large"}},
 		{"size too large", head + "executables: []\nlimits: {output: 99999999999999999999}\n", []string{"4:18: "}},
 		{"limits of the tree", head + "executables: [{path: /x, args: any, limits: {memory: 1GB, processes: 0, cpus: 0}}]\nlimits: {memory: -1, processes: 1.5, cpus: 1e3}\n", []string{
-			"3:54: want a size", "3:70: want a whole number", "3:79: want a number from 0.01 to 65536 such as 2 or 0.5, not `0`",
+			"3:54: want a size", "3:70: want a whole number", "3:79: want a number from 0.01 to 65536, not `0`",
 			"4:18: want a size", "4:33: want a whole number", "4:44: want a number from",
 		}},
 		{"hardly a number", head + "executables: []\nlimits: {cpus: .nan, memory: 9PiB}\n", []string{"4:16: want a number from", "4:30: want a size"}},

@@ -138,8 +138,7 @@ type Facts struct {
 	// Levels of containment can be given here; Unavailable says what others lack.
 	Levels      []paddock.Level
 	Unavailable map[paddock.Level]string
-	// Held names the limits of a whole tree that can be enforced here at the
-	// policy's level (memory, processes, cpus); Unheld says why not the others.
+	// Held names the limits of a tree that can be enforced here, Unheld says why not others.
 	Held   []string
 	Unheld string
 }

@@ -7,11 +7,10 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/spawn"
+	"paddock/internal/supervise/reason"
 )
 
 // A clock is the timers of an ending. Each channel is nil until it is set.
@@ -27,18 +26,18 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 	var exit *spawn.Exit
 	var at clock
 	timeout := r.opt.After(time.Duration(r.job.Timeout))
-	look := r.nextLook()
+	look := r.bounds.NextLook(r.opt.After)
 	if r.reason != nil { // the start could not be recorded
 		at.grace = r.opt.After(time.Duration(r.job.Grace))
 	}
 	leader := func(e spawn.Exit) {
 		exit = &e
 		if r.reason == nil {
-			reason := reasonOf(e)
-			if r.starved() {
-				reason = r.outOfMemory()
+			own := reason.Of(e)
+			if r.bounds.Starved() {
+				own = r.bounds.OutOfMemory()
 			}
-			r.reason = &reason
+			r.reason = &own
 		}
 	}
 	for {
@@ -63,8 +62,8 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 		case <-timeout:
 			r.end(end{paddock.Reason{Kind: paddock.ReasonTimeout, Limit: time.Duration(r.job.Timeout).Milliseconds()}, syscall.SIGTERM}, &at)
 		case <-look:
-			if look = r.nextLook(); r.starved() {
-				r.end(end{r.outOfMemory(), syscall.SIGKILL}, &at)
+			if look = r.bounds.NextLook(r.opt.After); r.bounds.Starved() {
+				r.end(end{r.bounds.OutOfMemory(), syscall.SIGKILL}, &at)
 			}
 		case e := <-r.ends:
 			r.end(e, &at)
@@ -122,44 +121,6 @@ func (r *run) kill(at *clock) {
 	if at.destroy == nil {
 		at.destroy = r.opt.After(destroyAfter)
 	}
-}
-
-// stateOf gives the state that a reason settles a run in.
-func stateOf(kind paddock.ReasonKind) paddock.State {
-	switch kind {
-	case paddock.ReasonExit:
-		return paddock.Exited
-	case paddock.ReasonTimeout:
-		return paddock.TimedOut
-	case paddock.ReasonOutputLimit:
-		return paddock.OutputLimit
-	case paddock.ReasonStart:
-		return paddock.FailedToStart
-	case paddock.ReasonLost, paddock.ReasonHost:
-		return paddock.Lost
-	default:
-		return paddock.Killed
-	}
-}
-
-// reasonOf tells an exit of the program's own from a signal that wasn't ours.
-func reasonOf(e spawn.Exit) paddock.Reason {
-	if e.Status.Signaled() {
-		return withExit(paddock.Reason{Kind: paddock.ReasonSignal}, &e)
-	}
-	return withExit(paddock.Reason{Kind: paddock.ReasonExit}, &e)
-}
-
-func withExit(reason paddock.Reason, e *spawn.Exit) paddock.Reason {
-	switch {
-	case e == nil:
-	case e.Status.Signaled():
-		reason.Signal = unix.SignalName(e.Status.Signal())
-	case e.Status.Exited():
-		code := e.Status.ExitStatus()
-		reason.ExitCode = &code
-	}
-	return reason
 }
 
 func failedToStart(step string, err error, now time.Time) paddock.Outcome {

@@ -38,7 +38,9 @@ import (
 	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
 	"paddock/internal/spawn"
+	"paddock/internal/supervise/bounds"
 	"paddock/internal/supervise/hub"
+	"paddock/internal/supervise/reason"
 )
 
 // DefaultGrace is the time between a request to end and the kill of the tree.
@@ -155,7 +157,7 @@ type run struct {
 	ends chan end      // requests to end, from anywhere
 	over chan struct{} // closed when requests make no sense any more
 
-	hold    *lifecycle.Hold // set before the start
+	bounds  *bounds.Bounds // set before the start
 	program *spawn.Program
 	reason  *paddock.Reason // the first to come
 	// survivors is how many processes were left when the end was given up.
@@ -277,12 +279,12 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	ended := r.opt.Now()
 	close(r.over) // before the pumps are waited for: they may want to ask
 	pumps.drain()
-	reason := withExit(r.why(), exit)
+	why := reason.With(r.why(), exit)
 	outcome := paddock.Outcome{
-		State:     stateOf(reason.Kind),
-		Reason:    reason,
+		State:     reason.State(why.Kind),
+		Reason:    why,
 		Survivors: r.survivors,
-		Denied:    r.withForks(heard.Denials(r.survivors == 0)),
+		Denied:    r.bounds.WithForks(heard.Denials(r.survivors == 0)),
 		EndedAt:   ended,
 	}
 	if r.survivors == 0 { // then the tree is gone, and what was found is known
@@ -318,11 +320,11 @@ func (r *run) prepare() (plan *contain.Plan, release func(), err error) {
 		return nil, release, err
 	}
 	release = func() { r.unprotect(guard) }
-	r.hold, err = lifecycle.NewHold(string(r.job.RunID), r.job.Limits, r.job.Contain.Level)
+	r.bounds, err = bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level)
 	if err != nil {
 		return nil, release, fmt.Errorf("limits: %w", err)
 	}
-	release = func() { r.unhold(); r.unprotect(guard) }
+	release = func() { r.bounds.Release(); r.unprotect(guard) }
 	plan, err = r.plan(guard)
 	return plan, release, err
 }
@@ -369,14 +371,14 @@ func (r *run) plan(guard *protect.Guard) (*contain.Plan, error) {
 	wish := contain.Wish{
 		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Write: job.Contain.Write,
 		Root: job.Root, Dir: job.Dir, Home: job.Home, Programs: job.Programs, OpenFiles: job.OpenFiles, Exec: exec, Start: start,
-		Join: r.hold.Join(), Rlimits: r.hold.Rlimits,
+		Join: r.bounds.Join(), Rlimits: r.bounds.Rlimits,
 	}
 	if guard != nil {
 		wish.Protect = guard.Paths()
 	}
 	plan, err := contain.NewPlan(wish, contain.Probe(append(wish.Read, wish.Write...)...))
 	if err == nil {
-		plan.Enforced.Limits = r.means()
+		plan.Enforced.Limits = r.bounds.Enforced(job.OpenFiles)
 	}
 	return plan, err
 }

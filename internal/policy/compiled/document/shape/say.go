@@ -51,9 +51,7 @@ func (c Choice) say() string {
 
 func (e Either) say() string { return e.Scalar.say() + " or " + e.Other.say() }
 
-func (d Decimal) say() string {
-	return fmt.Sprintf("a number from %g to %g such as 2 or 0.5", d.Min, d.Max)
-}
+func (d Decimal) say() string { return fmt.Sprintf("a number from %g to %g", d.Min, d.Max) }
 
 func (s Number) say() string { return s.Say }
 
