@@ -5,10 +5,9 @@ package runner
 import (
 	"errors"
 	"fmt"
-	"maps"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
-	"paddock/internal/contain/lifecycle/resource"
 	"paddock/internal/testproc"
 )
 
@@ -119,15 +117,15 @@ func TestProcessorsAreShared(t *testing.T) {
 // groups lists the cgroups there are of a run.
 func groups(t *testing.T, id RunID) (found []string) {
 	t.Helper()
-	host := resource.Probe()
-	for _, folder := range append(slices.Collect(maps.Values(host.V1)), host.V2.Folder) {
-		if folder == "" {
-			continue
+	must(t, filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // another run's, gone meanwhile
+			return nil
+		case err == nil && d.Name() == string(id):
+			found = append(found, path)
 		}
-		if _, err := os.Stat(filepath.Join(folder, string(id))); err == nil {
-			found = append(found, folder)
-		}
-	}
+		return err
+	}))
 	return found
 }
 
