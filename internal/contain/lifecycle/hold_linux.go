@@ -90,12 +90,13 @@ func hold(name string, l resource.Limits) (*Hold, error) {
 	return h, nil
 }
 
-// Join returns the files to each of which the program writes "0".
+// Join returns the files to each of which the program, which has one thread by
+// then, writes "0".
 func (h *Hold) Join() []*os.File {
 	if h.group == nil {
 		return nil
 	}
-	return h.group.Join()
+	return h.group.JoinThread()
 }
 
 // Cgroup returns the group as one that can end its tree, nil where it can't.
