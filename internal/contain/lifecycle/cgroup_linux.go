@@ -53,13 +53,15 @@ func EndCgroup(name string) error {
 			err = nil
 		}
 	}
-	busy, sweepErr := host.Sweep(name, func(string) bool { return false })
-	for range 50 { // what has just been killed is there for a moment
-		if len(busy) == 0 {
+	// What was killed a moment ago is still being buried.
+	var busy []string
+	var sweepErr error
+	for deadline := time.Now().Add(2 * time.Second); ; {
+		busy, sweepErr = host.Sweep(name, func(string) bool { return false })
+		if len(busy) == 0 || time.Now().After(deadline) {
 			break
 		}
-		<-time.After(20 * time.Millisecond)
-		busy, sweepErr = host.Sweep(name, func(string) bool { return false })
+		<-time.After(5 * time.Millisecond)
 	}
 	if len(busy) > 0 {
 		sweepErr = errors.Join(sweepErr, fmt.Errorf("cgroups that aren't empty: %s", strings.Join(busy, ", ")))
