@@ -76,7 +76,7 @@ func (e *Executor) overrule(ctx context.Context, dir *rundir.Dir) error {
 	if err != nil || started == nil {
 		return unheard(dir)
 	}
-	if err := killVerified(started.Supervisor); err != nil {
+	if err := watch.KillVerified(started.Supervisor); err != nil {
 		return fmt.Errorf("run %s: end its supervisor: %w", dir.ID(), err)
 	}
 	limited, cancel := context.WithTimeout(ctx, e.cfg.Grace+time.Second)

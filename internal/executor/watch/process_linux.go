@@ -1,19 +1,20 @@
-package executor
+package watch
 
 import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/rundir"
 )
 
-// killVerified ends the process p, and no other that has its id by now.
-func killVerified(p paddock.Process) error {
+// KillVerified ends the process p, and no other that has its id by now.
+func KillVerified(p paddock.Process) error {
 	pidfd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(pidfd)
-	if !alive(p) { // looked at after it was opened
+	if !rundir.Alive(p) { // looked at after it was opened
 		return unix.ESRCH
 	}
 	return unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0)
