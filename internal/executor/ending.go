@@ -140,7 +140,7 @@ func (e *Executor) Run(ctx context.Context, id paddock.RunID) (paddock.Run, erro
 		return paddock.Run{}, err
 	}
 	run, err := dir.Record(e.cfg.Now())
-	if err != nil || run.State.Settled() || run.Supervisor == nil || alive(*run.Supervisor) {
+	if err != nil || run.State.Settled() || run.Supervisor == nil || rundir.Alive(*run.Supervisor) {
 		return run, err
 	}
 	if err := e.seek(ctx, dir); err != nil {
