@@ -38,7 +38,9 @@ import (
 	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
 	"paddock/internal/spawn"
+	"paddock/internal/supervise/bounds"
 	"paddock/internal/supervise/hub"
+	"paddock/internal/supervise/reason"
 )
 
 // DefaultGrace is the time between a request to end and the kill of the tree.
@@ -155,6 +157,7 @@ type run struct {
 	ends chan end      // requests to end, from anywhere
 	over chan struct{} // closed when requests make no sense any more
 
+	bounds  *bounds.Bounds // set before the start
 	program *spawn.Program
 	reason  *paddock.Reason // the first to come
 	// survivors is how many processes were left when the end was given up.
@@ -247,22 +250,9 @@ func (r *run) serve(ctx context.Context, conn net.Conn) (wait func() error, err 
 
 // live is the run from its start to the seal of its output.
 func (r *run) live(ctx context.Context) paddock.Outcome {
-	cgroup := "inherited"
-	if r.job.LeaveCgroup {
-		if left, err := lifecycle.LeaveCaller(); err == nil {
-			cgroup = left
-		} else {
-			cgroup = "inherited: " + err.Error()
-		}
-	} else if away := lifecycle.Away(); away != "" {
-		cgroup = away // started ahead of need, when nobody knew for what
-	}
-	guard, err := r.protect()
-	var plan *contain.Plan
-	if err == nil {
-		defer r.unprotect(guard)
-		plan, err = r.plan(guard)
-	}
+	cgroup := r.place()
+	plan, release, err := r.prepare()
+	defer release()
 	if err != nil {
 		close(r.over)
 		return r.seal(failedToStart("containment", err, r.opt.Now()))
@@ -289,12 +279,12 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	ended := r.opt.Now()
 	close(r.over) // before the pumps are waited for: they may want to ask
 	pumps.drain()
-	reason := withExit(r.why(), exit)
+	why := reason.With(r.why(), exit)
 	outcome := paddock.Outcome{
-		State:     stateOf(reason.Kind),
-		Reason:    reason,
+		State:     reason.State(why.Kind),
+		Reason:    why,
 		Survivors: r.survivors,
-		Denied:    heard.Denials(r.survivors == 0),
+		Denied:    r.bounds.WithForks(heard.Denials(r.survivors == 0)),
 		EndedAt:   ended,
 	}
 	if r.survivors == 0 { // then the tree is gone, and what was found is known
@@ -304,6 +294,39 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		outcome.Reason.Detail = join(outcome.Reason.Detail, "a process outside of the run still held its output open")
 	}
 	return r.seal(outcome)
+}
+
+// place leaves the caller's cgroup if that is wanted, and says where we are.
+func (r *run) place() string {
+	if r.job.LeaveCgroup {
+		left, err := lifecycle.LeaveCaller()
+		if err != nil {
+			return "inherited: " + err.Error()
+		}
+		return left
+	}
+	if away := lifecycle.Away(); away != "" {
+		return away // started ahead of need, when nobody knew for what
+	}
+	return "inherited"
+}
+
+// prepare makes what will hold the run and plans how. Release takes it away
+// again and is to be called in any case.
+func (r *run) prepare() (plan *contain.Plan, release func(), err error) {
+	release = func() {}
+	guard, err := r.protect()
+	if err != nil {
+		return nil, release, err
+	}
+	release = func() { r.unprotect(guard) }
+	r.bounds, err = bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level)
+	if err != nil {
+		return nil, release, fmt.Errorf("limits: %w", err)
+	}
+	release = func() { r.bounds.Release(); r.unprotect(guard) }
+	plan, err = r.plan(guard)
+	return plan, release, err
 }
 
 // protect readies what in the workspace must stay as it is.
@@ -348,11 +371,16 @@ func (r *run) plan(guard *protect.Guard) (*contain.Plan, error) {
 	wish := contain.Wish{
 		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Write: job.Contain.Write,
 		Root: job.Root, Dir: job.Dir, Home: job.Home, Programs: job.Programs, OpenFiles: job.OpenFiles, Exec: exec, Start: start,
+		Join: r.bounds.Join(), Rlimits: r.bounds.Rlimits,
 	}
 	if guard != nil {
 		wish.Protect = guard.Paths()
 	}
-	return contain.NewPlan(wish, contain.Probe(append(wish.Read, wish.Write...)...))
+	plan, err := contain.NewPlan(wish, contain.Probe(append(wish.Read, wish.Write...)...))
+	if err == nil {
+		plan.Enforced.Limits = r.bounds.Enforced(job.OpenFiles)
+	}
+	return plan, err
 }
 
 func (r *run) recordStart(cgroup string, enforced paddock.Enforced) {

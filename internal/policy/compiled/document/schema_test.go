@@ -30,7 +30,7 @@ executables:
       - deny: [run, ...]
         message: no
     environment: {set: {A: 1, B: x}, pass: [C]}
-    limits: {timeout: 1h30m, output: 64MiB}
+    limits: {timeout: 1h30m, output: 64MiB, memory: 1GiB, processes: 64, cpus: 0.5}
     line_breaks: true
     max_arg_bytes: 8192
     max_args: 10
@@ -39,7 +39,7 @@ rules:
   - {name: a, deny: "true", message: m}
   - {name: b, ask: "true"}
 environment: {set: {D: "1"}, pass: [E], accept: {F: <word>}}
-limits: {timeout: 2d, output: 1024, open_files: 64, concurrent: 4}
+limits: {timeout: 2d, output: 1024, open_files: 64, concurrent: 4, memory: 1048576, processes: 1, cpus: 2}
 containment: {require: off, network: host}
 tests:
   - {allow: [go, 1], dir: /srv}
@@ -167,7 +167,12 @@ func TestSchemaExamples(t *testing.T) {
 		head + "limits: {timeout: 5 s}":                                                                     false,
 		head + "limits: {output: -5}":                                                                       false,
 		head + "limits: {output: 5KB}":                                                                      false,
-		head + "limits: {memory: 1GiB}":                                                                     false,
+		head + "limits: {disk: 1GiB}":                                                                       false,
+		head + "limits: {memory: 1GiB, processes: 3, cpus: 0.5}":                                            true,
+		head + "limits: {cpus: 3}":                                                                          true,
+		head + "limits: {cpus: 0}":                                                                          false,
+		head + "limits: {cpus: two}":                                                                        false,
+		head + "limits: {processes: 1.5}":                                                                   false,
 		head + "containment: {require: off}":                                                                true,
 		head + "containment: {require: off, network: host}":                                                 true,
 		head + "containment: {require: full, network: host}":                                                true,

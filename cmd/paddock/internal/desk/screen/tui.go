@@ -156,6 +156,7 @@ func (c *Screen) Detail(d app.Detail) error {
 		{"timeout", Span(time.Duration(r.Limits.Timeout))},
 		{"output", "at most " + Size(r.Limits.Output) + " of each stream"},
 	}...)
+	f = append(f, limits(r.Limits)...)
 	if len(d.EnvironmentNames) > 0 {
 		f = append(f, [2]string{"asked for", QuoteAll(d.EnvironmentNames)})
 	}
@@ -348,6 +349,8 @@ func Describe(r paddock.Run) string {
 		return "ended because its time was over (" + Span(time.Duration(o.Limit)*time.Millisecond) + ")"
 	case paddock.ReasonOutputLimit:
 		return "ended because " + string(o.Stream) + " passed its limit of " + Size(o.Limit)
+	case paddock.ReasonOutOfMemory:
+		return "ended because it needed more memory than its limit of " + Size(o.Limit)
 	case paddock.ReasonSink:
 		return "killed because its output could not be kept" + detail
 	case paddock.ReasonStart:
