@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"paddock/internal/contain/probe"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/supervise"
@@ -26,6 +27,13 @@ import (
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "--protocol" {
 		fmt.Printf("job %d control %d\n", handover.JobVersion, control.Protocol)
+		return
+	}
+	if len(os.Args) == 2 && os.Args[1] == "probe" {
+		if err := attempt(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "paddock-stage: error:", err)
+			os.Exit(1)
+		}
 		return
 	}
 	if err := run(); err != nil {
@@ -67,6 +75,23 @@ func run() error {
 		return err
 	}
 	return supervise.Run(ctx, job, files, conn, supervise.Options{})
+}
+
+// attempt is what `paddock doctor` runs at each level: it reads what to attempt,
+// and prints a line for each attempt. Whoever runs it by hand learns what holds
+// a program that is started from there.
+func attempt(in io.Reader, out io.Writer) error {
+	var targets probe.Targets
+	if err := json.NewDecoder(in).Decode(&targets); err != nil {
+		return fmt.Errorf("targets: %w; you probably want: paddock doctor", err)
+	}
+	encoder := json.NewEncoder(out)
+	for _, result := range probe.Run(targets) {
+		if err := encoder.Encode(result); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func starter() (*net.UnixConn, error) {

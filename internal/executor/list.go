@@ -80,8 +80,6 @@ func (e *Executor) Seen(p paddock.Principal, id paddock.RunID) error {
 	return e.state.MarkSeen(p, id)
 }
 
-func alive(p paddock.Process) bool { return rundir.Alive(p) }
-
 // Sealed returns what a run was asked and granted to be. [fs.ErrNotExist] means
 // that there is no such run.
 func (e *Executor) Sealed(ctx context.Context, id paddock.RunID) (rundir.Sealed, error) {
