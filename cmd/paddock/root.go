@@ -76,6 +76,12 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", mcpCommand(d))
 	root.AddCommand(versionCommand(d), manCommand(d))
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" { // a shell that it doesn't know is an error
+			d.Group(cmd)
+		}
+	}
 	if err := errors.Join(root.MarkPersistentFlagFilename("policy", "yaml", "yml"), root.MarkPersistentFlagDirname("state")); err != nil {
 		panic(err) // both are declared above
 	}

@@ -185,7 +185,7 @@ func (c *Screen) Runs(list app.Listing) error {
 		}
 		return c.Object(list)
 	}
-	rows := [][]string{{"RUN", "STATE", "AGE", "TOOK", "OUTPUT", "COMMAND"}}
+	rows := [][]string{{"RUN", "STATE", "AGE", "TOOK", "OUTPUT", "LABEL"}}
 	for _, r := range list.Runs {
 		state := string(r.State)
 		if r.State == paddock.Exited {
@@ -238,11 +238,11 @@ func (c *Screen) Decision(d paddock.Decision) error {
 	if d.Effect == paddock.Allow {
 		verdict = "allowed"
 	}
-	policy := "no policy"
+	by := ": there is no policy that could allow it"
 	if d.PolicyDigest != "" {
-		policy = "policy " + d.PolicyDigest.Short()
+		by = " by policy " + d.PolicyDigest.Short()
 	}
-	if _, err := fmt.Fprintf(c.Out, "%s by %s\n", c.painted(verdict, verdict), policy); err != nil {
+	if _, err := fmt.Fprintf(c.Out, "%s%s\n", c.painted(verdict, verdict), by); err != nil {
 		return err
 	}
 	if err := c.gates(d.Gates); err != nil {
