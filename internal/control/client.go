@@ -26,6 +26,7 @@ type Client struct {
 	last       int64
 	waiting    map[int64]chan wire.Reply
 	err        error      // why reading ended
+	word       error      // the last that the peer said of the whole connection
 	events     chan Event // what the supervisor sends, to the relay
 	subscribed bool
 	ended      bool // Close was called: no goroutine may be added
@@ -231,6 +232,9 @@ func (c *Client) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err = fmt.Errorf("control: the supervisor is gone: %w", err)
+	if c.word != nil { // it said why, before anybody asked
+		c.err = c.word
+	}
 }
 
 func (c *Client) reason() error {
@@ -244,6 +248,9 @@ func (c *Client) reason() error {
 func (c *Client) deliver(r wire.Reply) {
 	c.mu.Lock()
 	listening := c.subscribed
+	if r.Event == nil && r.ID == 0 && r.Error != nil {
+		c.word = r.Error
+	}
 	for id, answer := range c.waiting {
 		if r.Event == nil && (id == r.ID || r.ID == 0 && r.Error != nil) {
 			select {

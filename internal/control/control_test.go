@@ -700,6 +700,25 @@ func TestAnotherUser(t *testing.T) {
 	}
 }
 
+// A peer that is shown out before it says anything is told why all the same.
+func TestLastWordBeforeTheFirstQuestion(t *testing.T) {
+	t.Parallel()
+	ours, theirs := net.Pipe()
+	c := NewClient(ours)
+	defer c.Close()
+	if _, err := io.WriteString(theirs, `{"error":{"code":"unauthorized","message":"this run belongs to another user"}}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := theirs.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-c.Done()
+	var told *Error
+	if _, err := c.Status(t.Context()); !errors.As(err, &told) || told.Code != wire.Unauthorized {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Who connects and says nothing is shown out.
 func TestSilentPeer(t *testing.T) {
 	t.Parallel()
