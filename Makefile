@@ -5,7 +5,7 @@ export GOTOOLCHAIN := go1.27.3
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build release test check race fuzz bench lint vuln cover chaos e2e-agents docs clean cc
+.PHONY: help demo build release test check race fuzz bench lint vuln cover chaos long e2e-agents docs clean cc
 
 # The go command stamps the version from git, where it can ask git.
 VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
@@ -62,6 +62,9 @@ cover: ## coverage of the decide path: what isn't at 100 %, and the total
 
 chaos: cc ## repeat the tests that crash, kill and race on purpose
 	CGO_ENABLED=1 $(TEST) -race -count=10 -shuffle=on -timeout 60m -run 'Chaos|Crash|Race|Kill|Concurrent' ./...
+
+long: ## the tests that take minutes: 10,000 runs, a line of 1 GiB
+	PADDOCK_LONG=1 $(TEST) -count=1 -timeout 60m -run 'TestManyRunsDoNotGrow|TestOneLongLine' ./runner ./internal/artifact
 
 e2e-agents: build ## drive the coding agents that are installed here
 	@git grep -q 'func TestAgents' -- '*_test.go' || { echo 'no test drives a coding agent in this version' >&2; exit 1; }

@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -252,6 +253,34 @@ func TestContextAbortsTheRunForAsLongAsItLives(t *testing.T) {
 	// A context that is over already starts nothing.
 	if _, err := w.r.Start(ctx, Command{Argv: []string{"sh", "-c", "true"}}); err == nil {
 		t.Error("started with a context that is over")
+	}
+}
+
+// A host has children of its own, and a way of starting them. We wait for none
+// of them, and no process of ours is the host's program once more.
+func TestTheHostKeepsItsChildrenAndItsProgram(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, permissive)
+	child := testproc.Command(t, "/bin/sh", "-c", "exit 7")
+	must(t, child.Start())
+	until(t, "the host's child has ended and nobody waited for it", func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child.Process.Pid))
+		must(t, err)
+		return strings.Contains(string(stat), ") Z ")
+	})
+	open := w.gate("gate")
+	run := w.sh("read x < gate")
+	got, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", run.Supervisor.PID))
+	must(t, err)
+	if host, err := os.Executable(); err != nil || got == host || filepath.Base(got) != "paddock-stage" {
+		t.Errorf("the supervisor is %s, the host %s, %v", got, host, err)
+	}
+	open()
+	w.settle(run)
+	w.done("exit 3")
+	var exit *testproc.ExitError
+	if err := child.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 7 {
+		t.Errorf("the host's own child: %v, want its status 7", err)
 	}
 }
 

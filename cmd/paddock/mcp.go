@@ -44,8 +44,8 @@ They go on when the client disconnects, unless --on-disconnect kill is given.`,
 			return serve(cmd.Context(), d, end, session)
 		},
 	}
-	cmd.Flags().StringVar(&end, "on-disconnect", mcpserver.Keep, "what becomes of this connection's runs when it ends: keep or kill")
-	cmd.Flags().StringVar(&session, "session", "", "a name under which runs are found again, in place of the workspace")
+	cmd.Flags().StringVar(&end, "on-disconnect", mcpserver.Keep, "`WHAT` becomes of this connection's runs when it ends: keep or kill")
+	cmd.Flags().StringVar(&session, "session", "", "`NAME` under which runs are found again, in place of the workspace")
 	if err := cmd.RegisterFlagCompletionFunc("on-disconnect", cobra.FixedCompletions([]string{mcpserver.Keep, mcpserver.Kill}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is declared above
 	}

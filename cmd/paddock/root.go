@@ -57,8 +57,8 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
 	})
-	root.PersistentFlags().StringVar(&d.State, "state", "", "state directory (default $PADDOCK_STATE, $XDG_STATE_HOME/paddock or ~/.local/state/paddock)")
-	root.PersistentFlags().StringVar(&d.Policy, "policy", "", "policy file (default $PADDOCK_POLICY, the project's own, or /etc/paddock/policy.yaml)")
+	root.PersistentFlags().StringVar(&d.State, "state", "", "state `DIR` (default $PADDOCK_STATE, $XDG_STATE_HOME/paddock or ~/.local/state/paddock)")
+	root.PersistentFlags().StringVar(&d.Policy, "policy", "", "policy `FILE` (default $PADDOCK_POLICY, the project's own, or /etc/paddock/policy.yaml)")
 	root.PersistentFlags().BoolVar(&d.JSON, "json", false, "print JSON instead of text")
 	root.SetVersionTemplate("paddock {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -229,6 +229,9 @@ func TestWords(t *testing.T) {
 	if want := []string{"go", "sh", "ls", "rm", "/bin/cat"}; !slices.Equal(p.Words(), want) {
 		t.Errorf("words are %v, want %v", p.Words(), want)
 	}
+	if want := []string{"/usr/local/go/bin/go", "/bin/cat"}; !slices.Contains(p.Executables(), want[0]) || !slices.Contains(p.Executables(), want[1]) {
+		t.Errorf("executables are %v, want %v among them", p.Executables(), want)
+	}
 	for word, want := range map[string]string{
 		"go": "/usr/local/go/bin/go", "/usr/local/go/bin/go": "/usr/local/go/bin/go", "/bin/cat": "/bin/cat", "ls": "/bin/busybox",
 		"/bin/busybox": "", "cat": "", "/bin/../bin/cat": "", "go ": "",

@@ -30,14 +30,14 @@ type Flags struct {
 func (d *Desk) RequestFlags(cmd *cobra.Command, f *Flags) {
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // the first word that isn't a flag begins argv
-	flags.StringVar(&f.label, "label", "", "a name for people, in place of the command's words")
-	flags.StringVar(&f.dir, "dir", "", "working directory (default the current one)")
-	flags.StringVar(&f.timeout, "timeout", "", "end the run after this time, as 90s or 1d12h; can only lower the policy's")
-	flags.StringVar(&f.outputLimit, "output-limit", "", "most bytes kept per stream, as 10MiB; can only lower the policy's")
-	flags.StringVar(&f.stdinText, "stdin-text", "", "what the program reads on standard input")
-	flags.StringVar(&f.stdinFile, "stdin-file", "", "a file inside a root to read on standard input")
-	flags.StringVar(&f.stdinRun, "stdin-run", "", "a settled run whose output to read on standard input, as ID or ID:stderr")
-	flags.StringArrayVar(&f.env, "env", nil, "NAME=value for the program, where the policy accepts the name; repeatable")
+	flags.StringVar(&f.label, "label", "", "`TEXT` for people, in place of the command's words")
+	flags.StringVar(&f.dir, "dir", "", "work in `DIR` (default the current one)")
+	flags.StringVar(&f.timeout, "timeout", "", "end the run after `TIME`, as 90s or 1d12h; can only lower the policy's")
+	flags.StringVar(&f.outputLimit, "output-limit", "", "keep at most `SIZE` of each stream, as 10MiB; can only lower the policy's")
+	flags.StringVar(&f.stdinText, "stdin-text", "", "`TEXT` that the program reads on standard input")
+	flags.StringVar(&f.stdinFile, "stdin-file", "", "`FILE` inside a root to read on standard input")
+	flags.StringVar(&f.stdinRun, "stdin-run", "", "settled `RUN` whose output to read on standard input; RUN:stderr for its standard error")
+	flags.StringArrayVar(&f.env, "env", nil, "`NAME=value` for the program, where the policy accepts the name; repeatable")
 }
 
 // Request makes the request that flags and words stand for. Whether it may be

@@ -105,6 +105,7 @@ func TestMatch(t *testing.T) {
 		{"", "x", `"x" is one word too many`},
 		{"", "-x", `"-x" isn't a flag that is allowed here`},
 		{"test", "test", ""},
+		{"test", strings.Repeat("é", 31) + "x", `"` + strings.Repeat("é", 30) + "…\" isn't `test`"},
 		{"test", "", "`test` is missing"},
 		{"test", "testing", "\"testing\" isn't `test`"},
 		{"test", "test x", `"x" is one word too many`},

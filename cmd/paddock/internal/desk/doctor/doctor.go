@@ -40,7 +40,7 @@ level named by --level isn't available.`,
 		Args: desk.Wants(0, 0, "no words"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.examine(cmd.Context(), only) },
 	}
-	cmd.Flags().StringVar(&only, "level", "", "attempt at this level only: full, standard or off")
+	cmd.Flags().StringVar(&only, "level", "", "attempt at `LEVEL` only: full, standard or off")
 	return cmd
 }
 

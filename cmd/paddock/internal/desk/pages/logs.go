@@ -58,8 +58,8 @@ a line.`,
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run is over")
 	cmd.Flags().BoolVarP(&timestamps, "timestamps", "t", false, "show when each line came, and on which stream")
-	cmd.Flags().StringVar(&stream, "stream", "combined", "stdout, stderr or combined")
-	cmd.Flags().StringVar(&since, "since", "", "only what came in the last 5m, or since 2026-01-31T08:00:00Z")
+	cmd.Flags().StringVar(&stream, "stream", "combined", "which `STREAM`: stdout, stderr or combined")
+	cmd.Flags().StringVar(&since, "since", "", "only what came since `TIME`: in the last 5m, or after 2026-01-31T08:00:00Z")
 	return cmd
 }
 

@@ -53,15 +53,15 @@ eof; reading on from next_offset reassembles the stream exactly.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&stream, "stream", "stdout", "stdout, stderr or combined")
-	f.Int64Var(&req.Offset, "offset", 0, "start at this byte")
-	f.Int64Var(&req.Line, "line", 0, "start at this line, counted from 1")
-	f.Int64Var(&req.Tail, "tail", 0, "start this many lines before the end")
-	f.IntVar(&req.Limit, "limit", 0, "print one page of at most this many characters (bytes with --raw)")
-	f.StringVar(&req.Grep, "grep", "", "only lines that match this RE2 expression")
+	f.StringVar(&stream, "stream", "stdout", "which `STREAM`: stdout, stderr or combined")
+	f.Int64Var(&req.Offset, "offset", 0, "start at byte `N`")
+	f.Int64Var(&req.Line, "line", 0, "start at line `N`, counted from 1")
+	f.Int64Var(&req.Tail, "tail", 0, "start `N` lines before the end")
+	f.IntVar(&req.Limit, "limit", 0, "print one page of at most `N` characters (bytes with --raw)")
+	f.StringVar(&req.Grep, "grep", "", "only lines that match the RE2 expression `EXPR`")
 	f.BoolVar(&req.GrepFixed, "fixed", false, "take --grep as it is, not as an expression")
 	f.BoolVar(&req.Raw, "raw", false, "count in bytes; in JSON, base64 where it isn't UTF-8")
-	f.DurationVar(&wait, "wait", 0, "wait this long (at most 45s) for something to be there")
+	f.DurationVar(&wait, "wait", 0, "wait up to `TIME` (at most 45s) for something to be there")
 	if err := cmd.RegisterFlagCompletionFunc("stream", cobra.FixedCompletions([]string{"stdout", "stderr", "combined"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is declared above
 	}

@@ -48,8 +48,8 @@ are over. Killing a run that has ended changes nothing.`,
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&req.Signal, "signal", "s", "TERM", "TERM, INT, HUP or KILL")
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "why, for the record")
+	cmd.Flags().StringVarP(&req.Signal, "signal", "s", "TERM", "ask with `SIGNAL`: TERM, INT, HUP or KILL")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "`TEXT` for the record: why")
 	cmd.Flags().BoolVar(&all, "all", false, "every run that is going on")
 	cmd.Flags().BoolVar(&req.NoWait, "no-wait", false, "ask and return at once")
 	return cmd

@@ -41,8 +41,8 @@ too. Every run of the state directory is listed, whoever asked for it.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "ended runs too")
-	cmd.Flags().IntVar(&f.Limit, "limit", 0, "at most this many (default 50, most 1000)")
-	cmd.Flags().StringVar(&before, "before", "", "only runs made before this one")
-	cmd.Flags().StringVar(&f.Label, "label", "", "only runs with exactly this label")
+	cmd.Flags().IntVar(&f.Limit, "limit", 0, "at most `N` (default 50, most 1000)")
+	cmd.Flags().StringVar(&before, "before", "", "only runs made before `RUN`")
+	cmd.Flags().StringVar(&f.Label, "label", "", "only runs with exactly the label `TEXT`")
 	return cmd
 }

@@ -37,6 +37,6 @@ output ends the streaming, not the run.`,
 	}
 	d.RequestFlags(cmd, &f)
 	cmd.Flags().BoolVarP(&f.Detach, "detach", "d", false, "print the run's id at once and let it go on")
-	cmd.Flags().StringVar(&f.Key, "key", "", "idempotency key: asking again with it returns the run of the first time")
+	cmd.Flags().StringVar(&f.Key, "key", "", "idempotency `KEY`: asking again with it returns the run of the first time")
 	return cmd
 }

@@ -3,10 +3,10 @@ package runs
 import (
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/policy/compiled/document"
-
-	"github.com/spf13/cobra"
 )
 
 func (d commands) waitCommand() *cobra.Command {
@@ -47,7 +47,7 @@ been in the foreground; 75 when --timeout was over first.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&timeout, "timeout", "", "wait at most this long, as 90s or 1d12h; 0 only asks (default for ever)")
+	cmd.Flags().StringVar(&timeout, "timeout", "", "wait at most `TIME`, as 90s or 1d12h; 0 only asks (default for ever)")
 	return cmd
 }
 
