@@ -9,7 +9,9 @@ import (
 
 // An agent may know where in the policy it was refused, but not where on the
 // machine the policy is kept: that path lies outside every root. An operator
-// and a host program are given it, to go there.
+// and a host program are given it, to go there. A policy that is missing or can't
+// be read is the exception, since all an agent can do then is tell a person, and
+// a person must know which file is meant.
 
 func discreet(p paddock.Principal, d paddock.Decision) paddock.Decision {
 	if p.Kind != paddock.Agent {
