@@ -1,0 +1,264 @@
+// Package egress is the only way out of a run's network namespace: a proxy that
+// lets connections to listed hosts through and writes down every decision.
+//
+// One port speaks HTTP CONNECT, plain HTTP and SOCKS5. Whatever the protocol, a
+// host is normalised once (package host), compared with the rules, resolved
+// once, its addresses are judged, and the connection goes to an address that was
+// judged: nothing is looked up a second time, so no answer can change in
+// between. Names that aren't listed are never resolved. On port 443 a tunnel
+// must begin with TLS, and wherever it does, the server name in it must be the
+// host that was asked for. For hosts with an [Injection] the proxy ends TLS
+// itself, under an authority made for this run, adds the credential and speaks
+// TLS to the origin, whose certificate it verifies.
+//
+// # Limits
+//
+// The proxy doesn't make its listener, doesn't confine itself and keeps no
+// record: whoever starts it does. It sees which host a tunnel goes to, not what
+// is in it: a listed host that forwards for others (a content network asked for
+// another name inside of TLS, a tunnel offered as a service, the name server of
+// a listed suffix) leads to them. TLS that begins in the middle of another
+// protocol (STARTTLS) isn't looked at. HTTP is served one request a connection,
+// except inside of injected tunnels, which speak HTTP/1.1 and nothing that
+// needs an upgrade. An origin that repeats the credential in its answer is
+// masked where it repeats it literally, not where it encodes it.
+package egress
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock/internal/egress/authority"
+	"paddock/internal/egress/head"
+	"paddock/internal/egress/host"
+)
+
+// A Rule lists a host and port, or every name below a suffix and a port.
+type Rule = host.Rule
+
+// ParseRule reads a line of a policy's network list.
+func ParseRule(s string) (Rule, error) { return host.ParseRule(s) }
+
+// Normalise returns the one spelling under which a host is compared.
+func Normalise(name string) (string, error) { return host.Normalise(name) }
+
+// Config says what a proxy lets through. Rules may be empty, then it is
+// nothing.
+type Config struct {
+	Rules []Rule
+	// Resolve looks a name up; nil means the system's resolver.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Dial connects; nil means TCP.
+	Dial func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
+	// Record is told of every decision, one at a time, before any byte of the
+	// connection is passed on. It is required. It holds the proxy up while it
+	// runs; nothing passes that it hasn't seen.
+	Record func(Entry)
+	// Limits bound what a run can make the proxy hold. Zero fields are defaults.
+	Limits Limits
+	// Inject are credentials for hosts that the rules list too.
+	Inject []Injection
+	// Roots verify the origins of injected requests; nil means the system's.
+	Roots *x509.CertPool
+	// Now is the clock of entries and certificates; nil means time.Now.
+	Now func() time.Time
+}
+
+// Limits bound a proxy. A zero field means the default in its comment.
+type Limits struct {
+	// Connections are open at the same time; further ones wait. 256.
+	Connections int
+	// HeaderBytes is the longest head of a request. 32 KiB.
+	HeaderBytes int
+	// Handshake is how long a client may take to say what it wants. 15 s.
+	Handshake time.Duration
+	// Connect is how long resolving and connecting may take. 30 s.
+	Connect time.Duration
+	// Idle closes a connection on which nothing has moved for so long. 10 min.
+	Idle time.Duration
+	// Total closes every connection after so long. 24 h.
+	Total time.Duration
+}
+
+// An Injection is a credential that the run uses without holding it.
+type Injection struct {
+	// Host is one normalised name, on port 443.
+	Host string
+	// Header is set in every request, in the place of what the client sent.
+	Header string
+	// Value returns the header's value at the time of a request.
+	Value func() string
+}
+
+// The verdicts of entries.
+const (
+	Allowed = "allowed"
+	Refused = "refused" // a decision: asking again won't help
+	Failed  = "failed"  // allowed, but it couldn't be done
+)
+
+// The codes of entries that are not plainly allowed, and of the header
+// X-Paddock-Refused.
+const (
+	NotListed      = "host_not_listed"
+	AddressRefused = "address_refused"
+	Malformed      = "request_malformed"
+	Unsupported    = "request_unsupported"
+	TLSRequired    = "tls_required"
+	NameMismatch   = "server_name_mismatch"
+	HostMismatch   = "host_mismatch"
+	ResolveFailed  = "resolve_failed"
+	ConnectFailed  = "connect_failed"
+	OriginFailed   = "origin_failed"
+	SecretMissing  = "secret_missing"
+	TimedOut       = "timed_out"
+	Busy           = "busy"
+)
+
+// An Entry is one decision, or the end of a connection that was let through.
+// It holds nothing of what was said but the host, and no secrets.
+type Entry struct {
+	At time.Time `json:"at"`
+	// Connection is the same in the entries of one connection.
+	Connection uint64 `json:"connection"`
+	// Closed is set in the last entry of a connection.
+	Closed   bool   `json:"closed"`
+	Protocol string `json:"protocol,omitempty"` // connect, http or socks5
+	// Host is normalised; empty if what was asked for can't be.
+	Host string `json:"host,omitempty"`
+	Port int    `json:"port,omitempty"`
+	// Address is what was connected to.
+	Address string `json:"address,omitempty"`
+	Verdict string `json:"verdict"`
+	Code    string `json:"code,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	// BytesOut left the run, BytesIn came to it, by the last entry.
+	BytesOut int64 `json:"bytes_out"`
+	BytesIn  int64 `json:"bytes_in"`
+	// Injected counts the requests that were given a credential.
+	Injected int64         `json:"injected,omitempty"`
+	Took     time.Duration `json:"took_ns"`
+}
+
+// A Proxy serves one run. Make it with [New].
+type Proxy struct {
+	cfg       Config
+	inject    map[string]Injection
+	authority *authority.Authority // nil without injections
+	slots     chan struct{}
+	last      atomic.Uint64 // number of the newest connection
+	busy      sync.Once     // being full is recorded once, not per connection
+
+	recording sync.Mutex // one entry at a time
+}
+
+// New makes a proxy, and with injections an authority of its own.
+func New(cfg Config) (*Proxy, error) {
+	if cfg.Record == nil {
+		return nil, errors.New("egress: nothing is let through that isn't recorded, and there is no Record")
+	}
+	if err := cfg.Limits.fill(); err != nil {
+		return nil, err
+	}
+	cfg.fill()
+	p := &Proxy{cfg: cfg, inject: map[string]Injection{}, slots: make(chan struct{}, cfg.Limits.Connections)}
+	var hosts []string
+	for _, i := range cfg.Inject {
+		if err := p.addInjection(i); err != nil {
+			return nil, fmt.Errorf("egress: credential for %s: %w", host.Quote(i.Host), err)
+		}
+		hosts = append(hosts, i.Host)
+	}
+	if len(hosts) == 0 {
+		return p, nil
+	}
+	var err error
+	p.authority, err = authority.New(hosts, cfg.Now())
+	return p, err
+}
+
+// CA returns the certificate, in PEM, that the run has to trust; nil without
+// injections.
+func (p *Proxy) CA() []byte {
+	if p.authority == nil {
+		return nil
+	}
+	return p.authority.PEM()
+}
+
+func (p *Proxy) addInjection(i Injection) error {
+	name, err := host.Normalise(i.Host)
+	_, twice := p.inject[i.Host]
+	_, address := netip.ParseAddr(i.Host)
+	switch {
+	case err != nil:
+		return err
+	case name != i.Host || address == nil:
+		return errors.New("it is one name, in lower case, without a port")
+	case twice:
+		return errors.New("one host gets one credential")
+	case i.Value == nil:
+		return errors.New("it has no value")
+	case !head.Settable(i.Header):
+		return fmt.Errorf("%s is not a header that a credential can be sent in", host.Quote(i.Header))
+	case !p.listed(name, tlsPort):
+		return fmt.Errorf("the network list lacks %s:%d", name, tlsPort)
+	}
+	p.inject[name] = i
+	return nil
+}
+
+// fill puts the world in the place of what is nil.
+func (c *Config) fill() {
+	c.Rules = slices.Clone(c.Rules)
+	if c.Resolve == nil {
+		c.Resolve = func(ctx context.Context, name string) ([]netip.Addr, error) {
+			// The dot keeps the resolver from trying the name under the
+			// machine's search domains, which would be another name.
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", name+".")
+		}
+	}
+	if c.Dial == nil {
+		c.Dial = func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", to.String())
+		}
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+}
+
+func (l *Limits) fill() error {
+	for _, n := range []struct {
+		field    *int
+		standard int
+	}{{&l.Connections, 256}, {&l.HeaderBytes, 32 << 10}} {
+		if *n.field < 0 {
+			return errors.New("egress: a limit is negative")
+		}
+		if *n.field == 0 {
+			*n.field = n.standard
+		}
+	}
+	for _, d := range []struct{ field, standard *time.Duration }{
+		{&l.Handshake, new(15 * time.Second)}, {&l.Connect, new(30 * time.Second)},
+		{&l.Idle, new(10 * time.Minute)}, {&l.Total, new(24 * time.Hour)},
+	} {
+		if *d.field < 0 {
+			return errors.New("egress: a limit is negative")
+		}
+		if *d.field == 0 {
+			*d.field = *d.standard
+		}
+	}
+	return nil
+}
