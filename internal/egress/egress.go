@@ -36,9 +36,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/internal/egress/accept"
 	"paddock/internal/egress/authority"
-	"paddock/internal/egress/head"
+	"paddock/internal/egress/forward"
 	"paddock/internal/egress/host"
+	"paddock/internal/egress/reach"
 )
 
 // A Rule lists a host and port, or every name below a suffix and a port.
@@ -151,11 +153,12 @@ type Entry struct {
 // A Proxy serves one run. Make it with [New].
 type Proxy struct {
 	cfg       Config
+	rules     host.List
+	way       reach.Way
 	inject    map[string]Injection
 	authority *authority.Authority // nil without injections
-	slots     chan struct{}
+	room      *accept.Room
 	last      atomic.Uint64 // number of the newest connection
-	busy      sync.Once     // being full is recorded once, not per connection
 
 	recording sync.Mutex // one entry at a time
 }
@@ -168,8 +171,15 @@ func New(cfg Config) (*Proxy, error) {
 	if err := cfg.Limits.fill(); err != nil {
 		return nil, err
 	}
-	cfg.fill()
-	p := &Proxy{cfg: cfg, inject: map[string]Injection{}, slots: make(chan struct{}, cfg.Limits.Connections)}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	p := &Proxy{cfg: cfg, rules: slices.Clone(cfg.Rules), inject: map[string]Injection{}}
+	p.way = reach.Way{Resolve: cfg.Resolve, Judge: p.rules.Judge, Dial: cfg.Dial}
+	p.room = accept.NewRoom(cfg.Limits.Connections, func() {
+		p.record(Entry{Verdict: Failed, Code: Busy, Closed: true,
+			Reason: fmt.Sprintf("%d connections are open; further ones wait, now and later", cfg.Limits.Connections)})
+	})
 	var hosts []string
 	for _, i := range cfg.Inject {
 		if err := p.addInjection(i); err != nil {
@@ -183,6 +193,16 @@ func New(cfg Config) (*Proxy, error) {
 	var err error
 	p.authority, err = authority.New(hosts, cfg.Now())
 	return p, err
+}
+
+// Serve serves the connections of ln until ctx ends, then closes them all and
+// returns nil. It closes ln. An error means that no connection can be accepted
+// any more.
+func (p *Proxy) Serve(ctx context.Context, ln net.Listener) error {
+	if err := accept.Serve(ctx, ln, p.room, p.serve); err != nil {
+		return fmt.Errorf("egress: accept: %w", err)
+	}
+	return nil
 }
 
 // CA returns the certificate, in PEM, that the run has to trust; nil without
@@ -207,34 +227,13 @@ func (p *Proxy) addInjection(i Injection) error {
 		return errors.New("one host gets one credential")
 	case i.Value == nil:
 		return errors.New("it has no value")
-	case !head.Settable(i.Header):
+	case !forward.Settable(i.Header):
 		return fmt.Errorf("%s is not a header that a credential can be sent in", host.Quote(i.Header))
-	case !p.listed(name, tlsPort):
+	case !p.rules.Has(name, tlsPort):
 		return fmt.Errorf("the network list lacks %s:%d", name, tlsPort)
 	}
 	p.inject[name] = i
 	return nil
-}
-
-// fill puts the world in the place of what is nil.
-func (c *Config) fill() {
-	c.Rules = slices.Clone(c.Rules)
-	if c.Resolve == nil {
-		c.Resolve = func(ctx context.Context, name string) ([]netip.Addr, error) {
-			// The dot keeps the resolver from trying the name under the
-			// machine's search domains, which would be another name.
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", name+".")
-		}
-	}
-	if c.Dial == nil {
-		c.Dial = func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "tcp", to.String())
-		}
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 }
 
 func (l *Limits) fill() error {

@@ -2,17 +2,21 @@ package egress
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"sync"
-	"syscall"
+	"net/http"
+	"strings"
 	"time"
 
+	"paddock/internal/egress/forward"
 	"paddock/internal/egress/head"
 	"paddock/internal/egress/host"
+	"paddock/internal/egress/reach"
+	"paddock/internal/egress/relay"
 	"paddock/internal/egress/socks"
 )
 
@@ -21,83 +25,6 @@ var (
 	errIdle  = errors.New("nothing moved on the connection for too long")
 	errTotal = errors.New("the connection was open for as long as one may be")
 )
-
-// acceptPause is how long the proxy waits when the system has no descriptor or
-// memory for a connection.
-const acceptPause = 50 * time.Millisecond
-
-// Serve serves the connections of ln until ctx ends, then closes them all and
-// returns nil. It closes ln. When it returns, nothing of it is left running.
-// An error means that no connection can be accepted any more.
-func (p *Proxy) Serve(ctx context.Context, ln net.Listener) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var open sync.WaitGroup
-	defer open.Wait()
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() { ln.Close() })
-	defer func() {
-		if stop() {
-			ln.Close()
-		}
-	}()
-	for {
-		if !p.takeSlot(ctx) {
-			return nil
-		}
-		conn, err := ln.Accept()
-		switch {
-		case err == nil:
-			open.Go(func() {
-				defer func() { <-p.slots }()
-				p.serve(ctx, conn)
-			})
-			continue
-		case ctx.Err() != nil:
-			return nil
-		}
-		<-p.slots
-		if !passing(err) {
-			return fmt.Errorf("egress: accept: %w", err)
-		}
-		select {
-		case <-time.After(acceptPause):
-		case <-ctx.Done():
-		}
-	}
-}
-
-// takeSlot waits for room for one more connection; waiting is better for a tool
-// that opens too many than being refused. It is false when ctx has ended.
-func (p *Proxy) takeSlot(ctx context.Context) bool {
-	select {
-	case p.slots <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	default:
-	}
-	p.busy.Do(func() {
-		p.record(Entry{Verdict: Failed, Code: Busy, Closed: true,
-			Reason: fmt.Sprintf("%d connections are open; further ones wait, now and later", p.cfg.Limits.Connections)})
-	})
-	select {
-	case p.slots <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// passing tells whether an error of accept is about one connection or a
-// shortage, and not about the listener.
-func passing(err error) bool {
-	for _, e := range []error{syscall.ECONNABORTED, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
-}
 
 func (p *Proxy) record(e Entry) {
 	p.recording.Lock()
@@ -172,17 +99,40 @@ func (c *client) decide(d *denial) {
 }
 
 // finish records the end of a connection that was let through.
-func (c *client) finish(up *upstream, d *denial) {
+func (c *client) finish(up *relay.Metered, d *denial) {
 	if cause := context.Cause(c.ctx); d == nil && (errors.Is(cause, errIdle) || errors.Is(cause, errTotal)) {
 		d = &denial{Allowed, TimedOut, cause.Error()}
 	}
-	c.entry.BytesOut, c.entry.BytesIn = up.out.Load(), up.in.Load()
 	e := c.entry
+	e.BytesOut, e.BytesIn = up.Counts()
 	e.Verdict, e.Closed, e.Took = Allowed, true, c.cfg.Now().Sub(c.began)
 	if d != nil {
 		e.Verdict, e.Code, e.Reason = d.verdict, d.code, d.reason
 	}
 	c.record(e)
+}
+
+// open judges what the client asked for and connects to it.
+func (c *client) open() (*relay.Metered, *denial) {
+	name, port := c.entry.Host, c.entry.Port
+	if !c.rules.Has(name, port) {
+		return nil, refused(NotListed, "%s isn't in the policy's network list", Rule{Host: name, Port: port})
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.Limits.Connect)
+	defer cancel()
+	conn, to, err := c.way.Open(ctx, name, port)
+	if err != nil {
+		if _, ok := errors.AsType[*reach.RefusedError](err); ok {
+			return nil, refused(AddressRefused, "%v", err)
+		}
+		if _, ok := errors.AsType[*reach.ResolveError](err); ok {
+			return nil, failed(ResolveFailed, "%v", err)
+		}
+		return nil, failed(ConnectFailed, "%v", err)
+	}
+	c.entry.Address = to.String()
+	context.AfterFunc(c.ctx, func() { conn.Close() })
+	return relay.Meter(conn, c.cfg.Limits.Idle, func() { c.cancel(errIdle) }), nil
 }
 
 func (c *client) serveSOCKS() {
@@ -217,7 +167,7 @@ func (c *client) serveSOCKS() {
 		c.answerSOCKS(reply, d)
 		return
 	}
-	defer up.close()
+	defer up.Close()
 	c.decide(nil)
 	if err := socks.Reply(c.conn, socks.Succeeded); err != nil {
 		c.finish(up, failed(ConnectFailed, "the client went away"))
@@ -229,7 +179,7 @@ func (c *client) serveSOCKS() {
 func (c *client) answerSOCKS(reply byte, d *denial) {
 	c.decide(d)
 	if err := socks.Reply(c.conn, reply); err == nil {
-		c.linger()
+		relay.Linger(c.conn)
 	}
 }
 
@@ -258,34 +208,125 @@ func (c *client) serveHTTP() {
 		c.answerHTTP(c.conn, refused(Malformed, "%v", err))
 		return
 	}
-	if h.Method != "CONNECT" {
-		c.servePlain(h)
-		return
+	target, standard := h.Target, 0
+	if h.Method == http.MethodConnect {
+		c.entry.Protocol = "connect"
+	} else if target, err = h.Authority(); err == nil {
+		standard = 80
 	}
-	c.entry.Protocol = "connect"
-	name, port, err := host.Split(h.Target, 0)
 	if err == nil {
-		err = h.Agrees(name, port, port)
+		c.entry.Host, c.entry.Port, err = host.Split(target, standard)
+	}
+	if err == nil {
+		err = c.agrees(h, cmp.Or(standard, c.entry.Port))
 	}
 	if err != nil {
 		c.answerHTTP(c.conn, refused(Malformed, "%v", err))
 		return
 	}
-	if _, err := c.r.Discard(len(raw)); err != nil {
+	if h.Method == http.MethodConnect {
+		c.serveConnect(len(raw))
+	} else {
+		c.servePlain()
+	}
+}
+
+// agrees insists that the Host field, where there is one, means what was asked
+// for; standard is the port of a Host field that names none.
+func (c *client) agrees(h head.Head, standard int) error {
+	if h.Host == "" {
+		return nil
+	}
+	name, port, err := host.Split(h.Host, standard)
+	if err != nil {
+		return fmt.Errorf("the Host field: %w", err)
+	}
+	if name != c.entry.Host || port != c.entry.Port {
+		return fmt.Errorf("the Host field names another host or port than %s", Rule{Host: c.entry.Host, Port: c.entry.Port})
+	}
+	return nil
+}
+
+// serveConnect opens a tunnel; what follows the head of the request is its
+// beginning.
+func (c *client) serveConnect(headBytes int) {
+	if _, err := c.r.Discard(headBytes); err != nil {
 		c.answerHTTP(c.conn, c.unread(Malformed, err))
 		return
 	}
-	c.entry.Host, c.entry.Port = name, port
 	up, d := c.open()
 	if d != nil {
 		c.answerHTTP(c.conn, d)
 		return
 	}
-	defer up.close()
+	defer up.Close()
 	c.decide(nil)
 	if _, err := io.WriteString(c.conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		c.finish(up, failed(ConnectFailed, "the client went away"))
 		return
 	}
 	c.finish(up, c.tunnel(up))
+}
+
+// servePlain forwards one request for http://host/path. The connection ends
+// with it: what a client may have hidden behind a body is never read.
+func (c *client) servePlain() {
+	up, d := c.open()
+	if d != nil {
+		c.answerHTTP(c.conn, d)
+		return
+	}
+	defer up.Close()
+	c.decide(nil)
+	f := forward.New(c.conn, c.r, up, c.entry.Host, c.entry.Port, nil, c.cfg.Limits.Handshake)
+	defer f.Close()
+	c.talk()
+	_, err := f.Forward(c.ctx, nil)
+	c.finish(up, c.unanswered(c.conn, err))
+	relay.Linger(c.conn)
+}
+
+// unanswered tells the client why the origin didn't answer, if it wasn't told.
+func (c *client) unanswered(w io.Writer, err error) *denial {
+	if err == nil {
+		return nil
+	}
+	d := failed(OriginFailed, "%v", err)
+	if u, ok := errors.AsType[*forward.Unanswered](err); ok {
+		if u.Malformed {
+			d = refused(Malformed, "%v", err)
+		}
+		c.tell(w, d)
+	}
+	return d
+}
+
+// answerHTTP records a denial and tells it to the client.
+func (c *client) answerHTTP(w io.Writer, d *denial) {
+	c.decide(d)
+	if c.tell(w, d) {
+		relay.Linger(c.conn)
+	}
+}
+
+// tell answers a request with why it is denied. Whether the client reads that
+// is its affair; the decision is already recorded.
+func (c *client) tell(w io.Writer, d *denial) bool {
+	status, name := http.StatusForbidden, "X-Paddock-Refused"
+	switch {
+	case d.verdict == Failed:
+		status, name = http.StatusBadGateway, "X-Paddock-Failed"
+	case d.code == TimedOut:
+		status = http.StatusRequestTimeout
+	case d.code == Malformed:
+		status = http.StatusBadRequest
+	}
+	text := "paddock: " + d.reason + "\n"
+	resp := http.Response{
+		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
+		Header:        http.Header{name: {d.code}, "Content-Type": {"text/plain; charset=utf-8"}},
+		ContentLength: int64(len(text)), Body: io.NopCloser(strings.NewReader(text)),
+	}
+	c.handshake() // a client that doesn't read isn't waited for
+	return resp.Write(w) == nil
 }

@@ -3,33 +3,24 @@ package egress
 import (
 	"errors"
 	"io"
-	"net"
 	"net/netip"
 	"sync"
-	"time"
 
 	"paddock/internal/egress/hello"
 	"paddock/internal/egress/host"
+	"paddock/internal/egress/relay"
 )
 
 // tlsPort is the port on which a tunnel must begin with TLS. On others it may
 // be anything (SSH, say), but if it begins like TLS it is held to it.
 const tlsPort = 443
 
-const (
-	copyBytes   = 64 << 10
-	lingerBytes = 256 << 10
-	lingerTime  = time.Second
-)
-
-var buffers = sync.Pool{New: func() any { return new([copyBytes]byte) }}
-
 // unrecognizedName is the fatal TLS alert 112, so that a client shows more than
 // a broken connection.
 var unrecognizedName = []byte{0x15, 3, 3, 0, 2, 2, 112}
 
 // tunnel passes bytes between the client and upstream until both are done.
-func (c *client) tunnel(up *upstream) *denial {
+func (c *client) tunnel(up *relay.Metered) *denial {
 	if i, ok := c.inject[c.entry.Host]; ok && c.entry.Port == tlsPort {
 		return c.terminate(up, i)
 	}
@@ -39,7 +30,7 @@ func (c *client) tunnel(up *upstream) *denial {
 	}
 	var down sync.WaitGroup
 	defer down.Wait()
-	answers := func() { c.pass(c.conn, up, up) }
+	answers := func() { c.pass(up, c.conn, up) }
 	if !strict {
 		down.Go(answers) // in some protocols the server speaks first
 	}
@@ -47,9 +38,9 @@ func (c *client) tunnel(up *upstream) *denial {
 	if d != nil {
 		up.Conn.Close()
 		if _, err := c.conn.Write(unrecognizedName); err == nil {
-			c.linger()
+			relay.Linger(c.conn)
 		}
-		c.conn.Close()
+		c.hangUp(up)
 		return d
 	}
 	c.talk()
@@ -57,11 +48,10 @@ func (c *client) tunnel(up *upstream) *denial {
 		down.Go(answers)
 	}
 	if _, err := up.Write(first); err != nil {
-		up.Conn.Close()
-		c.conn.Close()
+		c.hangUp(up)
 		return nil
 	}
-	c.pass(up, c.r, up)
+	c.pass(up, up, c.r)
 	return nil
 }
 
@@ -102,52 +92,14 @@ func (c *client) checkName(name string) *denial {
 	return nil
 }
 
-// pass copies one direction. The end of it is passed on as an end, while the
-// other direction goes on; anything worse ends both.
-func (c *client) pass(to io.Writer, from io.Reader, up *upstream) {
-	buf, ok := buffers.Get().(*[copyBytes]byte)
-	if !ok {
-		buf = new([copyBytes]byte)
+// pass copies one direction; unless it ends as it should, both end.
+func (c *client) pass(up *relay.Metered, to io.Writer, from io.Reader) {
+	if !relay.Pass(to, from) {
+		c.hangUp(up)
 	}
-	defer buffers.Put(buf)
-	for {
-		n, err := from.Read(buf[:])
-		if n > 0 {
-			if _, err := to.Write(buf[:n]); err != nil {
-				break
-			}
-		}
-		if errors.Is(err, io.EOF) && closeWrite(to) == nil {
-			return
-		}
-		if err != nil {
-			break
-		}
-	}
+}
+
+func (c *client) hangUp(up *relay.Metered) {
 	up.Conn.Close()
 	c.conn.Close()
 }
-
-// closeWrite ends one direction of a connection that can.
-func closeWrite(w io.Writer) error {
-	half, ok := w.(interface{ CloseWrite() error })
-	if !ok {
-		return errors.ErrUnsupported
-	}
-	return half.CloseWrite()
-}
-
-// linger lets the client read an answer before the connection is closed: bytes
-// of its that nobody has read would make the system throw the answer away.
-func (c *client) linger() {
-	c.conn.SetDeadline(time.Now().Add(lingerTime))
-	if closeWrite(c.conn) != nil {
-		return
-	}
-	if _, err := io.CopyN(io.Discard, c.conn, lingerBytes); err != nil {
-		return // the end of its bytes, or of our patience
-	}
-}
-
-// Answers go through the client's own connection; net.Conn is enough.
-var _ net.Conn = (*upstream)(nil)

@@ -14,8 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"paddock/internal/egress/host"
 )
 
 // A Head is what a request says of itself before it is judged.
@@ -98,10 +96,10 @@ func Parse(raw []byte) (Head, error) {
 func parseRequestLine(line string) (Head, error) {
 	parts := strings.Split(line, " ")
 	if len(parts) != 3 || !token(parts[0]) || !visible(parts[1]) {
-		return Head{}, fmt.Errorf("the request line %s is malformed", host.Quote(line))
+		return Head{}, errors.New("the request line is malformed")
 	}
 	if parts[2] != "HTTP/1.1" && parts[2] != "HTTP/1.0" {
-		return Head{}, fmt.Errorf("version %s is not spoken here, only HTTP/1.1 and HTTP/1.0", host.Quote(parts[2]))
+		return Head{}, errors.New("only HTTP/1.1 and HTTP/1.0 are spoken here")
 	}
 	return Head{Method: parts[0], Target: parts[1], Old: parts[2] == "HTTP/1.0"}, nil
 }
@@ -112,10 +110,10 @@ type fields struct{ hosts, lengths, encodings []string }
 
 func parseFields(lines []string) (fields, error) {
 	var f fields
-	for _, line := range lines {
+	for i, line := range lines {
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || !token(name) { // this also refuses folded lines and "Name :"
-			return fields{}, fmt.Errorf("the header line %s is malformed", host.Quote(line))
+			return fields{}, fmt.Errorf("line %d of the request's header is malformed", i+1)
 		}
 		value = strings.Trim(value, " \t")
 		switch strings.ToLower(name) {
@@ -154,40 +152,27 @@ func (f fields) apply(h *Head) error {
 	return nil
 }
 
-// Authority returns the host and port that a plain proxy request means, and
-// insists that its Host field agrees.
-func (h Head) Authority() (name string, port int, err error) {
-	const scheme = "http://"
-	switch {
-	case len(h.Target) >= len("https://") && strings.EqualFold(h.Target[:len("https://")], "https://"):
-		return "", 0, errors.New("https is reached with CONNECT")
-	case len(h.Target) < len(scheme) || !strings.EqualFold(h.Target[:len(scheme)], scheme):
-		return "", 0, errors.New("this is a proxy: it is asked for http://host/path or with CONNECT host:port")
+// Authority returns the host and perhaps port of a plain proxy request, as they
+// are written in its target.
+func (h Head) Authority() (string, error) {
+	if _, ok := cutScheme(h.Target, "https://"); ok {
+		return "", errors.New("https is reached with CONNECT")
 	}
-	authority := h.Target[len(scheme):]
+	authority, ok := cutScheme(h.Target, "http://")
+	if !ok {
+		return "", errors.New("this is a proxy: it is asked for http://host/path, or with CONNECT host:port")
+	}
 	if i := strings.IndexAny(authority, "/?"); i >= 0 {
 		authority = authority[:i]
 	}
-	if name, port, err = host.Split(authority, 80); err != nil {
-		return "", 0, err
-	}
-	return name, port, h.Agrees(name, port, 80)
+	return authority, nil
 }
 
-// Agrees tells whether the Host field, where there is one, means the same host
-// and port; standard is the port of a Host field that names none.
-func (h Head) Agrees(name string, port, standard int) error {
-	if h.Host == "" {
-		return nil
+func cutScheme(target, scheme string) (string, bool) {
+	if len(target) < len(scheme) || !strings.EqualFold(target[:len(scheme)], scheme) {
+		return "", false
 	}
-	n, p, err := host.Split(h.Host, standard)
-	if err != nil {
-		return fmt.Errorf("the Host field: %w", err)
-	}
-	if n != name || p != port {
-		return fmt.Errorf("the Host field %s names another host or port than the request", host.Quote(h.Host))
-	}
-	return nil
+	return target[len(scheme):], true
 }
 
 // token tells whether s is a name in HTTP's sense (RFC 9110, 5.6.2).
@@ -202,25 +187,4 @@ func token(s string) bool {
 // ASCII without a fragment or a backslash, which some readers take for a slash.
 func visible(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '#' || r == '\\' }) < 0
-}
-
-// Settable tells whether name is a header that may be set in a request from
-// outside: a name, and none that frames or routes it.
-func Settable(name string) bool {
-	switch strings.ToLower(name) {
-	case "host", "content-length", "expect":
-		return false
-	}
-	return token(name) && !HopByHop(name)
-}
-
-// HopByHop tells whether a field is about one connection and isn't passed on
-// (RFC 9110, 7.6.1, and what proxies know beside it).
-func HopByHop(name string) bool {
-	switch strings.ToLower(name) {
-	case "connection", "proxy-connection", "keep-alive", "proxy-authenticate", "proxy-authorization",
-		"te", "trailer", "transfer-encoding", "upgrade", "http2-settings":
-		return true
-	}
-	return false
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -95,6 +96,30 @@ func (r Rule) Matches(host string, port int) bool {
 	}
 	_, err := netip.ParseAddr(host)
 	return err != nil && strings.HasSuffix(host, "."+r.Host)
+}
+
+// A List is all the rules of a run. The empty List lists nothing.
+type List []Rule
+
+// Has tells whether a rule lists the normalised host with this port.
+func (l List) Has(host string, port int) bool {
+	return slices.ContainsFunc(l, func(r Rule) bool { return r.Matches(host, port) })
+}
+
+// Judge splits the addresses that a listed host has at port into those that may
+// be connected to and, if there are none, why not. An address that isn't of the
+// public Internet is only good if it is listed itself: what a name resolves to
+// is chosen by whoever holds the name.
+func (l List) Judge(addrs []netip.Addr, port int) (good []netip.Addr, why string) {
+	for _, addr := range addrs {
+		addr = addr.Unmap()
+		if what := Special(addr); what != "" && !l.Has(addr.String(), port) {
+			why = fmt.Sprintf("%s, %s", addr, what)
+			continue
+		}
+		good = append(good, addr)
+	}
+	return good, why
 }
 
 // Split reads host, host:port, address:port or [address]:port and normalises
