@@ -38,6 +38,7 @@ import (
 
 	"paddock/internal/egress/accept"
 	"paddock/internal/egress/authority"
+	"paddock/internal/egress/bound"
 	"paddock/internal/egress/forward"
 	"paddock/internal/egress/host"
 	"paddock/internal/egress/reach"
@@ -74,21 +75,8 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Limits bound a proxy. A zero field means the default in its comment.
-type Limits struct {
-	// Connections are open at the same time; further ones wait. 256.
-	Connections int
-	// HeaderBytes is the longest head of a request. 32 KiB.
-	HeaderBytes int
-	// Handshake is how long a client may take to say what it wants. 15 s.
-	Handshake time.Duration
-	// Connect is how long resolving and connecting may take. 30 s.
-	Connect time.Duration
-	// Idle closes a connection on which nothing has moved for so long. 10 min.
-	Idle time.Duration
-	// Total closes every connection after so long. 24 h.
-	Total time.Duration
-}
+// Limits bound what a run can make the proxy hold.
+type Limits = bound.Limits
 
 // An Injection is a credential that the run uses without holding it.
 type Injection struct {
@@ -168,8 +156,9 @@ func New(cfg Config) (*Proxy, error) {
 	if cfg.Record == nil {
 		return nil, errors.New("egress: nothing is let through that isn't recorded, and there is no Record")
 	}
-	if err := cfg.Limits.fill(); err != nil {
-		return nil, err
+	var err error
+	if cfg.Limits, err = cfg.Limits.Filled(); err != nil {
+		return nil, fmt.Errorf("egress: %w", err)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -190,7 +179,6 @@ func New(cfg Config) (*Proxy, error) {
 	if len(hosts) == 0 {
 		return p, nil
 	}
-	var err error
 	p.authority, err = authority.New(hosts, cfg.Now())
 	return p, err
 }
@@ -233,31 +221,5 @@ func (p *Proxy) addInjection(i Injection) error {
 		return fmt.Errorf("the network list lacks %s:%d", name, tlsPort)
 	}
 	p.inject[name] = i
-	return nil
-}
-
-func (l *Limits) fill() error {
-	for _, n := range []struct {
-		field    *int
-		standard int
-	}{{&l.Connections, 256}, {&l.HeaderBytes, 32 << 10}} {
-		if *n.field < 0 {
-			return errors.New("egress: a limit is negative")
-		}
-		if *n.field == 0 {
-			*n.field = n.standard
-		}
-	}
-	for _, d := range []struct{ field, standard *time.Duration }{
-		{&l.Handshake, new(15 * time.Second)}, {&l.Connect, new(30 * time.Second)},
-		{&l.Idle, new(10 * time.Minute)}, {&l.Total, new(24 * time.Hour)},
-	} {
-		if *d.field < 0 {
-			return errors.New("egress: a limit is negative")
-		}
-		if *d.field == 0 {
-			*d.field = *d.standard
-		}
-	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 
@@ -18,7 +17,7 @@ import (
 // requests in it, each with the credential added.
 func (c *client) terminate(up *relay.Metered, i Injection) *denial {
 	var wrong *denial
-	inner := tls.Server(&buffered{c.conn, c.r}, &tls.Config{
+	inner := tls.Server(relay.Rejoin(c.conn, c.r), &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"http/1.1"},
 		Time:       c.cfg.Now,
@@ -97,14 +96,3 @@ func (c *client) checkInjected(h head.Head) *denial {
 	}
 	return nil
 }
-
-// A buffered is a connection of which a beginning was already read into r.
-type buffered struct {
-	net.Conn
-	r *bufio.Reader
-}
-
-func (b *buffered) Read(p []byte) (int, error) { return b.r.Read(p) }
-
-// CloseWrite passes on the end of one direction.
-func (b *buffered) CloseWrite() error { return relay.CloseWrite(b.Conn) }

@@ -44,7 +44,11 @@ type ResolveError struct {
 }
 
 func (e *ResolveError) Error() string {
-	return fmt.Sprintf("the name %s couldn't be resolved: %v", e.Host, e.Err)
+	why := e.Err.Error()
+	if dns, ok := errors.AsType[*net.DNSError](e.Err); ok {
+		why = dns.Err // the rest names the machine's name servers
+	}
+	return fmt.Sprintf("the name %s couldn't be resolved: %s", e.Host, why)
 }
 
 func (e *ResolveError) Unwrap() error { return e.Err }

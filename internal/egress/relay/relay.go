@@ -75,6 +75,17 @@ func (m *Metered) Close() error {
 // CloseWrite ends one direction of the connection.
 func (m *Metered) CloseWrite() error { return CloseWrite(m.Conn) }
 
+// Rejoin returns conn as it was before r had read a beginning of it.
+func Rejoin(conn net.Conn, r io.Reader) net.Conn { return &rejoined{conn, r} }
+
+type rejoined struct {
+	net.Conn
+	r io.Reader
+}
+
+func (c *rejoined) Read(p []byte) (int, error) { return c.r.Read(p) }
+func (c *rejoined) CloseWrite() error          { return CloseWrite(c.Conn) }
+
 // CloseWrite ends one direction of a connection that can.
 func CloseWrite(w io.Writer) error {
 	half, ok := w.(interface{ CloseWrite() error })
