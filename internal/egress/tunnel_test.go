@@ -206,7 +206,7 @@ func TestServerName(t *testing.T) {
 		{"none", site + ":443", hello(t, "11.0.0.1"), egress.NameMismatch},
 		{"not TLS", site + ":443", []byte("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"), egress.TLSRequired},
 		{"the old form of TLS", site + ":443", []byte("\x80\x2e\x01\x03\x01\x00\x15\x00\x00\x00\x10"), egress.TLSRequired},
-		{"half a hello", site + ":443", hello(t, site)[:100], egress.NameMismatch},
+		{"half a hello", site + ":443", hello(t, site)[:100], egress.Malformed},
 		{"garbage like TLS", site + ":22", []byte("\x16\x03\x01\x00\x05hello"), egress.NameMismatch},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -43,11 +43,28 @@ type Authority struct {
 
 // New makes an authority for hosts, which are normalised names.
 func New(hosts []string, now time.Time) (*Authority, error) {
+	root, key, err := makeRoot(hosts, now)
+	if err != nil {
+		return nil, err
+	}
+	a := &Authority{
+		pem:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root.Raw}),
+		leaves: map[string]*tls.Certificate{},
+	}
+	for _, h := range hosts {
+		if a.leaves[h], err = leaf(h, root, key); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+func makeRoot(hosts []string, now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, nil, fmt.Errorf("make a key: %w", err)
 	}
-	root := &x509.Certificate{
+	template := &x509.Certificate{
 		Subject:                     pkix.Name{CommonName: "Paddock, for one run"},
 		NotBefore:                   now.Add(-early),
 		NotAfter:                    now.Add(lifetime),
@@ -59,24 +76,16 @@ func New(hosts []string, now time.Time) (*Authority, error) {
 		PermittedDNSDomains:         hosts,
 		ExcludedIPRanges:            everyAddress, // what isn't constrained is allowed
 	}
-	der, err := sign(root, root, key, key)
+	der, err := sign(template, template, key, key)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	// What signs must carry the identifier of its key.
-	if root, err = x509.ParseCertificate(der); err != nil {
-		return nil, fmt.Errorf("read back a certificate: %w", err)
+	// Read back, because what signs must carry the identifier of its key.
+	root, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read a certificate: %w", err)
 	}
-	a := &Authority{
-		pem:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		leaves: map[string]*tls.Certificate{},
-	}
-	for _, h := range hosts {
-		if a.leaves[h], err = leaf(h, root, key); err != nil {
-			return nil, err
-		}
-	}
-	return a, nil
+	return root, key, nil
 }
 
 func leaf(host string, root *x509.Certificate, rootKey *ecdsa.PrivateKey) (*tls.Certificate, error) {
