@@ -310,7 +310,7 @@ func TestOthersAreOpaque(t *testing.T) {
 func TestPlainGetsNoSecret(t *testing.T) {
 	t.Parallel()
 	w := newAPI(t, fixed, func(http.ResponseWriter, *http.Request) {})
-	var got strings.Builder
+	var got said
 	w.serve("11.0.0.1:80", origin(okAnswer, &got))
 	w.ask("GET http://" + api + "/ HTTP/1.1\r\nHost: " + api + "\r\n\r\n")
 	w.last()

@@ -6,14 +6,33 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"paddock/internal/egress"
 )
 
+// A said is what an origin was sent; it may still be writing it.
+type said struct {
+	mu sync.Mutex // guards b
+	b  strings.Builder
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
 // origin answers one request with what a function says, and keeps the bytes
 // that it got.
-func origin(answer string, got *strings.Builder) func(net.Conn) {
+func origin(answer string, got *said) func(net.Conn) {
 	return func(conn net.Conn) {
 		r := bufio.NewReader(io.TeeReader(conn, got))
 		req, err := http.ReadRequest(r)
@@ -27,11 +46,11 @@ func origin(answer string, got *strings.Builder) func(net.Conn) {
 
 const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-func newPlain(t *testing.T, answer string) (*world, *strings.Builder) {
+func newPlain(t *testing.T, answer string) (*world, *said) {
 	t.Helper()
 	w := newWorld(t, []string{site + ":80", site + ":8080", "[2606::1]:80"}, nil)
 	w.host(site, "11.0.0.1")
-	var got strings.Builder
+	var got said
 	for _, at := range []string{"11.0.0.1:80", "11.0.0.1:8080", "[2606::1]:80"} {
 		w.serve(at, origin(answer, &got))
 	}
