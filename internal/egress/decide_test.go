@@ -127,10 +127,10 @@ func TestRebinding(t *testing.T) {
 	w := newWorld(t, []string{"rebound.example:80"}, nil)
 	w.host("rebound.example", "11.0.0.1")
 	w.serve("11.0.0.1:80", echo)
-	w.serve("127.0.0.1:80", func(conn net.Conn) { io.WriteString(conn, "the host's own service") })
+	w.serve("127.0.0.1:80", func(conn net.Conn) { send(conn, "the host's own service") })
 	conn, r := w.tunnel("rebound.example:80")
 	w.host("rebound.example", "127.0.0.1")
-	io.WriteString(conn, "hello")
+	send(conn, "hello")
 	half(conn)
 	if got, _ := io.ReadAll(r); string(got) != "hello" {
 		t.Errorf("got %q", got)
@@ -152,7 +152,7 @@ func TestListedAddress(t *testing.T) {
 	w.serve("[fd00::1]:5432", echo)
 	for _, target := range []string{"127.0.0.1:5432", "db.example:5432", "[::ffff:127.0.0.1]:5432", "[fd00::1]:5432", "[FD00:0::1]:5432"} {
 		conn, r := w.tunnel(target)
-		io.WriteString(conn, "x")
+		send(conn, "x")
 		half(conn)
 		if got, _ := io.ReadAll(r); string(got) != "x" {
 			t.Errorf("%s: got %q", target, got)
@@ -248,7 +248,7 @@ func TestSystemDial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	io.WriteString(server, "hello") // the server speaks first
+	send(server, "hello") // the server speaks first
 	server.Close()
 	if got, _ := io.ReadAll(r); string(got) != "hello" {
 		t.Errorf("got %q", got)

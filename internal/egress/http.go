@@ -2,6 +2,7 @@ package egress
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ import (
 	"paddock/internal/egress/relay"
 )
 
-func (c *client) serveHTTP() {
+func (c *client) serveHTTP(ctx context.Context) {
 	c.entry.Protocol = "http"
 	raw, err := head.Peek(c.r)
 	if err != nil {
@@ -44,9 +45,9 @@ func (c *client) serveHTTP() {
 		return
 	}
 	if h.Method == http.MethodConnect {
-		c.serveConnect(len(raw))
+		c.serveConnect(ctx, len(raw))
 	} else {
-		c.servePlain()
+		c.servePlain(ctx)
 	}
 }
 
@@ -68,40 +69,40 @@ func (c *client) agrees(h head.Head, standard int) error {
 
 // serveConnect opens a tunnel; what follows the head of the request is its
 // beginning.
-func (c *client) serveConnect(headBytes int) {
+func (c *client) serveConnect(ctx context.Context, headBytes int) {
 	if _, err := c.r.Discard(headBytes); err != nil {
 		c.answerHTTP(c.conn, c.unread(Malformed, err))
 		return
 	}
-	up, d := c.open()
+	up, d := c.open(ctx)
 	if d != nil {
 		c.answerHTTP(c.conn, d)
 		return
 	}
-	defer up.Close()
+	defer up.Release()
 	c.decide(nil)
 	if _, err := io.WriteString(c.conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
-		c.finish(up, failed(ConnectFailed, "the client went away"))
+		c.finish(ctx, up, failed(ConnectFailed, "the client went away"))
 		return
 	}
-	c.finish(up, c.tunnel(up))
+	c.finish(ctx, up, c.tunnel(ctx, up))
 }
 
 // servePlain forwards one request for http://host/path. The connection ends
 // with it: what a client may have hidden behind a body is never read.
-func (c *client) servePlain() {
-	up, d := c.open()
+func (c *client) servePlain(ctx context.Context) {
+	up, d := c.open(ctx)
 	if d != nil {
 		c.answerHTTP(c.conn, d)
 		return
 	}
-	defer up.Close()
+	defer up.Release()
 	c.decide(nil)
 	f := forward.New(c.conn, c.r, up, c.entry.Host, c.entry.Port, nil, c.cfg.Limits.Handshake)
 	defer f.Close()
 	c.talk()
-	_, err := f.Forward(c.ctx, nil)
-	c.finish(up, c.unanswered(c.conn, err))
+	_, err := f.Forward(ctx, nil)
+	c.finish(ctx, up, c.unanswered(c.conn, err))
 	relay.Linger(c.conn)
 }
 

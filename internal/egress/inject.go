@@ -2,6 +2,7 @@ package egress
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -15,7 +16,7 @@ import (
 
 // terminate ends TLS for a host that gets a credential and forwards the
 // requests in it, each with the credential added.
-func (c *client) terminate(up *relay.Metered, i Injection) *denial {
+func (c *client) terminate(ctx context.Context, up *relay.Metered, i Injection) *denial {
 	var wrong *denial
 	inner := tls.Server(relay.Rejoin(c.conn, c.r), &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -28,7 +29,7 @@ func (c *client) terminate(up *relay.Metered, i Injection) *denial {
 			return c.authority.Certificate(c.entry.Host), nil
 		},
 	})
-	if err := inner.HandshakeContext(c.ctx); err != nil {
+	if err := inner.HandshakeContext(ctx); err != nil {
 		if wrong == nil {
 			wrong = refused(TLSRequired, "TLS with the client failed (does it trust the run's own authority, and speak HTTP/1.1?): %v", err)
 		}
@@ -41,7 +42,7 @@ func (c *client) terminate(up *relay.Metered, i Injection) *denial {
 	defer f.Close()
 	var d *denial
 	for again := true; again; {
-		again, d = c.nextInjected(inner, r, f, i)
+		again, d = c.nextInjected(ctx, inner, r, f, i)
 	}
 	if inner.CloseWrite() == nil {
 		relay.Linger(c.conn)
@@ -50,7 +51,7 @@ func (c *client) terminate(up *relay.Metered, i Injection) *denial {
 }
 
 // nextInjected serves one request of an injected tunnel.
-func (c *client) nextInjected(w io.Writer, r *bufio.Reader, f *forward.Forwarder, i Injection) (again bool, d *denial) {
+func (c *client) nextInjected(ctx context.Context, w io.Writer, r *bufio.Reader, f *forward.Forwarder, i Injection) (again bool, d *denial) {
 	c.talk() // between requests a connection may be idle
 	if _, err := r.Peek(1); err != nil {
 		return false, nil // the client is done
@@ -76,7 +77,7 @@ func (c *client) nextInjected(w io.Writer, r *bufio.Reader, f *forward.Forwarder
 	}
 	c.talk()
 	c.entry.Injected++
-	again, err = f.Forward(c.ctx, secret)
+	again, err = f.Forward(ctx, secret)
 	return again, c.unanswered(w, err)
 }
 

@@ -52,7 +52,7 @@ func newAPI(t *testing.T, value func() string, handle http.HandlerFunc) *world {
 			mu.Lock()
 			handle(rec, req)
 			mu.Unlock()
-			io.Copy(io.Discard, req.Body)
+			rest(req.Body)
 			resp := http.Response{ProtoMajor: 1, ProtoMinor: 1, StatusCode: rec.code, Header: rec.header, Request: req,
 				ContentLength: int64(rec.body.Len()), Body: io.NopCloser(&rec.body), Close: rec.header.Get("X-End") != ""}
 			if resp.Write(c) != nil || resp.Close {
@@ -128,11 +128,11 @@ func TestInjectionReuse(t *testing.T) {
 		if r.URL.Path == "/end" {
 			rw.Header().Set("X-End", "1")
 		}
-		io.WriteString(rw, r.URL.Path)
+		send(rw, r.URL.Path)
 	})
 	c, r := w.secure(api)
 	for _, path := range []string{"/a", "/b", "/end"} {
-		io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: "+api+"\r\n\r\n")
+		send(c, "GET "+path+" HTTP/1.1\r\nHost: "+api+"\r\n\r\n")
 		if resp, body := w.answer(r); body != path || resp.Close != (path == "/end") {
 			t.Errorf("%s: got %q, close %v", path, body, resp.Close)
 		}
@@ -164,10 +164,10 @@ func TestSecretStaysOutside(t *testing.T) {
 	w := newAPI(t, fixed, func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("X-Echo", r.Header.Get("Authorization"))
 		rw.Header().Set("X-Encoding", r.Header.Get("Accept-Encoding"))
-		io.WriteString(rw, strings.Repeat("x", 32<<10-10)+secret+" and correct-horse-batteries and correct-horse-battery")
+		send(rw, strings.Repeat("x", 32<<10-10)+secret+" and correct-horse-batteries and correct-horse-battery")
 	})
 	c, r := w.secure(api)
-	io.WriteString(c, "GET / HTTP/1.1\r\nHost: "+api+"\r\nAccept-Encoding: gzip\r\n\r\n")
+	send(c, "GET / HTTP/1.1\r\nHost: "+api+"\r\nAccept-Encoding: gzip\r\n\r\n")
 	resp, body := w.answer(r)
 	stars := strings.Repeat("*", len(secret))
 	want := strings.Repeat("x", 32<<10-10) + stars + " and correct-horse-batteries and " + stars[len("Bearer "):]
@@ -203,7 +203,7 @@ func TestInjectionRefuses(t *testing.T) {
 			t.Parallel()
 			w := newAPI(t, fixed, func(http.ResponseWriter, *http.Request) { t.Error("a request reached the origin") })
 			c, r := w.secure(api)
-			io.WriteString(c, tc.in)
+			send(c, tc.in)
 			resp, body := w.answer(r)
 			if resp.StatusCode != tc.status || resp.Header.Get("X-Paddock-Refused") != tc.code || strings.Contains(body, "horse") {
 				t.Errorf("got %d %v %q", resp.StatusCode, resp.Header, body)
@@ -233,9 +233,9 @@ func TestInjectionNeedsTLS(t *testing.T) {
 			t.Parallel()
 			w := newAPI(t, fixed, func(http.ResponseWriter, *http.Request) { t.Error("a request reached the origin") })
 			conn, r := w.tunnel(api + ":443")
-			conn.Write(tc.in)
+			send(conn, string(tc.in))
 			half(conn)
-			io.ReadAll(r)
+			rest(r)
 			conn.Close()
 			if e := w.last(); e.Verdict != egress.Refused || e.Code != tc.code {
 				t.Errorf("recorded %+v", e)
@@ -252,7 +252,7 @@ func TestSecretMissing(t *testing.T) {
 			t.Parallel()
 			w := newAPI(t, func() string { return value }, func(http.ResponseWriter, *http.Request) { t.Error("a request reached the origin") })
 			c, r := w.secure(api)
-			io.WriteString(c, "GET / HTTP/1.1\r\nHost: "+api+"\r\n\r\n")
+			send(c, "GET / HTTP/1.1\r\nHost: "+api+"\r\n\r\n")
 			if resp, body := w.answer(r); resp.StatusCode != 502 || resp.Header.Get("X-Paddock-Failed") != egress.SecretMissing {
 				t.Errorf("got %d %q", resp.StatusCode, body)
 			}
@@ -271,7 +271,7 @@ func TestOriginIsVerified(t *testing.T) {
 	}, api)
 	w.serve("11.0.0.1:443", impostor)
 	c, r := w.secure(api)
-	io.WriteString(c, "GET / HTTP/1.1\r\nHost: "+api+"\r\n\r\n")
+	send(c, "GET / HTTP/1.1\r\nHost: "+api+"\r\n\r\n")
 	if resp, body := w.answer(r); resp.StatusCode != 502 || !strings.Contains(body, "certificate") {
 		t.Errorf("got %d %q", resp.StatusCode, body)
 	}
@@ -284,13 +284,13 @@ func TestOthersAreOpaque(t *testing.T) {
 	w := newAPI(t, fixed, func(http.ResponseWriter, *http.Request) {})
 	server, roots := tlsServer(t, func(c *tls.Conn) {
 		b, _ := io.ReadAll(c)
-		c.Write(b)
+		send(c, string(b))
 	}, "other.example")
 	w.serve("11.0.0.2:443", server)
 	conn, _ := w.tunnel("other.example:443")
 	c := tls.Client(conn, &tls.Config{ServerName: "other.example", RootCAs: roots})
-	io.WriteString(c, "GET / HTTP/1.1\r\n\r\n")
-	c.CloseWrite()
+	send(c, "GET / HTTP/1.1\r\n\r\n")
+	half(c)
 	if got, err := io.ReadAll(c); string(got) != "GET / HTTP/1.1\r\n\r\n" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}

@@ -38,7 +38,7 @@ func TestSlow(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, []string{site + ":443", site + ":22"}, short)
 			w.host(site, "11.0.0.1")
-			silent := func(conn net.Conn) { io.Copy(io.Discard, conn) }
+			silent := func(conn net.Conn) { rest(conn) }
 			w.serve("11.0.0.1:443", silent)
 			w.serve("11.0.0.1:22", silent)
 			_, r := w.connect(in)
@@ -75,7 +75,7 @@ func TestDripping(t *testing.T) {
 			}
 		}
 	}()
-	io.ReadAll(r)
+	rest(r)
 	conn.Close()
 	<-done
 	if e := w.last(); e.Code != egress.TimedOut {
@@ -95,7 +95,7 @@ func TestIdleAndTotal(t *testing.T) {
 			w.host(site, "11.0.0.1")
 			w.serve("11.0.0.1:22", echo)
 			conn, r := w.tunnel(site + ":22")
-			io.WriteString(conn, "x")
+			send(conn, "x")
 			if b, err := r.ReadByte(); b != 'x' || err != nil {
 				t.Fatalf("got %q, %v", b, err)
 			}
@@ -125,7 +125,7 @@ func TestManyConnections(t *testing.T) {
 			now := open.Add(1)
 			for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
 			}
-			return &counted{TCPConn: conn.(*net.TCPConn), open: &open}, nil
+			return &counted{Conn: conn, open: &open}, nil
 		}
 	})
 	w.host(site, "11.0.0.1")
@@ -166,14 +166,19 @@ func TestManyConnections(t *testing.T) {
 
 // A counted connection takes itself off a count when it is closed.
 type counted struct {
-	*net.TCPConn
+	net.Conn
 	open *atomic.Int64
 	once sync.Once
 }
 
 func (c *counted) Close() error {
 	c.once.Do(func() { c.open.Add(-1) })
-	return c.TCPConn.Close()
+	return c.Conn.Close()
+}
+
+func (c *counted) CloseWrite() error {
+	half(c.Conn)
+	return nil
 }
 
 // once opens a tunnel, sends a byte and gets it back.
@@ -185,7 +190,7 @@ func once(t *testing.T, at string) {
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Minute))
-	io.WriteString(conn, "CONNECT "+site+":22 HTTP/1.1\r\n\r\nx")
+	send(conn, "CONNECT "+site+":22 HTTP/1.1\r\n\r\nx")
 	half(conn)
 	if b, err := io.ReadAll(conn); err != nil || !strings.HasSuffix(string(b), "\r\n\r\nx") {
 		t.Errorf("got %q, %v", b, err)
@@ -198,7 +203,7 @@ func TestServeEnds(t *testing.T) {
 	w := &world{t: t, names: map[string][]string{}, servers: map[string]string{}, told: make(chan struct{})}
 	w.host(site, "11.0.0.1")
 	w.serve("11.0.0.1:22", echo)
-	w.serve("11.0.0.1:80", func(conn net.Conn) { io.Copy(io.Discard, conn) })
+	w.serve("11.0.0.1:80", func(conn net.Conn) { rest(conn) })
 	server, roots := tlsServer(t, func(c *tls.Conn) { echo(c) }, site)
 	w.serve("11.0.0.1:443", server)
 	p, err := egress.New(egress.Config{

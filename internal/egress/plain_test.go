@@ -39,8 +39,8 @@ func origin(answer string, got *said) func(net.Conn) {
 		if err != nil {
 			return
 		}
-		io.Copy(io.Discard, req.Body)
-		io.WriteString(conn, answer)
+		rest(req.Body)
+		send(conn, answer)
 	}
 }
 
@@ -154,6 +154,7 @@ func TestPlainBroken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer resp.Body.Close()
 		if b, err := io.ReadAll(resp.Body); err == nil {
 			t.Errorf("%q looks complete", b)
 		}
@@ -186,8 +187,8 @@ func TestExpectContinue(t *testing.T) {
 	if line, err := r.ReadString('\n'); line != "HTTP/1.1 100 Continue\r\n" || err != nil {
 		t.Fatalf("got %q, %v", line, err)
 	}
-	r.ReadString('\n')
-	io.WriteString(conn, "hello")
+	_, _ = r.ReadString('\n')
+	send(conn, "hello")
 	if resp, body := w.answer(r); resp.StatusCode != 200 || body != "ok" {
 		t.Errorf("got %d %q", resp.StatusCode, body)
 	}
@@ -214,19 +215,20 @@ func TestStreaming(t *testing.T) {
 	w.host(site, "11.0.0.1")
 	next := make(chan struct{})
 	w.serve("11.0.0.1:80", func(conn net.Conn) {
-		http.ReadRequest(bufio.NewReader(conn))
-		io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+		_, _ = http.ReadRequest(bufio.NewReader(conn))
+		send(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
 		for _, part := range []string{"one\n", "two\n"} {
-			io.WriteString(conn, "4\r\n"+part+"\r\n")
+			send(conn, "4\r\n"+part+"\r\n")
 			<-next
 		}
-		io.WriteString(conn, "0\r\n\r\n")
+		send(conn, "0\r\n\r\n")
 	})
 	_, r := w.connect("GET http://site.example/ HTTP/1.1\r\nHost: site.example\r\n\r\n")
 	resp, err := http.ReadResponse(r, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer resp.Body.Close()
 	body := bufio.NewReader(resp.Body)
 	for _, want := range []string{"one\n", "two\n"} {
 		if got, err := body.ReadString('\n'); got != want || err != nil {

@@ -32,7 +32,6 @@ type client struct {
 	*Proxy
 	conn   net.Conn
 	r      *bufio.Reader // of conn
-	ctx    context.Context
 	cancel context.CancelCauseFunc
 	began  time.Time
 	// entry is what is recorded: who asked for what, as far as it is known.
@@ -60,7 +59,7 @@ func (p *Proxy) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 
 	c := &client{
-		Proxy: p, conn: conn, ctx: ctx, cancel: cancel, began: p.cfg.Now(),
+		Proxy: p, conn: conn, cancel: cancel, began: p.cfg.Now(),
 		r:     bufio.NewReaderSize(conn, p.cfg.Limits.HeaderBytes),
 		entry: Entry{Connection: p.last.Add(1)},
 	}
@@ -70,9 +69,9 @@ func (p *Proxy) serve(ctx context.Context, conn net.Conn) {
 		return // whoever says nothing asks for nothing
 	}
 	if first[0] == socks.Version {
-		c.serveSOCKS()
+		c.serveSOCKS(ctx)
 	} else {
-		c.serveHTTP()
+		c.serveHTTP(ctx)
 	}
 }
 
@@ -93,8 +92,8 @@ func (c *client) decide(d *denial) {
 }
 
 // finish records the end of a connection that was let through.
-func (c *client) finish(up *relay.Metered, d *denial) {
-	if cause := context.Cause(c.ctx); d == nil && (errors.Is(cause, errIdle) || errors.Is(cause, errTotal)) {
+func (c *client) finish(ctx context.Context, up *relay.Metered, d *denial) {
+	if cause := context.Cause(ctx); d == nil && (errors.Is(cause, errIdle) || errors.Is(cause, errTotal)) {
 		d = &denial{Allowed, TimedOut, cause.Error()}
 	}
 	e := c.entry
@@ -107,14 +106,14 @@ func (c *client) finish(up *relay.Metered, d *denial) {
 }
 
 // open judges what the client asked for and connects to it.
-func (c *client) open() (*relay.Metered, *denial) {
+func (c *client) open(ctx context.Context) (*relay.Metered, *denial) {
 	name, port := c.entry.Host, c.entry.Port
 	if !c.rules.Has(name, port) {
 		return nil, refused(NotListed, "%s isn't in the policy's network list", Rule{Host: name, Port: port})
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.Limits.Connect)
+	connecting, cancel := context.WithTimeout(ctx, c.cfg.Limits.Connect)
 	defer cancel()
-	conn, to, err := c.way.Open(ctx, name, port)
+	conn, to, err := c.way.Open(connecting, name, port)
 	if err != nil {
 		if _, ok := errors.AsType[*reach.RefusedError](err); ok {
 			return nil, refused(AddressRefused, "%v", err)
@@ -125,7 +124,7 @@ func (c *client) open() (*relay.Metered, *denial) {
 		return nil, failed(ConnectFailed, "%v", err)
 	}
 	c.entry.Address = to.String()
-	context.AfterFunc(c.ctx, func() { conn.Close() })
+	context.AfterFunc(ctx, func() { conn.Close() })
 	return relay.Meter(conn, c.cfg.Limits.Idle, func() { c.cancel(errIdle) }), nil
 }
 

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -9,7 +10,7 @@ import (
 	"paddock/internal/egress/socks"
 )
 
-func (c *client) serveSOCKS() {
+func (c *client) serveSOCKS(ctx context.Context) {
 	c.entry.Protocol = "socks5"
 	if err := socks.Negotiate(struct {
 		io.Reader
@@ -32,7 +33,7 @@ func (c *client) serveSOCKS() {
 		c.answerSOCKS(socks.NotAllowed, refused(Malformed, "%v", err))
 		return
 	}
-	up, d := c.open()
+	up, d := c.open(ctx)
 	if d != nil {
 		reply := byte(socks.NotAllowed)
 		if d.verdict == Failed {
@@ -41,13 +42,13 @@ func (c *client) serveSOCKS() {
 		c.answerSOCKS(reply, d)
 		return
 	}
-	defer up.Close()
+	defer up.Release()
 	c.decide(nil)
 	if err := socks.Reply(c.conn, socks.Succeeded); err != nil {
-		c.finish(up, failed(ConnectFailed, "the client went away"))
+		c.finish(ctx, up, failed(ConnectFailed, "the client went away"))
 		return
 	}
-	c.finish(up, c.tunnel(up))
+	c.finish(ctx, up, c.tunnel(ctx, up))
 }
 
 func (c *client) answerSOCKS(reply byte, d *denial) {

@@ -48,8 +48,8 @@ func TestSOCKS(t *testing.T) {
 			w := newWorld(t, []string{site + ":22", "11.0.0.1:443", "rebound.example:22", "nowhere.example:22"}, nil)
 			w.host(site, "11.0.0.1")
 			w.host("rebound.example", "127.0.0.1")
-			w.serve("11.0.0.1:22", func(conn net.Conn) { io.WriteString(conn, "hello") })
-			w.serve("11.0.0.1:443", func(conn net.Conn) { io.WriteString(conn, "hello") })
+			w.serve("11.0.0.1:22", func(conn net.Conn) { send(conn, "hello") })
+			w.serve("11.0.0.1:443", func(conn net.Conn) { send(conn, "hello") })
 			conn, r := w.connect(tc.in)
 			half(conn)
 			got, err := io.ReadAll(r)
@@ -112,7 +112,7 @@ func TestSOCKSServerName(t *testing.T) {
 		}
 	})
 	conn, r := w.connect(socksName(site, 443) + string(hello(t, "evil.example")))
-	io.ReadAll(r)
+	rest(r)
 	conn.Close()
 	if e := w.last(); e.Code != egress.NameMismatch {
 		t.Errorf("recorded %+v", e)

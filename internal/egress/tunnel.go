@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/netip"
@@ -20,9 +21,9 @@ const tlsPort = 443
 var unrecognizedName = []byte{0x15, 3, 3, 0, 2, 2, 112}
 
 // tunnel passes bytes between the client and upstream until both are done.
-func (c *client) tunnel(up *relay.Metered) *denial {
+func (c *client) tunnel(ctx context.Context, up *relay.Metered) *denial {
 	if i, ok := c.inject[c.entry.Host]; ok && c.entry.Port == tlsPort {
-		return c.terminate(up, i)
+		return c.terminate(ctx, up, i)
 	}
 	strict := c.entry.Port == tlsPort
 	if !strict {

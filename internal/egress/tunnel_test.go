@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -56,23 +57,23 @@ func TestTunnelIsExact(t *testing.T) {
 	w := newSite(t, func(conn net.Conn) {
 		var both sync.WaitGroup
 		sum := sha256.New()
-		both.Go(func() { io.Copy(conn, io.LimitReader(rand.NewChaCha8([32]byte{1}), size)) })
-		both.Go(func() { io.Copy(sum, conn) }) // to the client's end
+		both.Go(func() { _, _ = io.Copy(conn, io.LimitReader(rand.NewChaCha8([32]byte{1}), size)) })
+		both.Go(func() { _, _ = io.Copy(sum, conn) }) // to the client's end
 		both.Wait()
-		conn.Write(sum.Sum(nil))
+		send(conn, string(sum.Sum(nil)))
 	})
 	conn, r := w.tunnel(site + ":22")
 	var sending sync.WaitGroup
 	sent := sha256.New()
 	sending.Go(func() {
-		io.Copy(io.MultiWriter(conn, sent), io.LimitReader(rand.NewChaCha8([32]byte{2}), size))
+		_, _ = io.Copy(io.MultiWriter(conn, sent), io.LimitReader(rand.NewChaCha8([32]byte{2}), size))
 		half(conn)
 	})
 	got, err := io.ReadAll(r)
 	sending.Wait()
 	want := make([]byte, size)
-	io.ReadFull(rand.NewChaCha8([32]byte{1}), want)
-	if err != nil || !bytes.Equal(got, append(want, sent.Sum(nil)...)) {
+	_, _ = io.ReadFull(rand.NewChaCha8([32]byte{1}), want)
+	if err != nil || !bytes.Equal(got, slices.Concat(want, sent.Sum(nil))) {
 		t.Errorf("got %d bytes, %v", len(got), err)
 	}
 	conn.Close()
@@ -88,13 +89,13 @@ func TestRecordBeforeData(t *testing.T) {
 	w := newSite(t, func(conn net.Conn) {})
 	var seen []egress.Entry
 	w.serve("11.0.0.1:22", func(conn net.Conn) {
-		conn.Read(make([]byte, 1))
+		_, _ = conn.Read(make([]byte, 1))
 		_, _, seen = w.seen()
-		conn.Write([]byte("done"))
+		send(conn, "done")
 	})
 	conn, r := w.tunnel(site + ":22")
-	io.WriteString(conn, "x")
-	io.ReadAll(r)
+	send(conn, "x")
+	rest(r)
 	conn.Close()
 	end := w.last()
 	if len(seen) != 1 || seen[0].Closed || seen[0].Verdict != egress.Allowed || seen[0].Address != "11.0.0.1:22" || seen[0].Host != site {
@@ -108,14 +109,14 @@ func TestRecordBeforeData(t *testing.T) {
 func TestServerSpeaksFirst(t *testing.T) {
 	t.Parallel()
 	w := newSite(t, func(conn net.Conn) {
-		io.WriteString(conn, "SSH-2.0-x\r\n")
+		send(conn, "SSH-2.0-x\r\n")
 		echo(conn)
 	})
 	conn, r := w.tunnel(site + ":22")
 	if line, err := r.ReadString('\n'); err != nil || line != "SSH-2.0-x\r\n" {
 		t.Fatalf("got %q, %v", line, err)
 	}
-	io.WriteString(conn, "SSH-2.0-y\r\n")
+	send(conn, "SSH-2.0-y\r\n")
 	half(conn)
 	if rest, _ := io.ReadAll(r); string(rest) != "SSH-2.0-y\r\n" {
 		t.Errorf("got %q", rest)
@@ -135,7 +136,7 @@ func TestServerEndsFirst(t *testing.T) {
 	if b, err := io.ReadAll(r); err != nil || len(b) > 0 {
 		t.Fatalf("got %q, %v", b, err)
 	}
-	io.WriteString(conn, "still here")
+	send(conn, "still here")
 	half(conn)
 	if s := <-got; s != "still here" {
 		t.Errorf("got %q", s)
@@ -161,7 +162,10 @@ func hello(t *testing.T, name string) []byte {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tls.Client(client, &tls.Config{ServerName: name, InsecureSkipVerify: true}).HandshakeContext(context.Background())
+		c := tls.Client(client, &tls.Config{ServerName: name, InsecureSkipVerify: true})
+		if c.HandshakeContext(context.Background()) == nil {
+			t.Error("a handshake with nobody")
+		}
 	}()
 	buf := make([]byte, 16<<10)
 	n, err := server.Read(buf)
@@ -259,7 +263,7 @@ func TestOpaque(t *testing.T) {
 	if _, err := io.WriteString(c, "secret"); err != nil {
 		t.Fatal(err)
 	}
-	c.CloseWrite()
+	half(c)
 	if got, err := io.ReadAll(c); string(got) != "secret" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}

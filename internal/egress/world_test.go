@@ -203,14 +203,21 @@ func (w *world) connect(text string) (net.Conn, *bufio.Reader) {
 	return conn, bufio.NewReader(conn)
 }
 
+// A reply is an answer that was read to its end.
+type reply struct {
+	StatusCode int
+	Header     http.Header
+	Close      bool
+}
+
 // ask sends a request and returns the answer with its body.
-func (w *world) ask(text string) (*http.Response, string) {
+func (w *world) ask(text string) (reply, string) {
 	w.t.Helper()
 	_, r := w.connect(text)
 	return w.answer(r)
 }
 
-func (w *world) answer(r *bufio.Reader) (*http.Response, string) {
+func (w *world) answer(r *bufio.Reader) (reply, string) {
 	w.t.Helper()
 	resp, err := http.ReadResponse(r, nil)
 	if err != nil {
@@ -221,7 +228,7 @@ func (w *world) answer(r *bufio.Reader) (*http.Response, string) {
 		w.t.Fatal(err)
 	}
 	resp.Body.Close()
-	return resp, string(body)
+	return reply{resp.StatusCode, resp.Header, resp.Close}, string(body)
 }
 
 // tunnel opens a tunnel to a target and returns its ends.
@@ -229,8 +236,12 @@ func (w *world) tunnel(target string) (net.Conn, *bufio.Reader) {
 	w.t.Helper()
 	conn, r := w.connect("CONNECT " + target + " HTTP/1.1\r\nHost: " + target + "\r\n\r\n")
 	resp, err := http.ReadResponse(r, &http.Request{Method: http.MethodConnect})
-	if err != nil || resp.StatusCode != http.StatusOK {
-		w.t.Fatalf("CONNECT %s: got %v, %v", target, resp, err)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	resp.Body.Close() // the tunnel isn't a body
+	if resp.StatusCode != http.StatusOK {
+		w.t.Fatalf("CONNECT %s: got %d", target, resp.StatusCode)
 	}
 	return conn, r
 }
@@ -245,8 +256,27 @@ func echo(conn net.Conn) {
 // half ends one direction.
 func half(conn net.Conn) {
 	if c, ok := conn.(interface{ CloseWrite() error }); ok {
-		c.CloseWrite()
+		if c.CloseWrite() != nil {
+			return // the other side may be gone, and then the test sees that
+		}
 	}
+}
+
+// send writes to a connection that may be cut off at any moment, because that
+// is what is tested.
+func send(w io.Writer, text string) {
+	if _, err := io.WriteString(w, text); err != nil {
+		return
+	}
+}
+
+// rest reads what comes until the end, of whatever kind.
+func rest(r io.Reader) string {
+	var b strings.Builder
+	if _, err := io.Copy(&b, r); err != nil {
+		return b.String()
+	}
+	return b.String()
 }
 
 func mustContain(t *testing.T, text string, parts ...string) {

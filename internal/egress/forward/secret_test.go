@@ -45,7 +45,7 @@ func TestMaskedAtOnce(t *testing.T) {
 	r, w := io.Pipe()
 	defer w.Close()
 	m := &masked{ReadCloser: r, words: []string{"correct-horse"}}
-	go io.WriteString(w, "data: 1\n\n")
+	go func() { _, _ = io.WriteString(w, "data: 1\n\n") }()
 	buf := make([]byte, 100)
 	if n, err := m.Read(buf); string(buf[:n]) != "data: 1\n\n" || err != nil {
 		t.Errorf("got %q, %v", buf[:n], err)

@@ -125,7 +125,8 @@ func (l List) Judge(addrs []netip.Addr, port int) (good []netip.Addr, why string
 // Split reads host, host:port, address:port or [address]:port and normalises
 // the host. Without a port, it takes standard; 0 stands for "must be written".
 func Split(authority string, standard int) (host string, port int, err error) {
-	name, digits, written := authority, "", false
+	var name, digits string
+	var written bool
 	if inner, ok := strings.CutPrefix(authority, "["); ok {
 		var after string
 		if name, after, ok = strings.Cut(inner, "]"); !ok || !strings.Contains(name, ":") {

@@ -72,6 +72,12 @@ func (m *Metered) Close() error {
 	return m.Conn.Close()
 }
 
+// Release closes the connection, whose use is over.
+func (m *Metered) Release() {
+	m.timer.Stop()
+	m.Conn.Close()
+}
+
 // CloseWrite ends one direction of the connection.
 func (m *Metered) CloseWrite() error { return CloseWrite(m.Conn) }
 
