@@ -21,7 +21,8 @@
 // protocol (STARTTLS) isn't looked at. HTTP is served one request a connection,
 // except inside of injected tunnels, which speak HTTP/1.1 and nothing that
 // needs an upgrade. An origin that repeats the credential in its answer is
-// masked where it repeats it literally, not where it encodes it.
+// masked where it repeats it literally and in one piece, not where it encodes or
+// splits it.
 package egress
 
 import (

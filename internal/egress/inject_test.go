@@ -52,12 +52,12 @@ func newAPI(t *testing.T, value func() string, handle http.HandlerFunc) *world {
 			mu.Lock()
 			handle(rec, req)
 			mu.Unlock()
-			rest(req.Body)
 			resp := http.Response{ProtoMajor: 1, ProtoMinor: 1, StatusCode: rec.code, Header: rec.header, Request: req,
 				ContentLength: int64(rec.body.Len()), Body: io.NopCloser(&rec.body), Close: rec.header.Get("X-End") != ""}
 			if resp.Write(c) != nil || resp.Close {
 				return
 			}
+			rest(req.Body)
 		}
 	}, api)
 	w := newWorld(t, []string{api + ":443", "other.example:443", api + ":80"}, func(c *egress.Config) {
@@ -316,5 +316,29 @@ func TestPlainGetsNoSecret(t *testing.T) {
 	w.last()
 	if strings.Contains(got.String(), "horse") {
 		t.Errorf("sent %q", got.String())
+	}
+}
+
+// TestEarlyAnswer answers before the body has come: the rest of it must not be
+// taken for the next request.
+func TestEarlyAnswer(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	w := newAPI(t, fixed, func(rw http.ResponseWriter, r *http.Request) {
+		seen++
+		rw.WriteHeader(413)
+	})
+	c, r := w.secure(api)
+	send(c, "POST / HTTP/1.1\r\nHost: "+api+"\r\nContent-Length: 100\r\n\r\nGET /hidden")
+	if resp, _ := w.answer(r); resp.StatusCode != 413 || !resp.Close {
+		t.Errorf("got %+v", resp)
+	}
+	send(c, " HTTP/1.1\r\nHost: "+api+"\r\n\r\n")
+	if got := rest(r); got != "" {
+		t.Errorf("got %q", got)
+	}
+	c.Close()
+	if e := w.last(); e.Injected != 1 || seen != 1 {
+		t.Errorf("%d requests; recorded %+v", seen, e)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"runtime"
@@ -269,5 +270,23 @@ func TestAcceptFails(t *testing.T) {
 	ln := &broken{listen(t), []error{syscall.EMFILE, syscall.ECONNABORTED, syscall.EINVAL}}
 	if err := p.Serve(t.Context(), ln); err == nil || len(ln.errs) != 0 {
 		t.Errorf("got %v, %d errors left", err, len(ln.errs))
+	}
+}
+
+// TestStuckOrigin sends more and more to an origin that doesn't read: the
+// proxy keeps none of it, and ends the connection when nothing moves any more.
+func TestStuckOrigin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, []string{site + ":22"}, func(c *egress.Config) { c.Limits.Idle = 200 * time.Millisecond })
+	w.host(site, "11.0.0.1")
+	ended := make(chan struct{})
+	w.serve("11.0.0.1:22", func(net.Conn) { <-ended })
+	defer close(ended)
+	conn, _ := w.tunnel(site + ":22")
+	if n, err := io.Copy(conn, rand.NewChaCha8([32]byte{})); err == nil || n > 64<<20 {
+		t.Errorf("%d bytes were taken, %v", n, err)
+	}
+	if e := w.last(); e.Code != egress.TimedOut {
+		t.Errorf("recorded %+v", e)
 	}
 }

@@ -54,11 +54,6 @@ func (s *Secret) give(header http.Header) {
 	if s == nil {
 		return
 	}
-	for name := range header {
-		if strings.EqualFold(name, s.header) {
-			delete(header, name)
-		}
-	}
 	header.Set(s.header, s.value)
 	header.Set("Accept-Encoding", "identity")
 }
