@@ -20,12 +20,12 @@ func TestMeter(t *testing.T) {
 		var told atomic.Int64
 		m := Meter(a, time.Minute, func() { told.Add(1) })
 		for range 10 {
-			time.Sleep(59 * time.Second)
+			<-time.After(59 * time.Second)
 			go func() { _, _ = b.Write([]byte("xy")) }()
 			if n, err := m.Read(make([]byte, 9)); n != 2 || err != nil {
 				t.Fatalf("got %d, %v", n, err)
 			}
-			time.Sleep(59 * time.Second)
+			<-time.After(59 * time.Second)
 			go func() { _, _ = b.Read(make([]byte, 9)) }()
 			if n, err := m.Write([]byte("z")); n != 1 || err != nil {
 				t.Fatalf("got %d, %v", n, err)
@@ -34,7 +34,7 @@ func TestMeter(t *testing.T) {
 		if out, in := m.Counts(); out != 10 || in != 20 || told.Load() != 0 {
 			t.Errorf("%d out, %d in, told %d times", out, in, told.Load())
 		}
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		synctest.Wait()
 		if told.Load() != 1 {
 			t.Errorf("told %d times", told.Load())
@@ -54,7 +54,7 @@ func TestReleaseEndsTheWatch(t *testing.T) {
 			}
 			b.Close()
 		}
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 	})
 }
 
