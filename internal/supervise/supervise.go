@@ -22,6 +22,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -31,7 +32,6 @@ import (
 	"paddock"
 	"paddock/internal/artifact"
 	"paddock/internal/contain"
-	"paddock/internal/contain/filter/denied"
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/contain/protect"
 	"paddock/internal/control"
@@ -94,6 +94,9 @@ type Options struct {
 	After func(d time.Duration) <-chan time.Time
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
+	// Self is the supervisor binary, which is the proxy's too; empty means this
+	// very program.
+	Self string
 }
 
 func check(j Job) error {
@@ -267,9 +270,15 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		close(r.over)
 		return r.seal(failedToStart("containment", err, r.opt.Now()))
 	}
+	way, err := r.wayOut(plan)
+	if err != nil {
+		close(r.over)
+		return r.seal(failedToStart("way out", err, r.opt.Now()))
+	}
 	pumps, err := r.start(plan)
 	if err != nil {
 		close(r.over)
+		way.Close()
 		step, cause := "start", err
 		var failed *spawn.StartError
 		if errors.As(err, &failed) {
@@ -279,12 +288,9 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	}
 	// A program of our own user must not be able to look into this process.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	holder := 0
-	if plan.Enforced.Network == "none" && plan.UserNamespace {
-		holder = r.program.Holder()
-	}
-	heard := denied.Listen(r.program.Listener(), holder)
+	heard := r.listen(plan)
 	r.recordStart(cgroup, plan.Enforced)
+	r.open(way)
 	exit := r.untilEmpty(ctx)
 	ended := r.opt.Now()
 	close(r.over) // before the pumps are waited for: they may want to ask
@@ -294,7 +300,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		State:     stateOf(reason.Kind),
 		Reason:    reason,
 		Survivors: r.survivors,
-		Denied:    heard.Denials(r.survivors == 0),
+		Denied:    slices.Concat(r.denials(heard), way.Close()),
 		EndedAt:   ended,
 	}
 	if r.survivors == 0 { // then the tree is gone, and what was found is known
