@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"paddock"
+	"paddock/internal/egress"
 )
 
 // A Detail is everything that was written down about a run.
@@ -16,6 +17,8 @@ type Detail struct {
 	EnvironmentNames []string `json:"environment_names"`
 	// Decision has every gate's answer, and the grant.
 	Decision paddock.Decision `json:"decision"`
+	// Connections are what the run's proxy decided; absent if it had none.
+	Connections []egress.Entry `json:"connections,omitempty"`
 }
 
 // Detail returns the whole record of a run. Unlike Status it doesn't count as
@@ -30,6 +33,9 @@ func (a *App) Detail(ctx context.Context, p paddock.Principal, id paddock.RunID)
 		return Detail{}, err
 	}
 	d := Detail{Run: run, Request: sealed.Request, EnvironmentNames: sealed.EnvironmentNames, Decision: discreet(p, sealed.Decision)}
+	if d.Connections, err = a.exec.Connections(ctx, id); err != nil {
+		return Detail{}, err
+	}
 	if d.EnvironmentNames == nil {
 		d.EnvironmentNames = []string{} // none is an answer
 	}

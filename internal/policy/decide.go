@@ -78,6 +78,8 @@ func (j *judge) hasPolicy() bool {
 func (j *judge) grant() *paddock.Grant {
 	e, f := j.executable, j.facts
 	list, names := environ.List(j.env)
+	contain := j.policy.file.Contain
+	contain.Reach = e.Reach
 	return &paddock.Grant{
 		Executable: paddock.Executable{
 			Name: e.Name, Path: e.Path, Digest: f.Executable.Digest, Interpreters: slices.Clone(f.Executable.Interpreters),
@@ -88,7 +90,7 @@ func (j *judge) grant() *paddock.Grant {
 		EnvironmentNames: names,
 		Environment:      list,
 		Limits:           j.granted,
-		Contain:          j.policy.file.Contain,
+		Contain:          contain,
 		Rule:             j.allowedAt,
 	}
 }

@@ -192,6 +192,9 @@ func (j *judge) containment() {
 		}
 		j.Refuse(at, r)
 	}
+	if j.executable != nil {
+		as.Reach = j.executable.Reach
+	}
 	j.Answer(paddock.GateContainment, at, as.String())
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/policy/compiled/pattern"
 	celrule "paddock/internal/policy/compiled/rule"
 )
@@ -82,6 +83,9 @@ func (f *File) Variables(e *Executable, host map[string]string, home, dir string
 	if dir != "" {
 		env["PWD"] = dir
 	}
+	if f.Contain.Network == "allowlist" {
+		environ.AddProxy(env, paddock.ProxyAddress)
+	}
 	return env
 }
 
@@ -98,6 +102,8 @@ type Executable struct {
 	Environment Environment
 	Limits      paddock.Limits
 	LimitsAt    paddock.Position
+	// Reach is what runs may reach where the network is an allowlist.
+	Reach       []string
 	LineBreaks  bool
 	MaxArgBytes int64
 	MaxArgs     int
