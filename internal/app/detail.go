@@ -2,9 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	"paddock"
 	"paddock/internal/egress"
+	"paddock/internal/egress/ledger"
 )
 
 // A Detail is everything that was written down about a run.
@@ -28,12 +31,23 @@ func (a *App) Detail(ctx context.Context, p paddock.Principal, id paddock.RunID)
 	if err != nil {
 		return Detail{}, err
 	}
-	sealed, err := a.exec.Sealed(ctx, id)
+	kept, err := a.exec.Kept(ctx, id)
+	if err != nil {
+		return Detail{}, err
+	}
+	sealed, err := kept.Sealed()
 	if err != nil {
 		return Detail{}, err
 	}
 	d := Detail{Run: run, Request: sealed.Request, EnvironmentNames: sealed.EnvironmentNames, Decision: discreet(p, sealed.Decision)}
-	if d.Connections, err = a.exec.Connections(ctx, id); err != nil {
+	connections, err := kept.OpenConnections()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	} else if err == nil {
+		d.Connections, err = ledger.Read(connections)
+		err = errors.Join(err, connections.Close())
+	}
+	if err != nil {
 		return Detail{}, err
 	}
 	if d.EnvironmentNames == nil {

@@ -78,8 +78,6 @@ func (j *judge) hasPolicy() bool {
 func (j *judge) grant() *paddock.Grant {
 	e, f := j.executable, j.facts
 	list, names := environ.List(j.env)
-	contain := j.policy.file.Contain
-	contain.Reach = e.Reach
 	return &paddock.Grant{
 		Executable: paddock.Executable{
 			Name: e.Name, Path: e.Path, Digest: f.Executable.Digest, Interpreters: slices.Clone(f.Executable.Interpreters),
@@ -90,7 +88,7 @@ func (j *judge) grant() *paddock.Grant {
 		EnvironmentNames: names,
 		Environment:      list,
 		Limits:           j.granted,
-		Contain:          contain,
+		Contain:          j.policy.file.ContainFor(e),
 		Rule:             j.allowedAt,
 	}
 }

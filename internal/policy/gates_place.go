@@ -180,7 +180,7 @@ func (j *judge) limits() {
 
 // containment asks whether what the policy requires can be given here.
 func (j *judge) containment() {
-	as, at := j.policy.Contain(), j.policy.file.Sections["containment"]
+	as, at := j.policy.file.ContainFor(j.executable), j.policy.file.Sections["containment"]
 	if !slices.Contains(j.facts.Levels, as.Level) {
 		requires := "The policy requires containment"
 		if at == (paddock.Position{}) {
@@ -191,9 +191,6 @@ func (j *judge) containment() {
 			r.Hint = "This version runs commands on Linux only; here it can check and explain policies."
 		}
 		j.Refuse(at, r)
-	}
-	if j.executable != nil {
-		as.Reach = j.executable.Reach
 	}
 	j.Answer(paddock.GateContainment, at, as.String())
 }

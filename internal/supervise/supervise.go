@@ -31,14 +31,13 @@ import (
 
 	"paddock"
 	"paddock/internal/artifact"
-	"paddock/internal/contain"
 	"paddock/internal/contain/lifecycle"
-	"paddock/internal/contain/protect"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
 	"paddock/internal/spawn"
 	"paddock/internal/supervise/hub"
+	"paddock/internal/supervise/walls"
 )
 
 // DefaultGrace is the time between a request to end and the kill of the tree.
@@ -260,12 +259,8 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	} else if away := lifecycle.Away(); away != "" {
 		cgroup = away // started ahead of need, when nobody knew for what
 	}
-	guard, err := r.protect()
-	var plan *contain.Plan
-	if err == nil {
-		defer r.unprotect(guard)
-		plan, err = r.plan(guard)
-	}
+	plan, release, err := walls.Plan(r.job, r.files.Exec, r.files.Dir)
+	defer release()
 	if err != nil {
 		close(r.over)
 		return r.seal(failedToStart("containment", err, r.opt.Now()))
@@ -310,55 +305,6 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		outcome.Reason.Detail = join(outcome.Reason.Detail, "a process outside of the run still held its output open")
 	}
 	return r.seal(outcome)
-}
-
-// protect readies what in the workspace must stay as it is.
-func (r *run) protect() (*protect.Guard, error) {
-	if r.job.Contain.Level != paddock.Full {
-		return nil, nil
-	}
-	root, err := os.OpenFile(r.job.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	var except []string
-	for _, path := range r.job.Contain.Write {
-		if inside, err := filepath.Rel(r.job.Root, path); err == nil && filepath.IsLocal(inside) {
-			except = append(except, inside)
-		}
-	}
-	return protect.Keep(root, except)
-}
-
-// unprotect takes away what protect put there. What it can't is found by the
-// next run in the workspace.
-func (r *run) unprotect(guard *protect.Guard) {
-	if guard != nil {
-		if err := guard.Release(); err != nil {
-			fmt.Fprintln(os.Stderr, "placeholders:", err)
-		}
-	}
-}
-
-// plan works out how the run is held to what it was granted.
-func (r *run) plan(guard *protect.Guard) (*contain.Plan, error) {
-	job := r.job
-	exec, err := contain.IdentityOf(r.files.Exec)
-	if err != nil {
-		return nil, err
-	}
-	start, err := contain.IdentityOf(r.files.Dir)
-	if err != nil {
-		return nil, err
-	}
-	wish := contain.Wish{
-		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Write: job.Contain.Write,
-		Root: job.Root, Dir: job.Dir, Home: job.Home, Programs: job.Programs, OpenFiles: job.OpenFiles, Exec: exec, Start: start,
-	}
-	if guard != nil {
-		wish.Protect = guard.Paths()
-	}
-	return contain.NewPlan(wish, contain.Probe(append(wish.Read, wish.Write...)...))
 }
 
 func (r *run) recordStart(cgroup string, enforced paddock.Enforced) {

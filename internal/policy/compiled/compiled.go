@@ -89,6 +89,15 @@ func (f *File) Variables(e *Executable, host map[string]string, home, dir string
 	return env
 }
 
+// ContainFor returns how runs of e are contained, or of all where e is nil.
+func (f *File) ContainFor(e *Executable) paddock.ContainAs {
+	as := f.Contain
+	if e != nil {
+		as.Reach = slices.Clone(e.Reach)
+	}
+	return as
+}
+
 // An Executable is a program of the policy.
 type Executable struct {
 	At   paddock.Position

@@ -16,6 +16,7 @@ import (
 	"strconv"
 
 	"paddock"
+	"paddock/internal/policy/compiled/document/reach"
 	"paddock/internal/policy/compiled/document/shape"
 )
 
@@ -257,7 +258,7 @@ func (b *builder) clean(v *shape.Value) Text {
 func (b *builder) reach(v *shape.Value) Text {
 	t := b.text(v)
 	if reach.Pattern.MatchString(t.Value) { // else it is reported
-		if err := checkReach(t.Value); err != nil {
+		if err := reach.Check(t.Value); err != nil {
 			b.fault(v, fmt.Sprintf("`%s`: %v", t.Value, err))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 
 	"paddock"
+	"paddock/internal/policy/compiled/document/reach"
 	"paddock/internal/policy/compiled/document/shape"
 )
 
@@ -11,6 +12,7 @@ import (
 var (
 	absolutePath = shape.Text{Say: "an absolute path such as /srv/checkout", Pattern: regexp.MustCompile(`^/[^\x00-\x1f\x7f]*$`)}
 	envName      = shape.Text{Say: "a variable's name (letters, digits and _, not a digit first)", Pattern: regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)}
+	place        = shape.Text{Say: "host:port or \"*.suffix:port\" in lower case, such as modules.example.org:443", Pattern: reach.Pattern}
 	word         = shape.Text{Say: "a word", Loose: true}
 	sentence     = shape.Text{Say: "a text for people, not empty", Pattern: regexp.MustCompile(`[^\s]`)}
 	duration     = shape.Text{Say: "a duration such as 90s, 10m, 1h30m or 30d", Pattern: regexp.MustCompile(`^([0-9]+d|([0-9]+d)?([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`)}
@@ -64,7 +66,7 @@ var executable = shape.Object{
 				{Name: "pass", Doc: "Variables passed on from Paddock's own environment.", Shape: envNames},
 			}}},
 		{Name: "limits", Doc: "Limits of this program's runs, instead of those for all.", Shape: executableLimits},
-		{Name: "network", Doc: "The hosts that this program and what it starts may reach, where the network is `allowlist`; none if absent.", Shape: shape.List{Of: reach}},
+		{Name: "network", Doc: "The hosts that this program and what it starts may reach, where the network is `allowlist`; none if absent.", Shape: shape.List{Of: place}},
 		{Name: "line_breaks", Doc: "Whether arguments may contain line breaks.", Shape: shape.Boolean{}},
 		{Name: "max_arg_bytes", Doc: "The longest argument in bytes, instead of 4096.", Shape: size},
 		{Name: "max_args", Doc: "The most words of a command, instead of 256.", Shape: shape.Integer{Min: 1, Max: 65536}},

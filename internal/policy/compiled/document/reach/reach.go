@@ -1,4 +1,11 @@
-package document
+// Package reach checks the entries of a network list: host:port, *.suffix:port,
+// and addresses with a port, each in one spelling.
+//
+// # Limits
+//
+// The proxy reads the same entries by itself, with the same strictness; a test
+// holds the two to each other. Nothing is resolved here.
+package reach
 
 import (
 	"errors"
@@ -6,15 +13,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"paddock/internal/policy/compiled/document/shape"
 )
 
-// reach is the form of an entry of an executable's network list.
-var reach = shape.Text{
-	Say:     "host:port or \"*.suffix:port\" in lower case, such as modules.example.org:443",
-	Pattern: regexp.MustCompile(`^((\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\]):[1-9][0-9]{0,4}$`),
-}
+// Pattern is the form of an entry. [Check] takes only what matches it.
+var Pattern = regexp.MustCompile(`^((\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\]):[1-9][0-9]{0,4}$`)
 
 // The longest name that DNS carries, and the longest label in it.
 const (
@@ -22,9 +24,8 @@ const (
 	maxLabel = 63
 )
 
-// checkReach refuses what has the form and can't be meant. The proxy reads the
-// same entries with the same strictness; what passes here must pass there.
-func checkReach(entry string) error {
+// Check refuses what has the form and can't be meant.
+func Check(entry string) error {
 	cut := strings.LastIndexByte(entry, ':')
 	if n, err := strconv.Atoi(entry[cut+1:]); err != nil || n > 65535 {
 		return errors.New("a port is a number from 1 to 65535")
@@ -121,6 +122,7 @@ func parseIPv6(addr string) (groups []uint64, gap [2]int) {
 	return groups, gap
 }
 
+// fields splits what is on one side of "::".
 func fields(s string) []string {
 	if s == "" {
 		return nil
