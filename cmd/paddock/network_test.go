@@ -234,6 +234,7 @@ func TestTheProxyEndsWithItsSupervisor(t *testing.T) {
 			}
 			supervisor := lastRun(t, command).Run.Supervisor.PID
 			proxy := proxyOf(t, supervisor)
+			confined(t, proxy)
 			watch, err := unix.PidfdOpen(proxy, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -248,6 +249,20 @@ func TestTheProxyEndsWithItsSupervisor(t *testing.T) {
 				_ = syscall.Kill(proxy, syscall.SIGKILL)
 			}
 		})
+	}
+}
+
+// confined holds a proxy to having given up what it doesn't need.
+func confined(t *testing.T, pid int) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"NoNewPrivs:\t1", "CapEff:\t0000000000000000", "CapPrm:\t0000000000000000"} {
+		if !strings.Contains(string(status), "\n"+line+"\n") {
+			t.Errorf("the proxy's status doesn't say %q:\n%s", line, status)
+		}
 	}
 }
 

@@ -8,8 +8,10 @@
 // # Limits
 //
 // What is let through is decided by package egress, and where the socket comes
-// from by package contain. The proxy isn't held by the run's walls: it has the
-// rights of its supervisor, and no program is ever started in it.
+// from by package contain. The proxy isn't held by the run's walls but by those of
+// [contain.Confine]: of its supervisor's rights it keeps the network, and the files
+// by which names are looked up. If those are replaced while it runs, by others than
+// a resolver of the system does, it resolves no more names.
 package outlet
 
 import (

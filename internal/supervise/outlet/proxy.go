@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"paddock/internal/contain"
 	"paddock/internal/control"
 	"paddock/internal/egress"
 )
@@ -22,6 +23,9 @@ import (
 func Main(ctx context.Context, conn *net.UnixConn) error {
 	// Programs of our own user must not look into what passes here.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return err
+	}
+	if err := contain.Confine(); err != nil && !errors.Is(err, unix.ENOTSUP) { // a build with cgo, for the race detector
 		return err
 	}
 	text, files, err := control.ReceiveJob(conn)
