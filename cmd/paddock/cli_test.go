@@ -169,6 +169,10 @@ func TestSignalAfterTheEndLetsGo(t *testing.T) {
 	status := make(chan int)
 	go func() { status <- d.types("run", "a") }()
 	r := <-started
+	// The start is over when something of the run arrives; then no more is read.
+	if _, err := stuck.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
 	d.house.exit(r, 4)
 	// The run's end and the signal are both there: whichever is taken first,
 	// at most two signals are needed, and the run can't be killed any more.

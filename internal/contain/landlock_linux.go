@@ -49,6 +49,7 @@ type pathRule struct {
 	access uint64
 	file   bool
 	maybe  bool // it may be missing
+	real   bool // no link may be on the way, whatever was put there meanwhile
 }
 
 // fullRules repeats for Landlock what the mounts say, so that each holds when
@@ -64,7 +65,11 @@ func fullRules(w Wish) []pathRule {
 
 // namesOfEtc are the host's own files by which names are looked up. Others of
 // /etc, the passwords above all, aren't needed to build or test anything.
-var namesOfEtc = []string{"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/resolv.conf", "/etc/gai.conf"}
+var namesOfEtc = []string{
+	// Git ends when its configuration is there and can't be read.
+	"/etc/gitconfig", "/etc/gitattributes",
+	"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/resolv.conf", "/etc/gai.conf",
+}
 
 // standardRules is all that keeps the program from the host's files.
 func standardRules(w Wish, host Host) []pathRule {
@@ -77,6 +82,7 @@ func standardRules(w Wish, host Host) []pathRule {
 	}
 	rules = append(rules,
 		pathRule{path: "/proc", access: read, maybe: true},
+		// Without a namespace root's runs own the disks, /dev/kmsg and the like.
 		pathRule{path: "/etc", access: rightReadDir, maybe: true}, pathRule{path: "/dev", access: rightReadDir, maybe: true},
 		pathRule{path: "/tmp", access: ^uint64(0), maybe: true}, pathRule{path: "/var/tmp", access: ^uint64(0), maybe: true},
 	)
@@ -105,7 +111,7 @@ func writableRules(w Wish) []pathRule {
 		paths = append(paths, w.Home)
 	}
 	for _, path := range outer(paths) {
-		rules = append(rules, pathRule{path: path, access: ^uint64(0)})
+		rules = append(rules, pathRule{path: path, access: ^uint64(0), real: path == w.Root || path == w.Home})
 	}
 	return rules
 }
@@ -153,8 +159,13 @@ func (p *Plan) allow(ruleset []byte, rule pathRule, handled uint64) {
 	if rule.maybe {
 		missing = []syscall.Errno{unix.ENOENT, unix.ENOTDIR, unix.EBADF, unix.EACCES}
 	}
+	open := Call{Step: step, Nr: unix.SYS_OPENAT, Into: fd, Accept: missing, Args: [6]Arg{Number(at), Text(rule.path), Number(unix.O_PATH | unix.O_CLOEXEC)}}
+	if rule.real {
+		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+		open.Nr, open.Args = unix.SYS_OPENAT2, [6]Arg{Number(at), Text(rule.path), Memory(bytesOf(&how)), Number(unix.SizeofOpenHow)}
+	}
 	p.Become = append(p.Become,
-		Call{Step: step, Nr: unix.SYS_OPENAT, Into: fd, Accept: missing, Args: [6]Arg{Number(at), Text(rule.path), Number(unix.O_PATH | unix.O_CLOEXEC)}},
+		open,
 		Call{Step: step, Nr: unix.SYS_LANDLOCK_ADD_RULE, Accept: slices.Clone(missing), Args: [6]Arg{Result(ruleset), Number(1), Memory(beneath), Number(0)}},
 		Call{Step: step, Nr: unix.SYS_CLOSE, Accept: slices.Clone(missing), Args: [6]Arg{Result(fd)}},
 	)

@@ -173,7 +173,9 @@ func (p *Plan) process(w Wish) {
 		p.become("open files limit", unix.SYS_PRLIMIT64, Number(0), Number(unix.RLIMIT_NOFILE), Memory(bytesOf(&unix.Rlimit{Cur: n, Max: n})), Number(0))
 	}
 	if w.Level != paddock.Off {
-		p.become("core dump limit", unix.SYS_PRLIMIT64, Number(0), Number(unix.RLIMIT_CORE), Memory(bytesOf(&unix.Rlimit{})), Number(0))
+		// One byte, not none: where cores go to a program of the host, only this
+		// number keeps the kernel from starting it (core(5)).
+		p.become("core dump limit", unix.SYS_PRLIMIT64, Number(0), Number(unix.RLIMIT_CORE), Memory(bytesOf(&unix.Rlimit{Cur: 1, Max: 1})), Number(0))
 	}
 }
 

@@ -59,10 +59,32 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 	case err == nil:
 	case ctx.Err() != nil || limited.Err() == nil:
 		return paddock.Run{}, err
+	case !told && end.Signal == "KILL":
+		if err := e.overrule(ctx, dir); err != nil {
+			return paddock.Run{}, err
+		}
 	case !told:
 		return paddock.Run{}, unheard(dir)
 	}
 	return dir.Record(e.cfg.Now())
+}
+
+// overrule ends a supervisor that doesn't answer, and by that its run, and
+// settles the run as lost: nobody is left who could say how it ended.
+func (e *Executor) overrule(ctx context.Context, dir *rundir.Dir) error {
+	started, err := dir.Started()
+	if err != nil || started == nil {
+		return unheard(dir)
+	}
+	if err := watch.KillVerified(started.Supervisor); err != nil {
+		return fmt.Errorf("run %s: end its supervisor: %w", dir.ID(), err)
+	}
+	limited, cancel := context.WithTimeout(ctx, e.cfg.Grace+time.Second)
+	defer cancel()
+	return e.hub.Await(limited, dir, func(*watch.Run) (bool, error) {
+		outcome, err := dir.Outcome()
+		return outcome != nil, err
+	})
 }
 
 // unheard says what can be done about a supervisor that doesn't answer.

@@ -19,7 +19,10 @@ import (
 	"paddock/internal/testproc"
 )
 
-func TestMain(m *testing.M) { testproc.Main(m, nil) }
+func TestMain(m *testing.M) { testproc.Main(m, programs) }
+
+// programs are those that the tests play themselves.
+var programs map[string]func() int
 
 const permissive = `version: 1
 roots: [{path: ROOT}]
@@ -177,6 +180,26 @@ func TestReconcilesByItself(t *testing.T) {
 		if outcome, err = dir.Outcome(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A supervisor that was stopped hears nothing; killing the run still ends it.
+func TestKillEndsARunWhoseSupervisorIsStopped(t *testing.T) {
+	t.Parallel()
+	f := open(t, func(c *Config) { c.Grace = 100 * time.Millisecond })
+	run, err := f.e.Start(t.Context(), request("sleep 98764"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Kill(run.Supervisor.PID, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.e.Kill(t.Context(), run.ID, Ending{Signal: "TERM"}); err == nil || !strings.Contains(err.Error(), "doesn't answer") {
+		t.Errorf("a request: %v", err)
+	}
+	got, err := f.e.Kill(t.Context(), run.ID, Ending{Signal: "KILL"})
+	if err != nil || got.State != paddock.Lost || got.Outcome.Reason.Evidence == nil {
+		t.Errorf("%+v, %v", got.Outcome, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"os"
 	"errors"
 	"io/fs"
 	"slices"
@@ -81,3 +82,18 @@ func (e *Executor) Seen(p paddock.Principal, id paddock.RunID) error {
 }
 
 func alive(p paddock.Process) bool { return rundir.Alive(p) }
+
+// Kept is what was written down about a run beside its record.
+type Kept interface {
+	Sealed() (rundir.Sealed, error)
+	OpenConnections() (*os.File, error)
+}
+
+// Kept returns what was written down about a run. [fs.ErrNotExist] means that
+// there is no such run.
+func (e *Executor) Kept(ctx context.Context, id paddock.RunID) (Kept, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return e.state.Run(id)
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -193,7 +192,7 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 		defer stdin.Close()
 	}
 	grant := j.Decision.Grant
-	root, err := filepath.EvalSymlinks(grant.Root)
+	root, err := judge.Workspace(grant)
 	if err != nil {
 		return nil, "find the workspace", err
 	}

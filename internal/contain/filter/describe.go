@@ -28,6 +28,12 @@ func Describe(arch string, data SeccompData) (name, args string) {
 		return name, word(ioctls, low(1))
 	case "personality":
 		return name, fmt.Sprintf("%#x", low(0))
+	case "chmod", "fchmod", "creat":
+		return name, mode(low(1))
+	case "fchmodat", "fchmodat2", "open":
+		return name, mode(low(2))
+	case "openat":
+		return name, mode(low(3))
 	case "mknod":
 		return name, word(fileTypes, low(1)&unix.S_IFMT)
 	case "mknodat":
@@ -39,6 +45,8 @@ func Describe(arch string, data SeccompData) (name, args string) {
 	}
 	return name, ""
 }
+
+func mode(v uint32) string { return fmt.Sprintf("mode %#o", v&0o7777) }
 
 // word returns the name of a value, or the value.
 func word(names map[uint32]string, v uint32) string {

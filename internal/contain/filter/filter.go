@@ -100,7 +100,7 @@ func Build(o Options) (Filter, error) {
 // that covers those past the end, x32 (bit 30) and negative ones.
 func spans(a *bpf.Assembler, arch architecture, o Options) []bpf.Span {
 	none := a.Ret(absentCall)
-	c := conditions{Assembler: a, Options: o}
+	c := conditions{Assembler: a, Options: o, modes: map[int]bpf.Label{}}
 	all := []bpf.Span{{From: 0, To: none}}
 	put := func(s bpf.Span) {
 		last := &all[len(all)-1]

@@ -70,7 +70,8 @@ func audit(arch string) uint32 {
 }
 
 // byArgument are the calls whose answer depends on options or arguments.
-var byArgument = strings.Fields("socket socketpair sendto sendmsg sendmmsg setsockopt clone clone3 unshare setns ioctl personality mknod mknodat")
+var byArgument = strings.Fields("socket socketpair sendto sendmsg sendmmsg setsockopt clone clone3 unshare setns ioctl personality mknod mknodat " +
+	"chmod fchmod fchmodat fchmodat2 creat open openat")
 
 // unjudged are the calls that neither the profile nor we know: absent. When the
 // kernel gets new ones this list must grow, and somebody has to think.
@@ -255,6 +256,27 @@ func TestArguments(t *testing.T) {
 		{"ioctl", [6]uint64{0, 0x541c}, ""}, // TIOCLINUX
 		{"ioctl", [6]uint64{0, unix.TIOCSETD}, ""},
 		{"ioctl", [6]uint64{unix.TIOCSTI, unix.TIOCINQ}, all},
+		{"chmod", [6]uint64{0, 0o777}, all},
+		{"chmod", [6]uint64{0, 0o2755}, all}, // directories have it
+		{"chmod", [6]uint64{0, 0o4000}, ""},
+		{"chmod", [6]uint64{0, high | 0o6755}, ""},
+		{"fchmod", [6]uint64{0, 0o644}, all},
+		{"fchmod", [6]uint64{0, 0o4755}, ""},
+		{"fchmodat", [6]uint64{0, 0o4755, 0o755}, all},
+		{"fchmodat", [6]uint64{0, 0, 0o4755}, ""},
+		{"fchmodat2", [6]uint64{0, 0, 0o4755}, ""},
+		{"creat", [6]uint64{0, 0o644}, all},
+		{"creat", [6]uint64{0, 0o4755}, ""},
+		{"open", [6]uint64{0, unix.O_CREAT | unix.O_WRONLY, 0o644}, all},
+		{"open", [6]uint64{0, unix.O_CREAT | unix.O_WRONLY, 0o4755}, ""},
+		{"open", [6]uint64{0, unix.O_DIRECTORY, 0o4755}, all}, // no mode at all
+		{"openat", [6]uint64{0, 0, unix.O_RDONLY, math.MaxUint64}, all},
+		{"openat", [6]uint64{0, 0, unix.O_CREAT, 0o666}, all},
+		{"openat", [6]uint64{0, 0, unix.O_CREAT, 0o4666}, ""},
+		{"openat", [6]uint64{0, 0, unix.O_TMPFILE | unix.O_RDWR, 0o600}, all},
+		{"openat", [6]uint64{0, 0, unix.O_TMPFILE | unix.O_RDWR, 0o4700}, ""},
+		{"mknod", [6]uint64{0, unix.S_IFREG | 0o4755}, ""},
+		{"mknodat", [6]uint64{0, 0, 0o4755}, ""},
 		{"personality", [6]uint64{0}, all},
 		{"personality", [6]uint64{0x8}, all},
 		{"personality", [6]uint64{0x20008}, all},

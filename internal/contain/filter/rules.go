@@ -53,6 +53,7 @@ var denials = map[string]*reason{
 var absences = map[string]bool{
 	"modify_ldt":    true, // 16-bit code; a long record of kernel bugs
 	"memfd_secret":  true, // memory that even the kernel doesn't map
+	"openat2":       true, // it could make a setuid file behind a pointer; all have another way
 	"fanotify_mark": true, // means nothing without fanotify_init, which needs a capability
 }
 
@@ -60,6 +61,7 @@ var absences = map[string]bool{
 type conditions struct {
 	*bpf.Assembler
 	Options
+	modes map[int]bpf.Label // what plain made, by argument: many calls share it
 }
 
 func (c conditions) yes() bpf.Label { return c.Ret(allowedCall) }
@@ -120,6 +122,14 @@ func (c conditions) conditional(name string) func() bpf.Label {
 		return c.ioctl
 	case "personality":
 		return c.personality
+	case "chmod", "fchmod", "creat":
+		return func() bpf.Label { return c.plain(1) }
+	case "fchmodat", "fchmodat2":
+		return func() bpf.Label { return c.plain(2) }
+	case "open":
+		return func() bpf.Label { return c.open(1) }
+	case "openat":
+		return func() bpf.Label { return c.open(2) }
 	case "mknod":
 		return func() bpf.Label { return c.mknod(1) }
 	case "mknodat":
@@ -186,10 +196,28 @@ func (c conditions) personality() bpf.Label {
 	return c.Low(0, bpf.EveryBit, []bpf.Choice{{Values: harmless, To: c.yes()}}, c.no())
 }
 
-// mknod makes files, pipes and sockets, no devices. The kernel takes the mode
-// as 16 bits, and these are the type's.
+// plain denies modes with the setuid bit. Inside, such a file gives nothing;
+// outside, it would give everybody the rights of the user of the run, and a run
+// that root started belongs to root there.
+func (c conditions) plain(mode int) bpf.Label {
+	l, made := c.modes[mode]
+	if !made {
+		l = c.Low(mode, unix.S_ISUID, []bpf.Choice{{Values: []uint32{0}, To: c.yes()}}, c.no())
+		c.modes[mode] = l
+	}
+	return l
+}
+
+// open looks at the mode, the argument after the flags, when it means anything.
+func (c conditions) open(flags int) bpf.Label {
+	const making = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+	return c.Low(flags, making, []bpf.Choice{{Values: []uint32{0}, To: c.yes()}}, c.plain(flags+1))
+}
+
+// mknod makes files, pipes and sockets, no devices and nothing setuid. The
+// kernel takes the mode as 16 bits; these are the type's and that one.
 func (c conditions) mknod(mode int) bpf.Label {
-	return c.Low(mode, unix.S_IFMT, []bpf.Choice{
+	return c.Low(mode, unix.S_IFMT|unix.S_ISUID, []bpf.Choice{
 		{Values: []uint32{0, unix.S_IFREG, unix.S_IFIFO, unix.S_IFSOCK}, To: c.yes()},
 	}, c.no())
 }

@@ -7,6 +7,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"paddock/internal/contain/lifecycle/resource"
 )
@@ -52,7 +53,16 @@ func EndCgroup(name string) error {
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}
-	busy, sweepErr := host.Sweep(name, func(string) bool { return false })
+	// What was killed a moment ago is still being buried.
+	var busy []string
+	var sweepErr error
+	for deadline := time.Now().Add(2 * time.Second); ; {
+		busy, sweepErr = host.Sweep(name, func(string) bool { return false })
+		if len(busy) == 0 || time.Now().After(deadline) {
+			break
+		}
+		<-time.After(5 * time.Millisecond)
+	}
 	if len(busy) > 0 {
 		sweepErr = errors.Join(sweepErr, fmt.Errorf("cgroups that aren't empty: %s", strings.Join(busy, ", ")))
 	}

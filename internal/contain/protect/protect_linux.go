@@ -44,6 +44,11 @@ var names = []string{
 	".envrc", ".paddock/",
 }
 
+// filling is what placeholders contain that must not be empty. Git dies of an
+// empty commondir; this one says where the configuration is anyway. Without it
+// a run could say that it is elsewhere.
+var filling = map[string]string{".git/commondir": "."}
+
 // date is the time of modification by which a placeholder is known: no tool
 // gives a file the first second of 1970.
 var date = time.Unix(0, 0)
@@ -93,11 +98,6 @@ func (g *Guard) keep(name string, dir bool) error {
 	}
 	info, err := g.stat(name)
 	if errors.Is(err, os.ErrNotExist) {
-		if parent != "." && !dir && path.Base(name) != "config" {
-			// Rarely there and only asked for by some: an empty file of this
-			// name would mean something to git.
-			return nil
-		}
 		// A directory, whatever it stands for: git doesn't see an empty one, so
 		// it can't get into a commit.
 		err := g.hold(name, dir || parent == ".")
@@ -114,7 +114,7 @@ func (g *Guard) keep(name string, dir bool) error {
 	default:
 		return errors.New("it is a symbolic link or no file at all, which can't be kept; list it in containment.write, or remove it")
 	}
-	if isPlaceholder(info) {
+	if isPlaceholder(name, info) {
 		return g.hold(name, info.Mode&unix.S_IFMT == unix.S_IFDIR)
 	}
 	g.add(Path{Name: name, File: info.Mode&unix.S_IFMT == unix.S_IFREG})
@@ -143,8 +143,8 @@ func (g *Guard) stat(name string) (unix.Stat_t, error) {
 	return st, unix.Fstat(fd, &st)
 }
 
-func isPlaceholder(st unix.Stat_t) bool {
-	empty := st.Size == 0 || st.Mode&unix.S_IFMT == unix.S_IFDIR
+func isPlaceholder(name string, st unix.Stat_t) bool {
+	empty := st.Size == int64(len(filling[name])) || st.Mode&unix.S_IFMT == unix.S_IFDIR
 	return empty && st.Mtim.Sec == date.Unix() && st.Mtim.Nsec == 0
 }
 
@@ -189,7 +189,7 @@ func (g *Guard) open(name string, dir bool) (*os.File, error) {
 		return g.dated(name, how, fresh)
 	}
 	create := how
-	create.Flags |= unix.O_CREAT | unix.O_EXCL
+	create.Flags |= unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY
 	create.Mode = 0o644
 	fd, err := unix.Openat2(at, name, &create)
 	if errors.Is(err, unix.EEXIST) {
@@ -198,7 +198,11 @@ func (g *Guard) open(name string, dir bool) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return date1970(os.NewFile(uintptr(fd), name))
+	f := os.NewFile(uintptr(fd), name)
+	if _, err := f.WriteString(filling[name]); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return date1970(f)
 }
 
 func (g *Guard) dated(name string, how unix.OpenHow, fresh bool) (*os.File, error) {
@@ -249,7 +253,7 @@ func (g *Guard) release(f *os.File) error {
 		return err
 	}
 	there, err := g.stat(f.Name())
-	if err != nil || ours.Ino != there.Ino || ours.Dev != there.Dev || !isPlaceholder(there) {
+	if err != nil || ours.Ino != there.Ino || ours.Dev != there.Dev || !isPlaceholder(f.Name(), there) {
 		return nil // somebody made something of it
 	}
 	flags := 0
@@ -270,7 +274,7 @@ func Sweep(root *os.File) error {
 	for _, name := range names {
 		clean := strings.TrimSuffix(name, "/")
 		st, err := g.stat(clean)
-		if err != nil || !isPlaceholder(st) {
+		if err != nil || !isPlaceholder(clean, st) {
 			continue
 		}
 		errs = append(errs, g.hold(clean, st.Mode&unix.S_IFMT == unix.S_IFDIR))

@@ -227,3 +227,34 @@ func TestWhatACrashLeftIsSwept(t *testing.T) {
 		t.Errorf("left %q", got)
 	}
 }
+
+// A commondir says where a repository's configuration is, so a run that could
+// make one would have its own configuration read. An empty one kills git.
+func TestGitWorksWhileItIsTold(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		cmd := testproc.Command(t, "git", append([]string{"-C", root, "-c", "user.name=x", "-c", "user.email=x@y", "-c", "safe.directory=*"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	git("init", "-q")
+	g := keep(t, root)
+	if _, ok := names1(g)[".git/commondir"]; !ok {
+		t.Error(".git/commondir can be made")
+	}
+	for _, args := range [][]string{
+		{"commit", "-q", "--allow-empty", "-m", "x"}, {"status"}, {"branch", "b"}, {"log", "-1"}, {"gc", "-q"}, {"worktree", "add", "-q", filepath.Join(t.TempDir(), "w"), "b"}, {"fsck"},
+	} {
+		git(args...)
+	}
+	release(t, g)
+	for _, name := range []string{"commondir", "config.worktree", "info/attributes"} {
+		if _, err := os.Lstat(filepath.Join(root, ".git", name)); err == nil {
+			t.Errorf(".git/%s is left", name)
+		}
+	}
+	git("status")
+}

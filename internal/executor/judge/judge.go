@@ -101,7 +101,7 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 		out = j.look(ctx, p, req, got)
 		out.Decision = policy.Decide(p, req, out.facts)
 	}
-	deny(&out.Decision, out.trouble...)
+	deny(&out.Decision, append(out.trouble, j.exposed(out.Decision.Grant)...)...)
 	if out.Decision.Effect == paddock.Allow && j.cfg.Hook != nil {
 		j.ask(ctx, req, &out.Decision)
 	}

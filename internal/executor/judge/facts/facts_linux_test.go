@@ -426,6 +426,23 @@ func TestNestedRootsAndRootsByLink(t *testing.T) {
 	}
 }
 
+// What runs in a root can exchange another root inside it for a link.
+func TestRootInsideAnotherIsNoLink(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	mkdir(t, dir+"/outer/inner")
+	mkdir(t, dir+"/elsewhere")
+	roots := []string{dir + "/outer", dir + "/outer/inner"}
+	if got := find(t, Query{Roots: roots, Dir: dir + "/outer/inner"}).Dir; got.Root != roots[1] {
+		t.Errorf("before: %+v", got)
+	}
+	must(t, os.Remove(dir+"/outer/inner"))
+	must(t, os.Symlink(dir+"/elsewhere", dir+"/outer/inner"))
+	if got := find(t, Query{Roots: roots, Dir: dir + "/outer/inner"}).Dir; got.Root != "" {
+		t.Errorf("a link inside a root became a root: %+v", got)
+	}
+}
+
 func TestPathArguments(t *testing.T) {
 	t.Parallel()
 	base := tempDir(t)

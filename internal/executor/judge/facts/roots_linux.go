@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,7 @@ type roots struct {
 
 func openRoots(names []string) *roots {
 	r := &roots{}
-	for i, name := range names {
+	for _, name := range names {
 		file, err := trust.Openat(unix.AT_FDCWD, name, unix.O_PATH|unix.O_DIRECTORY)
 		if err != nil {
 			continue
@@ -40,11 +41,30 @@ func openRoots(names []string) *roots {
 			continue
 		}
 		r.list = append(r.list, root{name, real, file})
-		if i == 0 {
-			r.first = &root{name, real, file}
+	}
+	var kept []root
+	for _, one := range r.list {
+		if r.plantable(one) {
+			one.file.Close()
+			continue
 		}
+		kept = append(kept, one)
+	}
+	r.list = kept
+	if len(r.list) > 0 && len(names) > 0 && r.list[0].name == names[0] {
+		r.first = &r.list[0]
 	}
 	return r
+}
+
+// plantable reports whether one is a link inside another root: whoever runs
+// there could have put it in the place of the directory that was meant.
+func (r *roots) plantable(one root) bool {
+	return one.real != one.name && slices.ContainsFunc(r.list, func(other root) bool {
+		_, byName := inside(other.name, one.name)
+		_, byReal := inside(other.real, one.name)
+		return other.name != one.name && (byName || byReal)
+	})
 }
 
 func (r *roots) close() {

@@ -101,6 +101,15 @@ func (d commands) begin(ctx context.Context, v desk.Verbs, req paddock.Request, 
 			}
 			return s.run, early, s.err
 		case s := <-signals:
+			select {
+			case st := <-started: // it came first
+				started <- st
+				if early == nil {
+					early = s
+				}
+				continue
+			default:
+			}
 			if early != nil {
 				return paddock.Run{}, nil, d.takenBack(early)
 			}

@@ -1,0 +1,79 @@
+package judge
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"paddock"
+)
+
+// A placed Source is a file.
+type placed interface{ place() string }
+
+func (f *policyFile) place() string { return f.path }
+
+// exposed refuses a grant that would show a contained run what it must not see:
+// the state directory, or, where it could be written, the policy. No mount and
+// no rule can take away what lies inside of what was granted.
+func (j *Judge) exposed(g *paddock.Grant) []paddock.Refusal {
+	if g == nil || g.Contain.Level == paddock.Off {
+		return nil
+	}
+	writable := append([]string{g.Root}, g.Contain.Write...)
+	var refusals []paddock.Refusal
+	refuse := func(what, path, in string) {
+		r := paddock.Refused(paddock.ContainmentUnavailable, "%s, %s, lies inside %s, which the run is given.", what, path, in)
+		r.Hint = "Keep it outside of every root and of what `containment` lists, or narrow those."
+		refusals = append(refusals, *r)
+	}
+	state := j.cfg.State.Path()
+	for _, path := range append(writable, g.Contain.Read...) {
+		if holds(path, state) {
+			refuse("The state directory", state, path)
+			break
+		}
+	}
+	file, ok := j.cfg.Policy.(placed)
+	if !ok || file.place() == "" {
+		return refusals
+	}
+	for _, path := range writable {
+		// A project's own policy is protected there, and trusted by its digest.
+		if holds(path, file.place()) && !holds(filepath.Join(path, ".paddock"), file.place()) {
+			refuse("The policy", file.place(), path)
+			break
+		}
+	}
+	return refusals
+}
+
+// holds reports whether inner is outer or below it, with links followed.
+func holds(outer, inner string) bool {
+	outer, inner = resolved(outer), resolved(inner)
+	return inner == outer || strings.HasPrefix(inner, strings.TrimSuffix(outer, "/")+"/")
+}
+
+// resolved follows links as far as there is something to follow.
+func resolved(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// Workspace returns where the root is, links followed, if that still holds the
+// directory that was judged.
+func Workspace(grant *paddock.Grant) (string, error) {
+	root, err := filepath.EvalSymlinks(grant.Root)
+	if err != nil {
+		return "", err
+	}
+	if rel, err := filepath.Rel(root, grant.Dir); err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%s leads elsewhere than it did when it was judged", grant.Root)
+	}
+	return root, nil
+}
