@@ -2,9 +2,9 @@ package executor
 
 import (
 	"context"
-	"os"
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 
 	"paddock"
