@@ -73,7 +73,7 @@ var codes = []CodeInfo{
 	{ShellSyntax, GateArgv, "argv[0] is a shell line or has shell syntax. There is no shell: one array entry is one word.",
 		"Put each argument in an entry of its own and run the parts of a pipeline as separate commands.", false},
 	{ExecutableNotAllowed, GateExecutable, "argv[0] is not one of the words that the policy permits. Names are compared exactly; PATH is never searched.",
-		"Use one of the permitted words that the message lists.", false},
+		"Use one of the permitted words that the message lists, or ask the operator to add this one under `executables`.", false},
 	{ExecutableMissing, GatePin, "The policy permits this executable, but there is no such file on this machine.",
 		"The operator installs it, or corrects `path` in the policy.", false},
 	{ExecutableChanged, GatePin, "The executable isn't the file that the policy pinned.",

@@ -139,13 +139,22 @@ type Interpreter struct {
 	Argument string `json:"argument,omitempty"`
 }
 
-// Limits bound one run. In a Grant each is set and positive.
+// Limits bound one run. In a Grant the timeout and the output are positive.
 type Limits struct {
 	Timeout Duration `json:"timeout_ms"`
 	// Output is bytes per stream.
 	Output int64 `json:"output"`
 	// OpenFiles is the most descriptors per process; zero means unlimited by us.
 	OpenFiles int `json:"open_files,omitempty"`
+	// Memory in bytes, Processes and CPUs are of the whole tree; zero means
+	// unlimited by us.
+	Memory    int64   `json:"memory,omitempty"`
+	Processes int     `json:"processes,omitempty"`
+	CPUs      float64 `json:"cpus,omitempty"`
+	// MemoryByDefault and ProcessesByDefault say that the policy is silent: such
+	// a limit holds where it can be enforced and never stands against a run.
+	MemoryByDefault    bool `json:"memory_by_default,omitempty"`
+	ProcessesByDefault bool `json:"processes_by_default,omitempty"`
 }
 
 // A Level of containment.

@@ -32,16 +32,17 @@ type ReasonKind string
 
 // The kinds of reasons.
 const (
-	ReasonExit        ReasonKind = "exit"         // the leader returned ExitCode
-	ReasonSignal      ReasonKind = "signal"       // a signal that we did not send ended the leader
-	ReasonKill        ReasonKind = "kill"         // somebody asked: By, Why
-	ReasonAbort       ReasonKind = "abort"        // the context of the host program was canceled
-	ReasonShutdown    ReasonKind = "shutdown"     // the owner closed and asked for its runs to end
-	ReasonCallerGone  ReasonKind = "caller_gone"  // a tied run's caller ended
-	ReasonTimeout     ReasonKind = "timeout"      // Limit is the time
-	ReasonOutputLimit ReasonKind = "output_limit" // Stream passed its cap, Limit bytes
-	ReasonSink        ReasonKind = "sink_error"   // output could not be kept; Detail says why
-	ReasonStart       ReasonKind = "start_failed" // Step could not be carried out; Detail says why
+	ReasonExit        ReasonKind = "exit"          // the leader returned ExitCode
+	ReasonSignal      ReasonKind = "signal"        // a signal that we did not send ended the leader
+	ReasonKill        ReasonKind = "kill"          // somebody asked: By, Why
+	ReasonAbort       ReasonKind = "abort"         // the context of the host program was canceled
+	ReasonShutdown    ReasonKind = "shutdown"      // the owner closed and asked for its runs to end
+	ReasonCallerGone  ReasonKind = "caller_gone"   // a tied run's caller ended
+	ReasonTimeout     ReasonKind = "timeout"       // Limit is the time
+	ReasonOutputLimit ReasonKind = "output_limit"  // Stream passed its cap, Limit bytes
+	ReasonOutOfMemory ReasonKind = "out_of_memory" // the kernel ended processes of the tree for want of memory; Limit is bytes
+	ReasonSink        ReasonKind = "sink_error"    // output could not be kept; Detail says why
+	ReasonStart       ReasonKind = "start_failed"  // Step could not be carried out; Detail says why
 	ReasonLost        ReasonKind = "supervisor_vanished"
 	ReasonHost        ReasonKind = "host_restarted"
 )

@@ -303,6 +303,10 @@ func host(ctx context.Context, base, stage, what string) (report hostReport, err
 	opt := Options{StateDir: filepath.Join(base, "state"), Stage: stage, Principal: "host program", PolicyText: []byte(strings.ReplaceAll(permissive, "ROOT", root))}
 	opt.PolicyText = []byte(strings.Replace(string(opt.PolicyText), "executables:", "executables:\n  - {name: tool, path: "+base+"/tool, args: any}", 1))
 	verb, rest, _ := strings.Cut(what, " ")
+	if verb == "limits" { // with these sections instead
+		whole, _, _ := strings.Cut(string(opt.PolicyText), "limits:")
+		opt.PolicyText = []byte(whole + rest)
+	}
 	if verb == "crash" {
 		opt.OnClose = KillRuns
 	}
@@ -322,6 +326,14 @@ func host(ctx context.Context, base, stage, what string) (report hostReport, err
 		return report, err
 	case "wait":
 		report.Run, err = r.Wait(ctx, RunID(rest))
+	case "limits":
+		report.Run, err = r.Start(ctx, Command{Argv: []string{"sh", "-c", "true"}})
+		if report.Text = refusedAs(err); report.Text != "" {
+			return report, r.Close()
+		}
+		if err == nil {
+			report.Run, err = r.Wait(ctx, report.Run.ID)
+		}
 	case "tool":
 		report.Run, err = r.Start(ctx, Command{Argv: []string{"tool", "-c", "echo $0 ran as $(id -u)"}})
 		if err == nil {

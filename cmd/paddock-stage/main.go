@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"paddock/internal/contain/probe"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/supervise"
@@ -31,8 +32,13 @@ func main() {
 		return
 	}
 	role := run
-	if len(os.Args) == 2 && os.Args[1] == "egress" {
-		role = proxy
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case "egress":
+			role = proxy
+		case "probe":
+			role = func() error { return attempt(os.Stdin, os.Stdout) }
+		}
 	}
 	if err := role(); err != nil {
 		fmt.Fprintln(os.Stderr, "paddock-stage: error:", err)
@@ -87,6 +93,23 @@ func proxy() error {
 	}
 	defer conn.Close()
 	return outlet.Main(context.Background(), conn)
+}
+
+// attempt is what `paddock doctor` runs at each level: it reads what to attempt,
+// and prints a line for each attempt. Whoever runs it by hand learns what holds
+// a program that is started from there.
+func attempt(in io.Reader, out io.Writer) error {
+	var targets probe.Targets
+	if err := json.NewDecoder(in).Decode(&targets); err != nil {
+		return fmt.Errorf("targets: %w; you probably want: paddock doctor", err)
+	}
+	encoder := json.NewEncoder(out)
+	for _, result := range probe.Run(targets) {
+		if err := encoder.Encode(result); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func starter() (*net.UnixConn, error) {

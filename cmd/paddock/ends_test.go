@@ -242,3 +242,48 @@ func TestTwoUsers(t *testing.T) {
 		t.Errorf("their run printed %q", out)
 	}
 }
+
+// What holds programs is found out for ordinary users as for root.
+func TestDoctorOfAnOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	home := filepath.Join(y.work, "theirs")
+	if err := errors.Join(os.Mkdir(home, 0o700), os.Chmod(filepath.Join(y.work, "policy.yaml"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Chown(home, testproc.Nobody, testproc.Nobody); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := y.command("doctor", "--json")
+	cmd.Env = append(cmd.Env, "HOME="+home)
+	testproc.AsUser(t, cmd, testproc.Nobody)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	var report struct {
+		OK     bool
+		Levels []struct {
+			Level     paddock.Level
+			Available bool
+			Broken    int
+			Checks    []struct{ Check string }
+		}
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatal(err)
+	}
+	if !report.OK || len(report.Levels) != 3 {
+		t.Errorf("it says %s", out)
+	}
+	for _, l := range report.Levels {
+		if l.Available && (l.Broken > 0 || len(l.Checks) < 30) {
+			t.Errorf("%s: %d of %d broken", l.Level, l.Broken, len(l.Checks))
+		}
+		if l.Level == paddock.Full && !l.Available && testproc.MustContain() {
+			t.Error("PADDOCK_MUST_CONTAIN=1 and full isn't available")
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/doctor"
 	"paddock/cmd/paddock/internal/desk/pages"
 	"paddock/cmd/paddock/internal/desk/rules"
 	"paddock/cmd/paddock/internal/desk/runs"
@@ -72,9 +73,15 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 	}
 	add("runs", runs.Commands(d)...)
 	add("runs", pages.Commands(d)...)
-	add("rules", rules.Command(d))
+	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", mcpCommand(d))
 	root.AddCommand(versionCommand(d), manCommand(d))
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" { // a shell that it doesn't know is an error
+			d.Group(cmd)
+		}
+	}
 	if err := errors.Join(root.MarkPersistentFlagFilename("policy", "yaml", "yml"), root.MarkPersistentFlagDirname("state")); err != nil {
 		panic(err) // both are declared above
 	}

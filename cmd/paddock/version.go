@@ -1,9 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"io"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -64,27 +61,16 @@ func (v *versionInfo) findStage() {
 	stage, err := stages.Find("")
 	switch {
 	case err == nil && stage.Path == "":
-		v.Stage, v.StageDigest = "inside this program", stage.Digest
+		v.Stage = "inside this program"
 	case err == nil:
 		v.Stage = stage.Path
-		v.StageDigest, err = digestOf(stage.Path)
+	}
+	if err == nil {
+		v.StageDigest, err = stage.Sum()
 	}
 	if err != nil {
 		v.StageProblem = err.Error()
 	}
-}
-
-func digestOf(path string) (paddock.Digest, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", err
-	}
-	return paddock.DigestOf([32]byte(sum.Sum(nil))), nil
 }
 
 func thisVersion() versionInfo {

@@ -14,6 +14,7 @@ import (
 
 	"paddock"
 	"paddock/internal/contain/filter"
+	"paddock/internal/contain/lifecycle/resource"
 	"paddock/internal/contain/machine"
 	"paddock/internal/contain/protect"
 )
@@ -50,6 +51,10 @@ type Wish struct {
 	Network string
 	// OpenFiles is the most descriptors of a process; zero leaves the limit.
 	OpenFiles int
+	// Join are files to each of which the program writes that it joins, Rlimits
+	// what is set of it then: together they hold its tree to its limits.
+	Join    []*os.File
+	Rlimits []resource.Rlimit
 	// Tmp bounds the private /tmp and /dev/shm, in bytes each; zero means 1 GiB.
 	Tmp int64
 	// Protect lists what in the workspace stays as it is.
@@ -120,6 +125,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	if w.Network == "allowlist" && w.Level != paddock.Full {
 		return nil, fmt.Errorf("network allowlist needs level full, which alone gives a run a network of its own: %w", ErrUnavailable)
 	}
+	p.join(w)
 	p.process(w)
 	var err error
 	switch w.Level {
@@ -163,6 +169,17 @@ func (p *Plan) filter(o filter.Options) error {
 	p.Become = append(p.Become, out.send("listener of denied calls")...)
 	p.Enforced.Filter = f.Digest
 	return nil
+}
+
+// join is the first that the program does: nothing it does may go uncounted.
+func (p *Plan) join(w Wish) {
+	for i, file := range w.Join {
+		p.Files = append(p.Files, file)
+		p.become("cgroup", unix.SYS_WRITE, Number(FirstFile+i), Memory([]byte("0")), Number(1))
+	}
+	for _, l := range w.Rlimits {
+		p.become("limit "+l.Name, unix.SYS_PRLIMIT64, Number(0), Number(l.Resource), Memory(bytesOf(&unix.Rlimit{Cur: l.Soft, Max: l.Hard})), Number(0))
+	}
 }
 
 // process sets what every level sets.

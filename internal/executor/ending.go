@@ -64,7 +64,7 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 			return paddock.Run{}, err
 		}
 	case !told:
-		return paddock.Run{}, unheard(dir)
+		return paddock.Run{}, watch.Silent(dir)
 	}
 	return dir.Record(e.cfg.Now())
 }
@@ -74,7 +74,7 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 func (e *Executor) overrule(ctx context.Context, dir *rundir.Dir) error {
 	started, err := dir.Started()
 	if err != nil || started == nil {
-		return unheard(dir)
+		return watch.Silent(dir)
 	}
 	if err := watch.KillVerified(started.Supervisor); err != nil {
 		return fmt.Errorf("run %s: end its supervisor: %w", dir.ID(), err)
@@ -85,15 +85,6 @@ func (e *Executor) overrule(ctx context.Context, dir *rundir.Dir) error {
 		outcome, err := dir.Outcome()
 		return outcome != nil, err
 	})
-}
-
-// unheard says what can be done about a supervisor that doesn't answer.
-func unheard(dir *rundir.Dir) error {
-	started, err := dir.Started()
-	if err != nil || started == nil {
-		return fmt.Errorf("run %s: its supervisor can't be reached and still holds the run", dir.ID())
-	}
-	return fmt.Errorf("run %s: its supervisor, process %[2]d, doesn't answer and still holds the run: kill -CONT %[2]d if it was stopped; kill -KILL %[2]d ends it with the run", dir.ID(), started.Supervisor.PID)
 }
 
 // tell reports whether the supervisor took note. A connection that breaks isn't
@@ -140,7 +131,7 @@ func (e *Executor) Run(ctx context.Context, id paddock.RunID) (paddock.Run, erro
 		return paddock.Run{}, err
 	}
 	run, err := dir.Record(e.cfg.Now())
-	if err != nil || run.State.Settled() || run.Supervisor == nil || alive(*run.Supervisor) {
+	if err != nil || run.State.Settled() || run.Supervisor == nil || rundir.Alive(*run.Supervisor) {
 		return run, err
 	}
 	if err := e.seek(ctx, dir); err != nil {

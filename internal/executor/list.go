@@ -81,8 +81,6 @@ func (e *Executor) Seen(p paddock.Principal, id paddock.RunID) error {
 	return e.state.MarkSeen(p, id)
 }
 
-func alive(p paddock.Process) bool { return rundir.Alive(p) }
-
 // Kept is what was written down about a run beside its record.
 type Kept interface {
 	Sealed() (rundir.Sealed, error)

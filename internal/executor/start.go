@@ -184,16 +184,11 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	if err != nil {
 		return nil, "find the workspace", err
 	}
-	programs := []string{j.Found.Launch.Path, grant.Executable.Path}
-	for _, i := range grant.Executable.Interpreters {
-		programs = append(programs, i.Path)
-	}
 	text, err := json.Marshal(handover.Job{
-		Version: handover.JobVersion, RunDir: dir.Path(), RunID: dir.ID(),
-		Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
-		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: programs, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
-		Grace: paddock.Duration(e.cfg.Grace), Tied: req.Tied, Isolation: e.cfg.Isolation,
-		LeaveCgroup: !req.Tied, HasStdin: stdin != nil, StageDigest: digest,
+		Version: handover.JobVersion, RunDir: dir.Path(), RunID: dir.ID(), Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
+		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: j.Programs(),
+		Limits: grant.Limits, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
+		Grace: paddock.Duration(e.cfg.Grace), Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, StageDigest: digest,
 	})
 	if err != nil {
 		return nil, "describe the run", err

@@ -13,6 +13,7 @@ func Inspect(t *source.Tree) []Finding {
 	found := slices.Concat(
 		Floors(t), Reserved(t), Purity(t), Spawning(t), Members(t), Comments(t), Sizes(t),
 		papers.Paths(t, "AGENTS.md", Planned),
+		papers.Links(t),
 		papers.Manners(t, "LICENSE", "README.md", "NEWS.md", "AGENTS.md", "CLAUDE.md", "Makefile",
 			"docs/vocabulary.md", "docs/threat-model.md", "docs/runs.md", papers.GuestBook),
 	)

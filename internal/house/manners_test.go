@@ -92,6 +92,21 @@ func TestPaths(t *testing.T) {
 	})
 }
 
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	doc := func(text string) map[string]string {
+		return map[string]string{"README.md": "x", "docs/a.md": text, "docs/there.md": "x"}
+	}
+	try(t, papers.Links, []violation{
+		{"beside it", doc("See [there](there.md) and [part](there.md#part)."), ""},
+		{"above it", doc("See [the top](../README.md)."), ""},
+		{"not beside it", doc("See [there](docs/there.md)."), "links to docs/there.md"},
+		{"nowhere", doc("See [gone](gone.md#part)."), "links to gone.md"},
+		{"elsewhere and within", doc("See [Go](https://go.dev/x.md) and [below](#below)."), ""},
+		{"in a fence", doc("```\n[gone](gone.md)\n```\n"), ""},
+	})
+}
+
 func TestMannersMissing(t *testing.T) {
 	t.Parallel()
 	manners := func(tr *source.Tree) []house.Finding { return papers.Manners(tr, "LICENSE") }

@@ -146,9 +146,10 @@ func TestReasonsInWords(t *testing.T) {
 		"ended because whoever it was tied to is gone":                                      {Kind: paddock.ReasonCallerGone},
 		"ended because its time was over: 2m0s":                                             {Kind: paddock.ReasonTimeout, Limit: 120000},
 		"ended because stderr passed its limit of 10 bytes; everything up to there is kept": {Kind: paddock.ReasonOutputLimit, Stream: paddock.Stderr, Limit: 10},
-		"ended because its output could not be kept: disk full":                             {Kind: paddock.ReasonSink, Detail: "disk full"},
-		"its supervisor vanished without writing how it ended: pid 5 is another":            {Kind: paddock.ReasonLost, Evidence: &paddock.Evidence{Note: "pid 5 is another"}},
-		"the machine restarted while it ran":                                                {Kind: paddock.ReasonHost},
+		"ended because it needed more memory than its limit of 10 bytes; use less at once (fewer jobs, smaller inputs), or ask the operator to raise `limits.memory`": {Kind: paddock.ReasonOutOfMemory, Limit: 10, Signal: "SIGKILL"},
+		"ended because its output could not be kept: disk full":                  {Kind: paddock.ReasonSink, Detail: "disk full"},
+		"its supervisor vanished without writing how it ended: pid 5 is another": {Kind: paddock.ReasonLost, Evidence: &paddock.Evidence{Note: "pid 5 is another"}},
+		"the machine restarted while it ran":                                     {Kind: paddock.ReasonHost},
 	}
 	for want, reason := range tests {
 		if got := answer.Explain(paddock.Run{Outcome: &paddock.Outcome{Reason: reason}}); got != want {

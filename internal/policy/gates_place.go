@@ -181,17 +181,14 @@ func (j *judge) limits() {
 // containment asks whether what the policy requires can be given here.
 func (j *judge) containment() {
 	as, at := j.policy.file.ContainFor(j.executable), j.policy.file.Sections["containment"]
-	if !slices.Contains(j.facts.Levels, as.Level) {
-		requires := "The policy requires containment"
-		if at == (paddock.Position{}) {
-			requires = "The policy says nothing of containment and so requires"
-		}
-		r := paddock.Refused(paddock.ContainmentUnavailable, "%s `%s`, which can't be given here%s.", requires, as.Level, strings.TrimSuffix(": "+j.facts.Unavailable[as.Level], ": "))
-		if len(j.facts.Levels) == 0 {
-			r.Hint = "This version runs commands on Linux only; here it can check and explain policies."
-		}
+	if r := j.policy.file.Uncontained(j.facts.Levels, j.facts.Unavailable); r != nil {
 		j.Refuse(at, r)
 	}
+	left, unheld := compiled.Held(j.granted, j.facts.Held, j.facts.Unheld)
+	for _, r := range unheld { // none without an executable, which grants nothing
+		j.Refuse(j.executable.LimitsAt, r)
+	}
+	j.granted = left
 	j.Answer(paddock.GateContainment, at, as.String())
 }
 

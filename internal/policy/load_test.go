@@ -58,8 +58,8 @@ func TestLoadFaults(t *testing.T) {
 		{"later sections", head + "executables: []\nsecrets: {}\nlaunch: {}\ngit: {}\nagents: {}\nquotas: {}\nretention: {}\n", []string{
 			"4:1: `secrets` (", "5:1: `launch` (", "6:1: `git` (", "7:1: `agents` (", "8:1: `quotas` (", "9:1: `retention` (",
 		}},
-		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {memory: 1, processes: 1, cpus: 1, disk: 1, idle: 1}\ncontainment: {read: [/a], write: [], exec: x, workspace: x, require: off, network: none}\n", []string{
-			"3:46: nothing holds a program to this list", "4:10: `memory` (", "4:21: `processes` (", "4:35: `cpus` (", "4:44: `disk` (", "4:53: `idle` (",
+		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {disk: 1, idle: 1}\ncontainment: {read: [/a], write: [], exec: x, workspace: x, require: off, network: none}\n", []string{
+			"3:46: nothing holds a program to this list", "4:10: `disk` (", "4:19: `idle` (",
 			"5:21: `require: off` contains nothing, so `read`", "5:34: `require: off` contains nothing, so `write`", "5:38: `exec` (", "5:47: `workspace` (", "5:84: `require: off` contains nothing: the network is `host`",
 		}},
 		{"an unknown network", head + "executables: []\ncontainment: {network: some}\n", []string{"4:24: want `none`, `allowlist` or `host`, not `some`"}},
@@ -108,6 +108,13 @@ func TestLoadFaults(t *testing.T) {
 		{"size units", head + "executables: []\nlimits: {output: 10MB}\n", []string{"4:18: want a size such as 4096, 64KiB or 10MiB, above zero, not `10MB`"}},
 		{"size overflow", head + "executables: []\nlimits: {output: 9223372036854775807TiB}\n", []string{"4:18: `9223372036854775807TiB`: too large"}},
 		{"size too large", head + "executables: []\nlimits: {output: 99999999999999999999}\n", []string{"4:18: "}},
+		{"limits of the tree", head + "executables: [{path: /x, args: any, limits: {memory: 1GB, processes: 0, cpus: 0}}]\nlimits: {memory: -1, processes: 1.5, cpus: 1e3}\n", []string{
+			"3:54: want a size", "3:70: want a whole number", "3:79: want a number from 0.01 to 65536, not `0`",
+			"4:18: want a size", "4:33: want a whole number", "4:44: want a number from",
+		}},
+		{"hardly a number", head + "executables: []\nlimits: {cpus: .nan, memory: 9PiB}\n", []string{"4:16: want a number from", "4:30: want a size"}},
+		{"no number", head + "executables: []\nlimits: {cpus: two, processes: many}\n", []string{"4:16: want a number from", "4:32: want a whole number"}},
+		{"more memory than can be counted", head + "executables: []\nlimits: {memory: 4097TiB}\n", []string{"4:18: `4097TiB` is more than the most that is possible"}},
 		{"octal size", head + "executables: []\nlimits: {output: 012}\n", []string{"4:18: want a size"}},
 		{"durations", head + "executables: [{path: /x, args: any, limits: {timeout: 10}}]\nlimits: {timeout: -1s}\n", []string{"3:55: want a duration such as 90s", "4:19: want a duration"}},
 		{"zero duration", head + "executables: []\nlimits: {timeout: 0s}\n", []string{"4:19: `0s`: want at least 1ms"}},

@@ -138,6 +138,9 @@ type Facts struct {
 	// Levels of containment can be given here; Unavailable says what others lack.
 	Levels      []paddock.Level
 	Unavailable map[paddock.Level]string
+	// Held names the limits of a tree that can be enforced here, Unheld says why not others.
+	Held   []string
+	Unheld string
 }
 
 // ExecutableFacts describes the file at Wanted.Executable.

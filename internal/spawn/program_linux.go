@@ -25,6 +25,7 @@ type Program struct {
 	holder int // the process in between, ours to reap
 	leader int // the program, in our numbering; zero if not known
 	group  *lifecycle.Cgroup
+	given  bool // group is somebody else's to remove
 	// listener hears what the program is denied; nil without a filter.
 	listener *os.File
 	// socket is where the run's way out listens; nil without one.
@@ -87,9 +88,12 @@ func start(spec *Spec, isolation paddock.Isolation) (*Program, error) {
 	p := &Program{Isolation: isolation, exit: make(chan Exit, 1), done: make(chan struct{})}
 	var files cgroupFiles
 	if isolation == paddock.CgroupKill {
-		group, err := lifecycle.NewCgroup(spec.Name)
-		if err != nil {
-			return nil, &StartError{"cgroup", err}
+		group := spec.Cgroup
+		if p.given = group != nil; !p.given {
+			var err error
+			if group, err = lifecycle.NewCgroup(spec.Name); err != nil {
+				return nil, &StartError{"cgroup", err}
+			}
 		}
 		p.group, files = group, cgroupFiles{group.Procs, group.Kill}
 	}
@@ -255,7 +259,7 @@ func (p *Program) reapHolder() {
 }
 
 func (p *Program) removeCgroup() {
-	if p.group != nil {
+	if p.group != nil && !p.given {
 		_ = p.group.Remove() // an empty directory is left at worst
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"syscall"
 
 	"paddock/internal/contain"
+	"paddock/internal/contain/lifecycle"
 
 	"paddock"
 )
@@ -47,8 +48,10 @@ type Spec struct {
 	Plan *contain.Plan
 	// Isolation lists the means of holding the tree, to be tried in order.
 	Isolation []paddock.Isolation
-	// Name is used for the run's cgroup, where one is made.
-	Name string
+	// Name is used for the run's cgroup, where one is made. None is where Cgroup
+	// is given: one that holds the run already, and that its giver removes.
+	Name   string
+	Cgroup *lifecycle.Cgroup
 }
 
 // An Exit is how the leader, the program itself, ended.

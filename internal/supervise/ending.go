@@ -7,11 +7,10 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/spawn"
+	"paddock/internal/supervise/reason"
 )
 
 // A clock is the timers of an ending. Each channel is nil until it is set.
@@ -27,14 +26,18 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 	var exit *spawn.Exit
 	var at clock
 	timeout := r.opt.After(time.Duration(r.job.Timeout))
+	look := r.bounds.NextLook(r.opt.After)
 	if r.reason != nil { // the start could not be recorded
 		at.grace = r.opt.After(time.Duration(r.job.Grace))
 	}
 	leader := func(e spawn.Exit) {
 		exit = &e
 		if r.reason == nil {
-			reason := reasonOf(e)
-			r.reason = &reason
+			own := reason.Of(e)
+			if r.bounds.Starved() {
+				own = r.bounds.OutOfMemory()
+			}
+			r.reason = &own
 		}
 	}
 	for {
@@ -58,6 +61,10 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 			return exit
 		case <-timeout:
 			r.end(end{paddock.Reason{Kind: paddock.ReasonTimeout, Limit: time.Duration(r.job.Timeout).Milliseconds()}, syscall.SIGTERM}, &at)
+		case <-look:
+			if look = r.bounds.NextLook(r.opt.After); r.bounds.Starved() {
+				r.end(end{r.bounds.OutOfMemory(), syscall.SIGKILL}, &at)
+			}
 		case e := <-r.ends:
 			r.end(e, &at)
 		case <-ctx.Done():
@@ -69,13 +76,18 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 			r.program.Destroy()
 			at.abandon = r.opt.After(abandonAfter)
 		case <-at.abandon:
-			// The kernel was told to end them and doesn't: frozen, or stuck in it.
-			r.survivors = max(1, len(lifecycle.Descendants(r.program.Holder())))
-			if r.reason == nil {
-				r.reason = &paddock.Reason{Kind: paddock.ReasonSignal}
-			}
+			r.abandon()
 			return exit
 		}
+	}
+}
+
+// abandon gives up: the kernel was told to end them and doesn't, for they are
+// frozen, or stuck in it.
+func (r *run) abandon() {
+	r.survivors = max(1, len(lifecycle.Descendants(r.program.Holder())))
+	if r.reason == nil {
+		r.reason = &paddock.Reason{Kind: paddock.ReasonSignal}
 	}
 }
 
@@ -109,44 +121,6 @@ func (r *run) kill(at *clock) {
 	if at.destroy == nil {
 		at.destroy = r.opt.After(destroyAfter)
 	}
-}
-
-// stateOf gives the state that a reason settles a run in.
-func stateOf(kind paddock.ReasonKind) paddock.State {
-	switch kind {
-	case paddock.ReasonExit:
-		return paddock.Exited
-	case paddock.ReasonTimeout:
-		return paddock.TimedOut
-	case paddock.ReasonOutputLimit:
-		return paddock.OutputLimit
-	case paddock.ReasonStart:
-		return paddock.FailedToStart
-	case paddock.ReasonLost, paddock.ReasonHost:
-		return paddock.Lost
-	default:
-		return paddock.Killed
-	}
-}
-
-// reasonOf tells an exit of the program's own from a signal that wasn't ours.
-func reasonOf(e spawn.Exit) paddock.Reason {
-	if e.Status.Signaled() {
-		return withExit(paddock.Reason{Kind: paddock.ReasonSignal}, &e)
-	}
-	return withExit(paddock.Reason{Kind: paddock.ReasonExit}, &e)
-}
-
-func withExit(reason paddock.Reason, e *spawn.Exit) paddock.Reason {
-	switch {
-	case e == nil:
-	case e.Status.Signaled():
-		reason.Signal = unix.SignalName(e.Status.Signal())
-	case e.Status.Exited():
-		code := e.Status.ExitStatus()
-		reason.ExitCode = &code
-	}
-	return reason
 }
 
 func failedToStart(step string, err error, now time.Time) paddock.Outcome {

@@ -56,7 +56,7 @@ func (r *run) start(plan *contain.Plan) (*pumps, error) {
 	r.program, err = spawn.Start(spawn.Spec{
 		Argv: r.job.Argv, Env: r.job.Env, Exec: r.files.Exec, Plan: plan,
 		Stdin: stdin, Stdout: theirs[0], Stderr: theirs[1],
-		Isolation: r.job.Isolation, Name: string(r.job.RunID),
+		Isolation: r.job.Isolation, Name: string(r.job.RunID), Cgroup: r.bounds.Cgroup(),
 	})
 	if err != nil {
 		p.close()

@@ -31,12 +31,15 @@ import (
 
 	"paddock"
 	"paddock/internal/artifact"
+	"paddock/internal/contain"
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
 	"paddock/internal/spawn"
+	"paddock/internal/supervise/bounds"
 	"paddock/internal/supervise/hub"
+	"paddock/internal/supervise/reason"
 	"paddock/internal/supervise/walls"
 )
 
@@ -157,6 +160,7 @@ type run struct {
 	ends chan end      // requests to end, from anywhere
 	over chan struct{} // closed when requests make no sense any more
 
+	bounds  *bounds.Bounds // set before the start
 	program *spawn.Program
 	reason  *paddock.Reason // the first to come
 	// survivors is how many processes were left when the end was given up.
@@ -249,17 +253,8 @@ func (r *run) serve(ctx context.Context, conn net.Conn) (wait func() error, err 
 
 // live is the run from its start to the seal of its output.
 func (r *run) live(ctx context.Context) paddock.Outcome {
-	cgroup := "inherited"
-	if r.job.LeaveCgroup {
-		if left, err := lifecycle.LeaveCaller(); err == nil {
-			cgroup = left
-		} else {
-			cgroup = "inherited: " + err.Error()
-		}
-	} else if away := lifecycle.Away(); away != "" {
-		cgroup = away // started ahead of need, when nobody knew for what
-	}
-	plan, release, err := walls.Plan(r.job, r.files.Exec, r.files.Dir)
+	cgroup := r.place()
+	plan, release, err := r.prepare()
 	defer release()
 	if err != nil {
 		close(r.over)
@@ -290,12 +285,12 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	ended := r.opt.Now()
 	close(r.over) // before the pumps are waited for: they may want to ask
 	pumps.drain()
-	reason := withExit(r.why(), exit)
+	why := reason.With(r.why(), exit)
 	outcome := paddock.Outcome{
-		State:     stateOf(reason.Kind),
-		Reason:    reason,
+		State:     reason.State(why.Kind),
+		Reason:    why,
 		Survivors: r.survivors,
-		Denied:    slices.Concat(r.denials(heard), way.Close()),
+		Denied:    slices.Concat(r.bounds.WithForks(r.denials(heard)), way.Close()),
 		EndedAt:   ended,
 	}
 	if r.survivors == 0 { // then the tree is gone, and what was found is known
@@ -305,6 +300,35 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		outcome.Reason.Detail = join(outcome.Reason.Detail, "a process outside of the run still held its output open")
 	}
 	return r.seal(outcome)
+}
+
+// place leaves the caller's cgroup if that is wanted, and says where we are.
+func (r *run) place() string {
+	if r.job.LeaveCgroup {
+		left, err := lifecycle.LeaveCaller()
+		if err != nil {
+			return "inherited: " + err.Error()
+		}
+		return left
+	}
+	if away := lifecycle.Away(); away != "" {
+		return away // started ahead of need, when nobody knew for what
+	}
+	return "inherited"
+}
+
+// prepare makes what will hold the run and plans how. Release takes it away
+// again and is to be called in any case.
+func (r *run) prepare() (plan *contain.Plan, release func(), err error) {
+	r.bounds, err = bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level)
+	if err != nil {
+		return nil, func() {}, fmt.Errorf("limits: %w", err)
+	}
+	plan, unprotect, err := walls.Plan(r.job, r.files.Exec, r.files.Dir, r.bounds.Hold)
+	if err == nil {
+		plan.Enforced.Limits = r.bounds.Enforced(r.job.OpenFiles)
+	}
+	return plan, func() { r.bounds.Release(); unprotect() }, err
 }
 
 func (r *run) recordStart(cgroup string, enforced paddock.Enforced) {

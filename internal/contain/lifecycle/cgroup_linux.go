@@ -46,12 +46,12 @@ func NewCgroup(name string) (*Cgroup, error) {
 // a run whose supervisor is gone. That there are none is the usual case.
 func EndCgroup(name string) error {
 	host := resource.Probe()
-	if host.V2.Folder == "" {
-		return nil // where none can be made there is none to end
-	}
-	err := os.WriteFile(path.Join(host.V2.Folder, name, "cgroup.kill"), []byte("1"), 0)
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil
+	var err error
+	if host.V2.Folder != "" { // v1 has no way to end a group, and needs none: see Hold
+		err = os.WriteFile(path.Join(host.V2.Folder, name, "cgroup.kill"), []byte("1"), 0)
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
 	}
 	// What was killed a moment ago is still being buried.
 	var busy []string

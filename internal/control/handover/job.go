@@ -17,6 +17,9 @@ type Job struct {
 	// Path of the executable, for messages; what runs is the descriptor.
 	Path      string `json:"path"`
 	OpenFiles int    `json:"open_files,omitempty"`
+	// Limits has what the whole tree is held to: memory, processes and CPUs. The
+	// others are said by the fields below.
+	Limits paddock.Limits `json:"limits,omitzero"`
 	// Contain says what the run is held to; Dir is where it starts, by its path,
 	// Root the workspace and Home the private home directory around it. Programs
 	// are the files that are executed or read to execute it, Path first.

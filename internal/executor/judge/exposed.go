@@ -77,3 +77,14 @@ func Workspace(grant *paddock.Grant) (string, error) {
 	}
 	return root, nil
 }
+
+// Programs lists the files that are executed, or read to execute others, the
+// binary first. The decision must allow.
+func (j *Judgement) Programs() []string {
+	e := j.Decision.Grant.Executable
+	programs := []string{j.Found.Launch.Path, e.Path}
+	for _, i := range e.Interpreters {
+		programs = append(programs, i.Path)
+	}
+	return programs
+}

@@ -19,6 +19,7 @@ import (
 
 	"paddock"
 	"paddock/internal/contain"
+	"paddock/internal/contain/lifecycle"
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled/environ"
@@ -126,6 +127,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		HostEnv: map[string]string{},
 	}}
 	out.facts.Levels, out.facts.Unavailable = j.cfg.Levels()
+	out.facts.Held, out.facts.Unheld = lifecycle.Holdable(p.Contain().Level)
 	for _, name := range wanted.HostEnv {
 		if value, ok := j.cfg.HostEnv(name); ok {
 			out.facts.HostEnv[name] = value

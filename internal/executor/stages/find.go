@@ -1,8 +1,10 @@
 package stages
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -45,6 +47,23 @@ func Find(stage string) (Binary, error) {
 		return inside(), nil
 	}
 	return Binary{Path: path}, err
+}
+
+// Sum returns the digest of the binary, read from the file if it is one.
+func (b Binary) Sum() (paddock.Digest, error) {
+	if b.Digest != "" {
+		return b.Digest, nil
+	}
+	f, err := os.Open(b.Path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return paddock.DigestOf([32]byte(h.Sum(nil))), nil
 }
 
 func executable(path string) error {

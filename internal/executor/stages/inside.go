@@ -19,11 +19,11 @@ var embeddedDigest = sync.OnceValue(func() paddock.Digest { return paddock.Diges
 // inside is the binary that this program carries.
 func inside() Binary { return Binary{Digest: embeddedDigest(), content: embedded} }
 
-// place returns the path at which the binary can be executed. The one inside
+// Place returns the path at which the binary can be executed. The one inside
 // this program is written to a directory of its digest below dir, unless it is
 // there. What is there is compared to its last byte each time, and replaced
 // when it differs: a file is trusted for its content, not for its name.
-func (b Binary) place(dir string) (string, error) {
+func (b Binary) Place(dir string) (string, error) {
 	if b.content == nil {
 		return b.Path, nil
 	}

@@ -65,7 +65,7 @@ type Pool struct {
 // remembered for other processes (stage.json). What goes wrong in the background
 // is told to warn.
 func NewPool(b Binary, dir string, warm int, warn func(error)) (*Pool, error) {
-	path, err := b.place(filepath.Join(dir, "stage"))
+	path, err := b.Place(filepath.Join(dir, "stage"))
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,10 @@
 // Package papers checks what is written beside the code: that dependencies are
-// listed with a reason, that documents name paths that exist, and that the files
+// listed with a reason, that documents name and link what exists, and that the files
 // by which people find their way are there.
 //
 // # Limits
 //
-// It doesn't read what the reasons say, and it looks into code spans only.
+// It doesn't read what the reasons say, and it looks into code spans and links only.
 package papers
 
 import (
@@ -65,6 +65,7 @@ func Guests(t *source.Tree, heading string, present, mayReturn []string) []sourc
 }
 
 var (
+	link      = regexp.MustCompile(`\]\(([^()\s]+)\)`)
 	codeSpan  = regexp.MustCompile("`([^`\n]+)`")
 	fence     = regexp.MustCompile("(?ms)^```.*?^```$")
 	pathShape = regexp.MustCompile(`^[\w.*-]+(/[\w.*-]+)*/?$`)
@@ -99,6 +100,24 @@ func looksLikePath(name string) bool {
 	top, _, nested := strings.Cut(name, "/")
 	return nested && slices.Contains(pathTops, top) ||
 		slices.ContainsFunc(pathEnds, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
+// Links finds what the Markdown files link to within the repository and isn't
+// there: a newcomer follows links, and a text outlives the file that it names.
+func Links(t *source.Tree) []source.Finding {
+	var found []source.Finding
+	for _, doc := range slices.Sorted(maps.Keys(t.Docs)) {
+		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(t.Docs[doc], ""), -1) {
+			target, _, _ := strings.Cut(m[1], "#")
+			if target == "" || strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(t.Root, filepath.FromSlash(path.Join(path.Dir(doc), target)))); err != nil {
+				found = append(found, source.Found("paths", doc, "links to %s, which doesn't exist", target))
+			}
+		}
+	}
+	return found
 }
 
 // Manners finds what the repository must have for people to find their way:

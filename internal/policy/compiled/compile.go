@@ -21,6 +21,8 @@ const (
 	defaultOutput     = 10 << 20
 	defaultOpenFiles  = 1024
 	defaultConcurrent = 8
+	defaultMemory     = 2 << 30
+	defaultProcesses  = 256
 	maxFaults         = 200
 )
 
@@ -57,7 +59,7 @@ func Load(name string, data []byte) (File, []document.Fault) {
 		Digest:      paddock.DigestOf(sha256.Sum256(data)),
 		byWord:      map[string]*Executable{},
 		Environment: c.environment(source.Environment),
-		Limits:      within(source.Limits, paddock.Limits{Timeout: defaultTimeout, Output: defaultOutput, OpenFiles: defaultOpenFiles}),
+		Limits:      within(source.Limits, unsaid(source.Containment)),
 		Concurrent:  cmp.Or(source.Limits.Concurrent, defaultConcurrent),
 		Contain:     containment(source.Containment),
 		Tests:       source.Tests,
@@ -97,15 +99,6 @@ func (c *compiler) sorted() []document.Fault {
 		list = append(list[:maxFaults:maxFaults], document.Fault{At: list[maxFaults].At, Message: fmt.Sprintf("and %d more from here on", more)})
 	}
 	return list
-}
-
-// within fills what l doesn't say from the limits around it.
-func within(l document.Limits, around paddock.Limits) paddock.Limits {
-	return paddock.Limits{
-		Timeout:   cmp.Or(l.Timeout, around.Timeout),
-		Output:    cmp.Or(l.Output, around.Output),
-		OpenFiles: cmp.Or(l.OpenFiles, around.OpenFiles),
-	}
 }
 
 func (c *compiler) executable(e document.Executable, around paddock.Limits, limitsAt paddock.Position) *Executable {

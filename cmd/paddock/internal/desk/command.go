@@ -50,6 +50,21 @@ func Wants(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
+// OneOf refuses more than one of some flags that say different things of the
+// same. It is ours because cobra's own sentence for it is hard to read.
+func OneOf(cmd *cobra.Command, names ...string) error {
+	var given []string
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	if len(given) < 2 {
+		return nil
+	}
+	return Usage(strings.Join(given, " and ")+" don't go together", "leave out all but one")
+}
+
 // RunID reads the id of a run as a person typed it.
 func RunID(word string) (paddock.RunID, error) {
 	id, err := paddock.ParseRunID(word)

@@ -21,6 +21,7 @@ func TestRunStatus(t *testing.T) {
 		{"its own status", paddock.Exited, paddock.Reason{Kind: paddock.ReasonExit, ExitCode: code(126)}, 126},
 		{"exited without a status", paddock.Exited, paddock.Reason{Kind: paddock.ReasonExit}, 125},
 		{"timeout", paddock.TimedOut, paddock.Reason{Kind: paddock.ReasonTimeout, Signal: "SIGKILL"}, 124},
+		{"out of memory", paddock.Killed, paddock.Reason{Kind: paddock.ReasonOutOfMemory, Signal: "SIGKILL"}, 137},
 		{"output limit", paddock.OutputLimit, paddock.Reason{Kind: paddock.ReasonOutputLimit, Signal: "SIGTERM"}, 137},
 		{"killed on request", paddock.Killed, paddock.Reason{Kind: paddock.ReasonKill, Signal: "SIGTERM"}, 137},
 		{"caller gone", paddock.Killed, paddock.Reason{Kind: paddock.ReasonCallerGone}, 137},

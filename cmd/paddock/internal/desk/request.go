@@ -38,7 +38,6 @@ func (d *Desk) RequestFlags(cmd *cobra.Command, f *Flags) {
 	flags.StringVar(&f.stdinFile, "stdin-file", "", "a file inside a root to read on standard input")
 	flags.StringVar(&f.stdinRun, "stdin-run", "", "a settled run whose output to read on standard input, as ID or ID:stderr")
 	flags.StringArrayVar(&f.env, "env", nil, "NAME=value for the program, where the policy accepts the name; repeatable")
-	cmd.MarkFlagsMutuallyExclusive("stdin-text", "stdin-file", "stdin-run")
 }
 
 // Request makes the request that flags and words stand for. Whether it may be
@@ -62,6 +61,9 @@ func (d *Desk) Request(cmd *cobra.Command, f Flags, argv []string) (paddock.Requ
 			return paddock.Request{}, Usage("--output-limit: "+err.Error(), "as in --output-limit 512KiB or --output-limit 10MiB")
 		}
 		command.OutputLimit = n
+	}
+	if err := OneOf(cmd, "stdin-text", "stdin-file", "stdin-run"); err != nil {
+		return paddock.Request{}, err
 	}
 	var err error
 	if command.Env, err = parseEnv(f.env); err != nil {
@@ -138,7 +140,7 @@ func parseSize(word string) (int64, error) {
 	return n * factor, nil
 }
 
-// WaitBound reads a --timeout or --wait that bounds our waiting, not the run.
+// WaitBound refuses a --wait that can't bound our waiting.
 func WaitBound(name string, d time.Duration, given bool) error {
 	if given && d < 0 {
 		return Usage("--"+name+" must not be negative", "as in --"+name+" 30s")

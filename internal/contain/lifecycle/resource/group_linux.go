@@ -21,6 +21,7 @@ import (
 type Group struct {
 	directories []made
 	join        []*os.File
+	thread      []*os.File
 	kill        *os.File
 }
 
@@ -65,8 +66,14 @@ func (g *Group) add(d Directory, name string) error {
 	}
 	g.join = append(g.join, procs)
 	if d.Kind != CgroupV2 {
+		tasks, err := os.OpenFile(path.Join(at, "tasks"), os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		g.thread = append(g.thread, tasks)
 		return nil
 	}
+	g.thread = append(g.thread, procs)
 	g.kill, err = os.OpenFile(path.Join(at, "cgroup.kill"), os.O_WRONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // Linux before 5.14
@@ -122,6 +129,11 @@ func overwrite(name, text string) error {
 // last fork and before the exec.
 func (g *Group) Join() []*os.File { return g.join }
 
+// JoinThread returns the files for a process of a single thread. Where cgroup v1
+// holds limits they spare the kernel the wait, some ten milliseconds each, for
+// every other process to be between a fork and an exit.
+func (g *Group) JoinThread() []*os.File { return g.thread }
+
 // KillFile returns the file that ends all members at once when "1" is written,
 // or nil where there is none.
 func (g *Group) KillFile() *os.File { return g.kill }
@@ -155,9 +167,9 @@ func (g *Group) Members() ([]int, error) {
 // process has just been reaped can be busy for a moment: Remove tries again for
 // at most a second.
 func (g *Group) Remove() error {
-	for _, f := range append(g.join, g.kill) {
+	for _, f := range append(append(g.join, g.thread...), g.kill) {
 		if f != nil {
-			_ = f.Close() // nothing was buffered
+			_ = f.Close() // nothing was buffered, and closing again is harmless
 		}
 	}
 	deadline := time.Now().Add(time.Second)

@@ -106,6 +106,9 @@ type Limits struct {
 	Output     int64
 	OpenFiles  int
 	Concurrent int
+	Memory     int64
+	Processes  int
+	CPUs       float64
 }
 
 // Containment is what must be enforced. Require is empty when absent.
@@ -342,6 +345,9 @@ func (b *builder) limits(v *shape.Value) Limits {
 		Output:     b.size(v.Get("output"), maxOutput),
 		OpenFiles:  int(b.number(v.Get("open_files"))),
 		Concurrent: int(b.number(v.Get("concurrent"))),
+		Memory:     b.size(v.Get("memory"), maxMemory),
+		Processes:  int(b.number(v.Get("processes"))),
+		CPUs:       b.decimal(v.Get("cpus")),
 	}
 }
 

@@ -30,7 +30,7 @@ executables:
       - deny: [run, ...]
         message: no
     environment: {set: {A: 1, B: x}, pass: [C]}
-    limits: {timeout: 1h30m, output: 64MiB}
+    limits: {timeout: 1h30m, output: 64MiB, memory: 1GiB, processes: 64, cpus: 0.5}
     network: [modules.example.org:443, "*.example.org:443"]
     line_breaks: true
     max_arg_bytes: 8192
@@ -40,7 +40,7 @@ rules:
   - {name: a, deny: "true", message: m}
   - {name: b, ask: "true"}
 environment: {set: {D: "1"}, pass: [E], accept: {F: <word>}}
-limits: {timeout: 2d, output: 1024, open_files: 64, concurrent: 4}
+limits: {timeout: 2d, output: 1024, open_files: 64, concurrent: 4, memory: 1048576, processes: 1, cpus: 2}
 containment: {require: full, network: allowlist, read: [/a], write: [/b]}
 tests:
   - {allow: [go, 1], dir: /srv}
@@ -168,7 +168,6 @@ func TestSchemaExamples(t *testing.T) {
 		head + "limits: {timeout: 5 s}":                                                   false,
 		head + "limits: {output: -5}":                                                     false,
 		head + "limits: {output: 5KB}":                                                    false,
-		head + "limits: {memory: 1GiB}":                                                   false,
 		head + "containment: {require: off}":                                              true,
 		head + "containment: {require: off, network: host}":                               true,
 		head + "containment: {require: full, network: host}":                              true,
@@ -188,6 +187,12 @@ func TestSchemaExamples(t *testing.T) {
 		strings.Replace(head, "[]", "[{path: /x, args: any, network: [a:1]}]", 1) + "containment: {network: allowlist}": true,
 		strings.Replace(head, "[]", "[{path: /x, args: any, network: [A:1]}]", 1) + "containment: {network: allowlist}": false,
 		strings.Replace(head, "[]", "[{path: /x, args: any, network: a:1}]", 1) + "containment: {network: allowlist}":   false,
+		head + "limits: {disk: 1GiB}":                                                                       false,
+		head + "limits: {memory: 1GiB, processes: 3, cpus: 0.5}":                                            true,
+		head + "limits: {cpus: 3}":                                                                          true,
+		head + "limits: {cpus: 0}":                                                                          false,
+		head + "limits: {cpus: two}":                                                                        false,
+		head + "limits: {processes: 1.5}":                                                                   false,
 		head + "containment: {network: yes}":                                                                false,
 		head + "containment: {require: off, network: none}":                                                 false,
 		head + "rules: [{name: a, deny: 'true', ask: 'true'}]":                                              false,

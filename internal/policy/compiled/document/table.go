@@ -2,6 +2,7 @@ package document
 
 import (
 	"regexp"
+	"slices"
 
 	"paddock"
 	"paddock/internal/policy/compiled/document/reach"
@@ -41,12 +42,14 @@ var executableLimits = shape.Object{
 	Keys: []shape.Key{
 		{Name: "timeout", Doc: "The longest that a run may take.", Shape: duration},
 		{Name: "output", Doc: "The most bytes kept of each stream.", Shape: size},
+		{Name: "memory", Doc: "The most memory of all processes of a run together.", Shape: size},
+		{Name: "processes", Doc: "The most processes and threads of a run at once.", Shape: shape.Integer{Min: 1, Max: 1 << 22}},
+		{Name: "cpus", Doc: "How many processors' time a run gets, such as 2 or 0.5.", Shape: shape.Decimal{Min: 0.01, Max: 1 << 16}},
 	},
 	Later: laterLimits,
 }
 
 var laterLimits = map[string]string{
-	"memory": "the most memory", "processes": "the most processes", "cpus": "the most processors",
 	"disk": "the most bytes written", "idle": "the longest silence",
 }
 
@@ -123,7 +126,7 @@ var Table = shape.Object{
 				{Name: "accept", Doc: "Variables that a caller may set, each with the token that its value must match.", Shape: envTokens},
 			}}},
 		{Name: "limits", Doc: "Limits of every run. A caller may ask for less, never for more.", Shape: shape.Object{
-			Keys: append(executableLimits.Keys[:2:2], []shape.Key{
+			Keys: append(slices.Clone(executableLimits.Keys), []shape.Key{
 				{Name: "open_files", Doc: "The most open files of one process.", Shape: shape.Integer{Min: 3, Max: 1 << 20}},
 				{Name: "concurrent", Doc: "The most runs of one principal at once.", Shape: shape.Integer{Min: 1, Max: 10_000}},
 			}...),

@@ -18,6 +18,8 @@ const (
 	maxArgBytes = 128<<10 - 1
 	// maxOutput keeps sums of two streams far from overflow.
 	maxOutput = math.MaxInt64 / 4
+	// maxMemory is what the kernel can count in pages, and more than there is.
+	maxMemory = 1 << 52
 	// maxTimeout is about 106 years, so that a start time plus it can be counted.
 	maxTimeout = math.MaxInt64 / 2
 )
@@ -86,6 +88,17 @@ func (b *builder) duration(v *shape.Value) paddock.Duration {
 		b.fault(v, fmt.Sprintf("`%s`: %v", v.Text, err))
 	}
 	return paddock.Duration(d)
+}
+
+func (b *builder) decimal(v *shape.Value) float64 {
+	if v == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(v.Text, 64)
+	if err != nil { // the shape has checked it
+		b.fault(v, "not a number")
+	}
+	return n
 }
 
 func (b *builder) size(v *shape.Value, most int64) int64 {

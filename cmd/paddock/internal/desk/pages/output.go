@@ -37,6 +37,9 @@ eof; reading on from next_offset reassembles the stream exactly.`,
 			if req.Stream, err = desk.ParseStream(stream, paddock.Stdout, paddock.Stdout, paddock.Stderr, paddock.Combined); err != nil {
 				return err
 			}
+			if err := desk.OneOf(cmd, "offset", "line", "tail"); err != nil {
+				return err
+			}
 			if err := desk.WaitBound("wait", wait, true); err != nil {
 				return err
 			}
@@ -59,7 +62,6 @@ eof; reading on from next_offset reassembles the stream exactly.`,
 	f.BoolVar(&req.GrepFixed, "fixed", false, "take --grep as it is, not as an expression")
 	f.BoolVar(&req.Raw, "raw", false, "count in bytes; in JSON, base64 where it isn't UTF-8")
 	f.DurationVar(&wait, "wait", 0, "wait this long (at most 45s) for something to be there")
-	cmd.MarkFlagsMutuallyExclusive("offset", "line", "tail")
 	if err := cmd.RegisterFlagCompletionFunc("stream", cobra.FixedCompletions([]string{"stdout", "stderr", "combined"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is declared above
 	}

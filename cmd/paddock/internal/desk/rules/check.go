@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -33,7 +34,8 @@ func (d commands) checkCommand() *cobra.Command {
 		Short: "List every error of a policy and run its tests",
 		Long: `Read a policy, by default the one that applies here, list everything that is wrong
 with it by file, line and column, and judge the commands of its tests section. The
-exit status is 0 when all is well and 1 when it isn't.`,
+exit status is 0 when all is well, 1 when it isn't, and 126 when no FILE is named
+and no policy applies here.`,
 		Args: desk.Wants(0, 1, "at most one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, data, err := d.policyFile(args)
@@ -50,6 +52,9 @@ func (d commands) policyFile(args []string) (string, []byte, error) {
 	if len(args) == 1 {
 		path := d.Absolute(args[0])
 		data, err := lookup.ReadAny(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = desk.Usage("there is no file "+desk.Plain(path), "paddock policy path says which policy applies here; paddock policy init makes one")
+		}
 		return path, data, err
 	}
 	found, refusal := d.PolicyPlaces(d.Policy).Find()
@@ -125,6 +130,6 @@ func (d commands) showReport(r report, compiled *policy.Policy) error {
 		return nil
 	}
 	_, err := fmt.Fprintf(d.Out, "%s is a valid policy (%s): %s in %s; %s; %d tests hold\n",
-		desk.Plain(r.File), r.Digest.Short(), desk.QuoteAll(compiled.Words()), desk.QuoteAll(compiled.Roots()), desk.Contained(compiled.Contain()), r.Tests)
+		desk.Plain(r.File), r.Digest.Short(), allowed(compiled), desk.QuoteAll(compiled.Roots()), desk.Contained(compiled.Contain()), r.Tests)
 	return err
 }

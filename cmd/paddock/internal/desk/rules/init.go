@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -63,15 +64,11 @@ func (d commands) initPolicy(root string, text []byte, yes, force bool) error {
 	if err != nil {
 		return fmt.Errorf("bug: the proposal isn't a valid policy, please report it: %w", err)
 	}
-	allows := desk.QuoteAll(compiled.Words())
-	if allows == "" {
-		allows = "nothing yet"
-	}
-	question := fmt.Sprintf("write a policy that allows %s in %s?", allows, desk.Quote(root))
+	question := fmt.Sprintf("write a policy that allows %s in %s?", allowed(compiled), desk.Quote(root))
 	if _, err := os.Lstat(path); !force && !errors.Is(err, fs.ErrNotExist) {
 		return there(path, err)
 	}
-	if err := d.ask(question, yes); err != nil {
+	if err := d.ask(question, "read what policy init --print shows, then say --yes", yes); err != nil {
 		return err
 	}
 	if err := lookup.Publish(path, text, force); err != nil {
@@ -90,7 +87,10 @@ func (d commands) initPolicy(root string, text []byte, yes, force bool) error {
 	if _, err := fmt.Fprintln(d.Out, path); err != nil {
 		return err
 	}
-	d.Say("note", "it allows "+desk.QuoteAll(compiled.Words())+" in "+desk.Quote(root)+", "+desk.Contained(compiled.Contain()))
+	d.Say("note", "it allows "+allowed(compiled)+" in "+desk.Quote(root)+", "+desk.Contained(compiled.Contain()))
+	if len(compiled.Words()) == 0 {
+		d.Say("hint", "no tool that is known was found here: add programs under `executables`, as docs/policy.md and docs/recipes.md show")
+	}
 	d.Say("hint", "read it, change it, then: paddock policy check")
 	for _, t := range compiled.Tests() {
 		if !t.Refuse {
@@ -99,6 +99,18 @@ func (d commands) initPolicy(root string, text []byte, yes, force bool) error {
 		}
 	}
 	return nil
+}
+
+// allowed are the words that p permits, for a sentence about them.
+func allowed(p *policy.Policy) string {
+	if len(p.Words()) == 0 {
+		return "nothing yet"
+	}
+	words := make([]string, 0, len(p.Words()))
+	for _, w := range p.Words() {
+		words = append(words, desk.Quote(w))
+	}
+	return strings.Join(words, ", ")
 }
 
 func there(path string, err error) error {

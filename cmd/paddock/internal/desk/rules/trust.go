@@ -48,8 +48,8 @@ allows, whoever works in the workspace may do.`,
 				if before != nil {
 					changed = ", which changed since " + before.At.Local().Format("2006-01-02 15:04")
 				}
-				question := fmt.Sprintf("let %s%s allow %s in %s?", desk.Plain(path), changed, desk.QuoteAll(compiled.Words()), desk.QuoteAll(compiled.Roots()))
-				if err := d.ask(question, yes); err != nil {
+				question := fmt.Sprintf("let %s%s allow %s in %s?", desk.Plain(path), changed, allowed(compiled), desk.QuoteAll(compiled.Roots()))
+				if err := d.ask(question, "read it, then say --yes", yes); err != nil {
 					return err
 				}
 				before = &lookup.Trust{Path: path, Digest: digest, At: d.Now().UTC()}
@@ -68,13 +68,14 @@ allows, whoever works in the workspace may do.`,
 	return cmd
 }
 
-// ask lets a person agree. Where nobody can be asked, the answer is no.
-func (d commands) ask(question string, yes bool) error {
+// ask lets a person agree. Where nobody can be asked, the answer is no, and
+// otherwise says how else to agree.
+func (d commands) ask(question, otherwise string, yes bool) error {
 	if yes {
 		return nil
 	}
 	if !d.ErrTerminal {
-		return desk.Usage("nobody can be asked here: "+question, "read it, then say --yes")
+		return desk.Usage("nobody can be asked here: "+question, otherwise)
 	}
 	if _, err := fmt.Fprintf(d.Err, "paddock: %s [y/N] ", question); err != nil {
 		return err

@@ -36,6 +36,9 @@ are over. Killing a run that has ended changes nothing.`,
 				if d.JSON && (err == nil || len(runs) > 0) {
 					return errors.Join(d.Runs(app.Listing{Runs: runs}), err)
 				}
+				if all && err == nil && len(runs) == 0 {
+					d.Say("note", "no run is going on, so nothing was ended")
+				}
 				for _, r := range runs {
 					if _, err := fmt.Fprintln(d.Out, r.ID, desk.Describe(r)); err != nil {
 						return err

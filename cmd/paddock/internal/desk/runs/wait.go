@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/internal/policy/compiled/document"
 
 	"github.com/spf13/cobra"
 )
 
 func (d commands) waitCommand() *cobra.Command {
-	var bound time.Duration
+	var timeout string
 	cmd := &cobra.Command{
 		Use:   "wait RUN",
 		Short: "Wait for a run to end and exit as it did",
@@ -23,7 +24,8 @@ been in the foreground; 75 when --timeout was over first.`,
 				return err
 			}
 			given := cmd.Flags().Changed("timeout")
-			if err := desk.WaitBound("timeout", bound, given); err != nil {
+			bound, err := waitBound(timeout, given)
+			if err != nil {
 				return err
 			}
 			return d.With(cmd.Context(), func(v desk.Verbs) error {
@@ -45,6 +47,21 @@ been in the foreground; 75 when --timeout was over first.`,
 			})
 		},
 	}
-	cmd.Flags().DurationVar(&bound, "timeout", 0, "wait at most this long (default for ever)")
+	cmd.Flags().StringVar(&timeout, "timeout", "", "wait at most this long, as 90s or 1d12h; 0 only asks (default for ever)")
 	return cmd
+}
+
+// waitBound reads a bound as run and the policy write theirs, and 0 for a look.
+func waitBound(word string, given bool) (time.Duration, error) {
+	if !given {
+		return 0, nil
+	}
+	if d, err := time.ParseDuration(word); err == nil && d == 0 {
+		return 0, nil
+	}
+	d, err := document.ParseDuration(word)
+	if err != nil {
+		return 0, desk.Usage("--timeout "+desk.Quote(word)+": "+err.Error(), "as in --timeout 90s or --timeout 1h")
+	}
+	return d, nil
 }

@@ -59,3 +59,19 @@ func network(e *paddock.Enforced) string {
 	}
 	return Plain(e.Network)
 }
+
+// limits are those of the whole tree that a run was given; what enforces them
+// stands with what the kernel was told.
+func limits(l paddock.Limits) [][2]string {
+	var f [][2]string
+	if l.Memory > 0 {
+		f = append(f, [2]string{"memory", "at most " + Size(l.Memory)})
+	}
+	if l.Processes > 0 {
+		f = append(f, [2]string{"processes", fmt.Sprint("at most ", l.Processes)})
+	}
+	if l.CPUs > 0 {
+		f = append(f, [2]string{"cpus", fmt.Sprint("at most ", l.CPUs)})
+	}
+	return f
+}

@@ -156,6 +156,7 @@ func (c *Screen) Detail(d app.Detail) error {
 		{"timeout", Span(time.Duration(r.Limits.Timeout))},
 		{"output", "at most " + Size(r.Limits.Output) + " of each stream"},
 	}...)
+	f = append(f, limits(r.Limits)...)
 	if len(d.EnvironmentNames) > 0 {
 		f = append(f, [2]string{"asked for", QuoteAll(d.EnvironmentNames)})
 	}
@@ -185,7 +186,7 @@ func (c *Screen) Runs(list app.Listing) error {
 		}
 		return c.Object(list)
 	}
-	rows := [][]string{{"RUN", "STATE", "AGE", "TOOK", "OUTPUT", "COMMAND"}}
+	rows := [][]string{{"RUN", "STATE", "AGE", "TOOK", "OUTPUT", "LABEL"}}
 	for _, r := range list.Runs {
 		state := string(r.State)
 		if r.State == paddock.Exited {
@@ -238,11 +239,11 @@ func (c *Screen) Decision(d paddock.Decision) error {
 	if d.Effect == paddock.Allow {
 		verdict = "allowed"
 	}
-	policy := "no policy"
+	by := ": there is no policy that could allow it"
 	if d.PolicyDigest != "" {
-		policy = "policy " + d.PolicyDigest.Short()
+		by = " by policy " + d.PolicyDigest.Short()
 	}
-	if _, err := fmt.Fprintf(c.Out, "%s by %s\n", c.painted(verdict, verdict), policy); err != nil {
+	if _, err := fmt.Fprintf(c.Out, "%s%s\n", c.painted(verdict, verdict), by); err != nil {
 		return err
 	}
 	if err := c.gates(d.Gates); err != nil {
@@ -349,6 +350,8 @@ func Describe(r paddock.Run) string {
 		return "ended because its time was over (" + Span(time.Duration(o.Limit)*time.Millisecond) + ")"
 	case paddock.ReasonOutputLimit:
 		return "ended because " + string(o.Stream) + " passed its limit of " + Size(o.Limit)
+	case paddock.ReasonOutOfMemory:
+		return "ended because it needed more memory than its limit of " + Size(o.Limit)
 	case paddock.ReasonSink:
 		return "killed because its output could not be kept" + detail
 	case paddock.ReasonStart:

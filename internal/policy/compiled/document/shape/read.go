@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -357,6 +358,19 @@ func (s Number) read(r *reader, n node) *Value {
 	}
 	return scalar(r, n)
 }
+
+func (d Decimal) read(r *reader, n node) *Value {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" && n.ShortTag() != "!!float" || !plainDecimal.MatchString(n.Value) {
+		return r.wrong(n, d)
+	}
+	if v, err := strconv.ParseFloat(n.Value, 64); err != nil || v < d.Min || v > d.Max {
+		return r.wrong(n, d)
+	}
+	return scalar(r, n)
+}
+
+// plainDecimal leaves out what readers of YAML disagree on: 1e3, 012, .5, 0x1.
+var plainDecimal = regexp.MustCompile(`^(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 
 // scalar makes the value of a scalar node and finds where its letters are.
 func scalar(r *reader, n node) *Value {

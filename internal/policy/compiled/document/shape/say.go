@@ -51,6 +51,8 @@ func (c Choice) say() string {
 
 func (e Either) say() string { return e.Scalar.say() + " or " + e.Other.say() }
 
+func (d Decimal) say() string { return fmt.Sprintf("a number from %g to %g", d.Min, d.Max) }
+
 func (s Number) say() string { return s.Say }
 
 func tick(words []string) []string {

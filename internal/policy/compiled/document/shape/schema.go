@@ -101,6 +101,10 @@ func (e Either) schema() map[string]any {
 	return map[string]any{"anyOf": []any{e.Scalar.schema(), e.Other.schema()}}
 }
 
+func (d Decimal) schema() map[string]any {
+	return map[string]any{"type": "number", "minimum": d.Min, "maximum": d.Max}
+}
+
 func (s Number) schema() map[string]any {
 	return map[string]any{"anyOf": []any{
 		map[string]any{"type": "integer", "minimum": 1},

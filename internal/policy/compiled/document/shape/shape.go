@@ -89,6 +89,9 @@ type Number struct {
 	Pattern *regexp.Regexp
 }
 
+// A Decimal is a number that may have a fraction, in the plain form 0.5.
+type Decimal struct{ Min, Max float64 }
+
 // A Value is a part of a document that has its shape. A nil Value is one that
 // is absent or was faulty; every method takes it.
 type Value struct {

@@ -1,0 +1,143 @@
+// Package doctor has the command that finds out what holds programs on this
+// machine: it attempts escapes, at each level, from inside a run like any other,
+// and compares what came of them with what the level promises.
+//
+// # Limits
+//
+// What is attempted, and what is promised, is package probe's to say. Attempts
+// go to targets that are made for them and taken away again; nothing that was
+// there before is touched. What holds today isn't proof that it always does.
+package doctor
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"paddock"
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/doctor/diagnosis"
+	"paddock/internal/executor/stages"
+	"paddock/internal/policy"
+)
+
+// Command returns the command doctor.
+func Command(at *desk.Desk) *cobra.Command {
+	d := commands{at, stage}
+	only := ""
+	cmd := &cobra.Command{
+		Use:   "doctor [--level full|standard|off]",
+		Short: "Attempt escapes and say what each level holds here",
+		Long: `Start a program that attempts escapes, at each level of containment that this
+machine has, and say of each attempt what the level promises and what came of it.
+The attempts go to files, sockets and processes of doctor's own and change nothing.
+Then it says what of this machine matters for containment, and what to do about it.
+
+The exit status is 0 when every promise of the levels that are available holds and
+the level that your policy requires is one of them, and 1 otherwise; also when a
+level named by --level isn't available.`,
+		Args: desk.Wants(0, 0, "no words"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return d.examine(cmd.Context(), only) },
+	}
+	cmd.Flags().StringVar(&only, "level", "", "attempt at this level only: full, standard or off")
+	return cmd
+}
+
+// commands are the commands at a desk.
+type commands struct {
+	*desk.Desk
+	// stage returns where the program that attempts can be executed; it may be
+	// unpacked below dir.
+	stage func(dir string) (string, error)
+}
+
+func (d commands) examine(ctx context.Context, only string) error {
+	levels := []paddock.Level{paddock.Full, paddock.Standard, paddock.Off}
+	if only != "" {
+		switch paddock.Level(only) {
+		case paddock.Full, paddock.Standard, paddock.Off:
+			levels = []paddock.Level{paddock.Level(only)}
+		default:
+			return desk.Usage("there is no level "+desk.Quote(only), "the levels are full, standard and off")
+		}
+	}
+	var available []paddock.Level
+	var missing map[paddock.Level]string
+	if d.Levels != nil {
+		available, missing = d.Levels()
+	}
+	r := Report{Machine: diagnosis.Facts(d.StateDir(d.State)), Policy: d.policyReport(available)}
+	for _, level := range levels {
+		report, err := d.exam(ctx, level, available, missing)
+		if err != nil {
+			return err
+		}
+		r.Levels = append(r.Levels, report)
+	}
+	r.judge(only != "")
+	if err := d.show(r); err != nil || r.OK {
+		return err
+	}
+	return desk.ExitStatus(desk.ExitNo)
+}
+
+// policyReport says whether the level of the policy that applies here is there.
+func (d commands) policyReport(available []paddock.Level) PolicyReport {
+	found, refusal := d.PolicyPlaces(d.Policy).Find()
+	if refusal != nil {
+		r := PolicyReport{Path: found.Path, Problem: refusal.Message, Remedy: refusal.Hint}
+		r.none = refusal.Code == paddock.NoPolicy && d.Policy == "" && d.Getenv("PADDOCK_POLICY") == ""
+		return r
+	}
+	return policyOf(found.Path, found.Data(), available)
+}
+
+func policyOf(path string, data []byte, available []paddock.Level) PolicyReport {
+	r := PolicyReport{Path: path}
+	compiled, err := policy.Load(path, data)
+	if err != nil {
+		r.Problem, r.Remedy = err.Error(), "`paddock policy check` lists every error with its place."
+		return r
+	}
+	r.Level = compiled.Contain().Level
+	for _, level := range available {
+		r.Available = r.Available || level == r.Level
+	}
+	if !r.Available {
+		r.Problem = "it requires " + string(r.Level) + ", which this machine doesn't have"
+		r.Remedy = "See above what is missing; or let the policy require a level that is there, if what that holds is enough."
+	}
+	return r
+}
+
+// stage finds the supervisor's binary at a path where it can be executed,
+// unpacking the one inside this program below dir.
+func stage(dir string) (string, error) {
+	binary, err := stages.Find("")
+	if err != nil {
+		return "", err
+	}
+	return binary.Place(dir)
+}
+
+// exam runs the attempts at one level. An error is ours; what the level doesn't
+// give is in the report.
+func (d commands) exam(ctx context.Context, level paddock.Level, available []paddock.Level, missing map[paddock.Level]string) (report LevelReport, err error) {
+	report = LevelReport{Level: level, Checks: []CheckReport{}}
+	for _, l := range available {
+		report.Available = report.Available || l == level
+	}
+	if !report.Available {
+		if report.Problem = missing[level]; report.Problem == "" {
+			report.Problem = "this version has no containment for this system"
+		}
+		return report, nil
+	}
+	s, err := build(ctx, d.base(), level)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	return report, d.attempt(ctx, s, &report)
+}

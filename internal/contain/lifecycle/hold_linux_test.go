@@ -1,0 +1,74 @@
+package lifecycle
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"paddock"
+	"paddock/internal/contain/lifecycle/resource"
+	"paddock/internal/testproc"
+)
+
+func holdName(t *testing.T) string { return fmt.Sprintf("hold-%s-%d", t.Name(), os.Getpid()) }
+
+func TestAHoldSaysWhatEnforcesEachLimit(t *testing.T) {
+	t.Parallel()
+	names, why := Holdable(paddock.Off)
+	if !slices.Contains(names, resource.Memory) {
+		testproc.Skip(t, "memory can't be held: "+why)
+	}
+	h, err := NewHold(holdName(t), paddock.Limits{Memory: 1 << 20, MemoryByDefault: true}, paddock.Off)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Means[resource.Memory] == resource.None || h.Means[resource.Processes] != resource.None || h.Means[resource.CPUs] != resource.None {
+		t.Errorf("means %v", h.Means)
+	}
+	if len(h.Join()) == 0 {
+		t.Error("there is no group to join")
+	}
+	if used, err := h.Usage(); err != nil || used.OOMKills != 0 {
+		t.Errorf("used %+v, %v", used, err)
+	}
+	if err := h.Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWithoutLimitsThereIsNoGroup(t *testing.T) {
+	t.Parallel()
+	h, err := NewHold(holdName(t), paddock.Limits{}, paddock.Full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := map[string]string{"memory": "none", "processes": "none", "cpus": "none"}
+	if diff := cmp.Diff(none, h.Means); diff != "" || h.Join() != nil || h.Cgroup() != nil || h.Partial() {
+		t.Errorf("%s %v", diff, h.Join())
+	}
+	if used, err := h.Usage(); err != nil || used != (resource.Usage{}) {
+		t.Errorf("used %+v, %v", used, err)
+	}
+	if err := h.Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Where the kernel refuses what it seemed to offer, defaults are given up and
+// nothing else is.
+func TestADefaultNeverStandsInTheWay(t *testing.T) {
+	t.Parallel()
+	bad := "no/name"
+	l := paddock.Limits{Memory: 1 << 30, Processes: 9, MemoryByDefault: true, ProcessesByDefault: true}
+	h, err := NewHold(bad, l, paddock.Off)
+	if err != nil || h.Means[resource.Memory] != resource.None || h.Means[resource.Processes] != resource.None {
+		t.Errorf("defaults: %+v, %v", h, err)
+	}
+	l.MemoryByDefault = false
+	if h, err := NewHold(bad, l, paddock.Off); err == nil {
+		t.Errorf("what was said is given up: %+v", h)
+	}
+}

@@ -1,0 +1,81 @@
+package compiled
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"paddock"
+	"paddock/internal/policy/compiled/document"
+)
+
+// unsaid are the limits where the policy says nothing. What contains nothing
+// limits no tree unless it is told to.
+func unsaid(c document.Containment) paddock.Limits {
+	l := paddock.Limits{Timeout: defaultTimeout, Output: defaultOutput, OpenFiles: defaultOpenFiles}
+	if c.Require != paddock.Off {
+		l.Memory, l.MemoryByDefault = defaultMemory, true
+		l.Processes, l.ProcessesByDefault = defaultProcesses, true
+	}
+	return l
+}
+
+// within fills what l doesn't say from the limits around it.
+func within(l document.Limits, around paddock.Limits) paddock.Limits {
+	return paddock.Limits{
+		Timeout:            cmp.Or(l.Timeout, around.Timeout),
+		Output:             cmp.Or(l.Output, around.Output),
+		OpenFiles:          cmp.Or(l.OpenFiles, around.OpenFiles),
+		Memory:             cmp.Or(l.Memory, around.Memory),
+		Processes:          cmp.Or(l.Processes, around.Processes),
+		CPUs:               cmp.Or(l.CPUs, around.CPUs),
+		MemoryByDefault:    l.Memory == 0 && around.MemoryByDefault,
+		ProcessesByDefault: l.Processes == 0 && around.ProcessesByDefault,
+	}
+}
+
+// Held returns what is left of l where only the limits called held can be
+// enforced: a default that can't be is left out. What the policy says and can't
+// be is refused, with why, or it would promise what isn't kept.
+func Held(l paddock.Limits, held []string, why string) (left paddock.Limits, refusals []*paddock.Refusal) {
+	missing := func(name, value string, byDefault bool) bool {
+		if slices.Contains(held, name) {
+			return false
+		}
+		if !byDefault {
+			r := paddock.Refused(paddock.ContainmentUnavailable, "The policy limits %s to %s, which can't be enforced here%s.", name, value, strings.TrimSuffix(": "+why, ": "))
+			r.Hint = "The operator runs Paddock as root or where a cgroup is delegated (systemd-run --user --scope -p Delegate=yes …), or leaves `limits." + name + "` out."
+			refusals = append(refusals, r)
+		}
+		return true
+	}
+	if l.Memory > 0 && missing("memory", fmt.Sprintf("%d bytes", l.Memory), l.MemoryByDefault) {
+		l.Memory, l.MemoryByDefault = 0, false
+	}
+	if l.Processes > 0 && missing("processes", fmt.Sprint(l.Processes), l.ProcessesByDefault) {
+		l.Processes, l.ProcessesByDefault = 0, false
+	}
+	if l.CPUs > 0 && missing("cpus", fmt.Sprint(l.CPUs), false) {
+		l.CPUs = 0
+	}
+	return l, refusals
+}
+
+// Uncontained refuses where the level that the policy requires isn't among those
+// that can be given; nil if it is. unavailable says what the others lack.
+func (f *File) Uncontained(levels []paddock.Level, unavailable map[paddock.Level]string) *paddock.Refusal {
+	level := f.Contain.Level
+	if slices.Contains(levels, level) {
+		return nil
+	}
+	requires := "The policy requires containment"
+	if f.Sections["containment"] == (paddock.Position{}) {
+		requires = "The policy says nothing of containment and so requires"
+	}
+	r := paddock.Refused(paddock.ContainmentUnavailable, "%s `%s`, which can't be given here%s.", requires, level, strings.TrimSuffix(": "+unavailable[level], ": "))
+	if len(levels) == 0 {
+		r.Hint = "This version runs commands on Linux only; here it can check and explain policies."
+	}
+	return r
+}

@@ -1,0 +1,97 @@
+// Package bounds holds a run to the limits of its tree and finds out which of
+// them it met.
+//
+// # Limits
+//
+// Nothing is ended here. Where no cgroup counts, no limit is ever met.
+package bounds
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"paddock"
+	"paddock/internal/contain/lifecycle"
+	"paddock/internal/contain/lifecycle/resource"
+)
+
+// lookEvery is how often it is asked whether the kernel has ended a process for
+// want of memory, where it may leave the others.
+const lookEvery = time.Second
+
+// Bounds are what holds one run.
+type Bounds struct {
+	*lifecycle.Hold
+	limits paddock.Limits
+}
+
+// New makes the bounds of the run called name.
+func New(name string, l paddock.Limits, level paddock.Level) (*Bounds, error) {
+	hold, err := lifecycle.NewHold(name, l, level)
+	if err != nil {
+		return nil, err
+	}
+	return &Bounds{hold, l}, nil
+}
+
+// Enforced says what enforces each limit, that of open files included if there
+// is one.
+func (b *Bounds) Enforced(openFiles int) map[string]string {
+	means := maps.Clone(b.Means)
+	if openFiles > 0 {
+		means[resource.OpenFiles] = resource.RlimitProcess
+	}
+	return means
+}
+
+// NextLook returns when to ask Starved next, nil where there is no need: where
+// memory isn't limited, or the kernel ends the whole tree at once.
+func (b *Bounds) NextLook(after func(time.Duration) <-chan time.Time) <-chan time.Time {
+	if !b.Partial() {
+		return nil
+	}
+	return after(lookEvery)
+}
+
+// Starved reports whether the kernel has ended a process of the run for want of
+// memory. What is left of such a tree seldom says so, and should be ended too.
+func (b *Bounds) Starved() bool { return b.usage().OOMKills > 0 }
+
+// OutOfMemory is the reason of a run that starved.
+func (b *Bounds) OutOfMemory() paddock.Reason {
+	return paddock.Reason{Kind: paddock.ReasonOutOfMemory, Limit: b.limits.Memory}
+}
+
+// WithForks adds to what the run was denied the processes that it couldn't make.
+func (b *Bounds) WithForks(denied []paddock.Denial) []paddock.Denial {
+	hits := b.usage().ProcessLimitHits
+	if hits == 0 {
+		return denied
+	}
+	denied = append(denied, paddock.Denial{
+		Call: "fork", Count: int64(hits),
+		Text: fmt.Sprintf("the run tried to start more than %d processes and threads at once; start fewer, or ask the operator to raise `limits.processes`", b.limits.Processes),
+	})
+	slices.SortStableFunc(denied, func(a, b paddock.Denial) int { return cmp.Compare(b.Count, a.Count) })
+	return denied
+}
+
+// usage reads what the tree has used; zero if that can't be known.
+func (b *Bounds) usage() resource.Usage {
+	used, err := b.Usage()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "what the run used:", err)
+	}
+	return used
+}
+
+// Release removes what was made. What the kernel didn't end stays in its group.
+func (b *Bounds) Release() {
+	if err := b.Remove(); err != nil {
+		fmt.Fprintln(os.Stderr, "cgroups of the run:", err)
+	}
+}
