@@ -170,8 +170,10 @@ const (
 // ContainAs says how a run is to be contained.
 type ContainAs struct {
 	Level Level `json:"level"`
-	// Network is none or host.
+	// Network is none, allowlist or host.
 	Network string `json:"network,omitempty"`
+	// Reach lists what an allowlist lets through: host:port or *.suffix:port.
+	Reach []string `json:"reach,omitempty"`
 	// Read and Write are paths beside the system's own and the root.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
@@ -182,8 +184,15 @@ func (c ContainAs) String() string {
 	if c.Level == Off {
 		return string(c.Level)
 	}
-	return string(c.Level) + ", network " + c.Network
+	s := string(c.Level) + ", network " + c.Network
+	if len(c.Reach) > 0 {
+		s += " of " + strings.Join(c.Reach, ", ")
+	}
+	return s
 }
+
+// ProxyAddress is where a run whose network is an allowlist finds the way out.
+const ProxyAddress = "127.0.0.1:3128"
 
 func sortedKeys(m map[string]string) []string {
 	names := make([]string, 0, len(m))

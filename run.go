@@ -147,11 +147,13 @@ type StreamSummary struct {
 	Dropped int64 `json:"dropped,omitempty"`
 }
 
-// A Denial is something that the kernel refused a run.
+// A Denial is something that the kernel or the way out refused a run.
 type Denial struct {
-	// Call is the system call's name, or network for what found no route.
+	// Call is the system call's name, or network for what found no route or
+	// isn't on the network list.
 	Call string `json:"call"`
-	// Arguments are those by which it was refused, in the kernel's words.
+	// Arguments are those by which it was refused, in the kernel's words; of the
+	// network, host:port.
 	Arguments string `json:"arguments,omitempty"`
 	Count     int64  `json:"count"`
 	// Text says what was tried and what to do, for people and models.
@@ -168,7 +170,7 @@ type Outcome struct {
 	Survivors int           `json:"survivors"`
 	Stdout    StreamSummary `json:"stdout"`
 	Stderr    StreamSummary `json:"stderr"`
-	// Denied lists what the kernel refused the run, most often first.
+	// Denied lists what the run was refused, most often first.
 	Denied []Denial `json:"denied,omitempty"`
 	// EndedAt is when the tree was empty, SettledAt when the digests were there.
 	EndedAt   time.Time `json:"ended_at"`

@@ -1,7 +1,8 @@
 //go:build linux
 
 // Command paddock-stage supervises one run. It is started by paddock, which
-// hands it the run as a job over descriptor 3; people have no use for it.
+// hands it the run as a job over descriptor 3; people have no use for it. Started
+// as paddock-stage egress, by such a supervisor, it is the proxy of its run.
 package main
 
 import (
@@ -22,6 +23,7 @@ import (
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/supervise"
+	"paddock/internal/supervise/outlet"
 )
 
 func main() {
@@ -29,14 +31,16 @@ func main() {
 		fmt.Printf("job %d control %d\n", handover.JobVersion, control.Protocol)
 		return
 	}
-	if len(os.Args) == 2 && os.Args[1] == "probe" {
-		if err := attempt(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "paddock-stage: error:", err)
-			os.Exit(1)
+	role := run
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case "egress":
+			role = proxy
+		case "probe":
+			role = func() error { return attempt(os.Stdin, os.Stdout) }
 		}
-		return
 	}
-	if err := run(); err != nil {
+	if err := role(); err != nil {
 		fmt.Fprintln(os.Stderr, "paddock-stage: error:", err)
 		os.Exit(1)
 	}
@@ -75,6 +79,20 @@ func run() error {
 		return err
 	}
 	return supervise.Run(ctx, job, files, conn, supervise.Options{})
+}
+
+// proxy is the way out of a run. Its supervisor alone ends it.
+func proxy() error {
+	if err := unix.CloseRange(4, 1<<31-1, 0); err != nil {
+		return fmt.Errorf("close descriptors: %w", err)
+	}
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
+	conn, err := starter()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return outlet.Main(context.Background(), conn)
 }
 
 // attempt is what `paddock doctor` runs at each level: it reads what to attempt,

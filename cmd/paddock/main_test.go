@@ -57,6 +57,8 @@ func prog() int {
 		for _, e := range os.Environ() {
 			fmt.Println(e)
 		}
+	case "reach": // LISTED UNLISTED
+		return reach(args)
 	case "pwd":
 		dir, err := os.Getwd()
 		if err != nil {

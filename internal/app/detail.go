@@ -2,8 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	"paddock"
+	"paddock/internal/egress"
+	"paddock/internal/egress/ledger"
 )
 
 // A Detail is everything that was written down about a run.
@@ -16,6 +20,8 @@ type Detail struct {
 	EnvironmentNames []string `json:"environment_names"`
 	// Decision has every gate's answer, and the grant.
 	Decision paddock.Decision `json:"decision"`
+	// Connections are what the run's proxy decided; absent if it had none.
+	Connections []egress.Entry `json:"connections,omitempty"`
 }
 
 // Detail returns the whole record of a run. Unlike Status it doesn't count as
@@ -25,11 +31,25 @@ func (a *App) Detail(ctx context.Context, p paddock.Principal, id paddock.RunID)
 	if err != nil {
 		return Detail{}, err
 	}
-	sealed, err := a.exec.Sealed(ctx, id)
+	kept, err := a.exec.Kept(ctx, id)
+	if err != nil {
+		return Detail{}, err
+	}
+	sealed, err := kept.Sealed()
 	if err != nil {
 		return Detail{}, err
 	}
 	d := Detail{Run: run, Request: sealed.Request, EnvironmentNames: sealed.EnvironmentNames, Decision: discreet(p, sealed.Decision)}
+	connections, err := kept.OpenConnections()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	} else if err == nil {
+		d.Connections, err = ledger.Read(connections)
+		err = errors.Join(err, connections.Close())
+	}
+	if err != nil {
+		return Detail{}, err
+	}
 	if d.EnvironmentNames == nil {
 		d.EnvironmentNames = []string{} // none is an answer
 	}

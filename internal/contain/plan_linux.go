@@ -31,6 +31,10 @@ const (
 // brings the descriptor on which denied system calls are heard.
 const ReportListener = 5
 
+// ReportSocket is the kind of the report, likewise, that brings the listening
+// socket of the run's way out.
+const ReportSocket = 6
+
 // A Wish is what one run is to be held to. Its paths are absolute and real.
 type Wish struct {
 	Level paddock.Level
@@ -43,7 +47,7 @@ type Wish struct {
 	Programs []string
 	// Read and Write are further paths, read-only and writable.
 	Read, Write []string
-	// Network is none or host.
+	// Network is none, allowlist or host.
 	Network string
 	// OpenFiles is the most descriptors of a process; zero leaves the limit.
 	OpenFiles int
@@ -118,6 +122,9 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	if w.Level == paddock.Full && w.Root == "/" {
 		return nil, fmt.Errorf("the root / can't be shown without the rest of the machine; use a narrower root, or level standard: %w", ErrUnavailable)
 	}
+	if w.Network == "allowlist" && w.Level != paddock.Full {
+		return nil, fmt.Errorf("network allowlist needs level full, which alone gives a run a network of its own: %w", ErrUnavailable)
+	}
 	p.join(w)
 	p.process(w)
 	var err error
@@ -154,24 +161,12 @@ func (p *Plan) filter(o filter.Options) error {
 		return err
 	}
 	program := unix.SockFprog{Len: uint16(len(f.Program)), Filter: unsafe.SliceData(f.Program)}
-	rights := make([]byte, unix.CmsgSpace(4))
-	header := (*unix.Cmsghdr)(unsafe.Pointer(unsafe.SliceData(rights)))
-	header.Level, header.Type = unix.SOL_SOCKET, unix.SCM_RIGHTS
-	header.SetLen(unix.CmsgLen(4))
-	listener := rights[unix.CmsgLen(0):][:4]
-	report := make([]byte, 16)
-	binary.NativeEndian.PutUint32(report, ReportListener)
-	part := unix.Iovec{Base: unsafe.SliceData(report)}
-	part.SetLen(len(report))
-	message := unix.Msghdr{Iov: &part, Control: unsafe.SliceData(rights)}
-	message.SetIovlen(1)
-	message.SetControllen(len(rights))
+	out := newMessage(ReportListener)
 	p.Become = append(p.Become, Call{
-		Step: "system call filter", Nr: unix.SYS_SECCOMP, Into: listener,
+		Step: "system call filter", Nr: unix.SYS_SECCOMP, Into: out.descriptor,
 		Args: [6]Arg{Number(unix.SECCOMP_SET_MODE_FILTER), Number(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER), Memory(bytesOf(&program))},
 	})
-	p.become("listener of denied calls", unix.SYS_SENDMSG, Number(SlotReport), Memory(bytesOf(&message)), Number(unix.MSG_NOSIGNAL))
-	p.become("listener of denied calls", unix.SYS_CLOSE, Result(listener))
+	p.Become = append(p.Become, out.send("listener of denied calls")...)
 	p.Enforced.Filter = f.Digest
 	return nil
 }
@@ -216,6 +211,9 @@ func (p *Plan) namespaces(w Wish, host Host) {
 		p.Namespaces |= unix.CLONE_NEWNET
 		p.Enforced.Namespaces = append(p.Enforced.Namespaces, "network")
 		p.loopback()
+	}
+	if w.Network == "allowlist" {
+		p.wayOut()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 
 	"paddock"
@@ -80,15 +81,17 @@ func (e *Executor) Seen(p paddock.Principal, id paddock.RunID) error {
 	return e.state.MarkSeen(p, id)
 }
 
-// Sealed returns what a run was asked and granted to be. [fs.ErrNotExist] means
-// that there is no such run.
-func (e *Executor) Sealed(ctx context.Context, id paddock.RunID) (rundir.Sealed, error) {
+// Kept is what was written down about a run beside its record.
+type Kept interface {
+	Sealed() (rundir.Sealed, error)
+	OpenConnections() (*os.File, error)
+}
+
+// Kept returns what was written down about a run. [fs.ErrNotExist] means that
+// there is no such run.
+func (e *Executor) Kept(ctx context.Context, id paddock.RunID) (Kept, error) {
 	if err := ctx.Err(); err != nil {
-		return rundir.Sealed{}, err
+		return nil, err
 	}
-	dir, err := e.state.Run(id)
-	if err != nil {
-		return rundir.Sealed{}, err
-	}
-	return dir.Sealed()
+	return e.state.Run(id)
 }

@@ -107,7 +107,7 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 	}
 	dir, err := e.state.Prepare(ctx, id, rundir.Intent{Request: req, Decision: j.Decision, CreatedAt: now})
 	if err != nil {
-		return nil, "", recordError(ctx, err)
+		return nil, "", judge.RecordError(ctx, err)
 	}
 	var existing paddock.RunID
 	err = e.state.Claim(ctx, func(c *rundir.Claim) error {
@@ -133,19 +133,7 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 	if left := errors.Join(dir.Abandon(), dir.ReleaseLock()); left != nil {
 		e.cfg.Warn(fmt.Errorf("run %s, which isn't to be: %w", id, left))
 	}
-	return nil, existing, recordError(ctx, err)
-}
-
-// recordError gives an error from writing a run down its meaning.
-func recordError(ctx context.Context, err error) error {
-	var refusal *paddock.Refusal
-	switch {
-	case err == nil || errors.As(err, &refusal):
-		return err
-	case ctx.Err() != nil:
-		return ctx.Err()
-	}
-	return judge.Unrecordable(err)
+	return nil, existing, judge.RecordError(ctx, err)
 }
 
 // launch hands the claimed run to a supervisor.

@@ -180,7 +180,7 @@ func (j *judge) limits() {
 
 // containment asks whether what the policy requires can be given here.
 func (j *judge) containment() {
-	as, at := j.policy.Contain(), j.policy.file.Sections["containment"]
+	as, at := j.policy.file.ContainFor(j.executable), j.policy.file.Sections["containment"]
 	if r := j.policy.file.Uncontained(j.facts.Levels, j.facts.Unavailable); r != nil {
 		j.Refuse(at, r)
 	}

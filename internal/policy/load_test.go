@@ -59,10 +59,16 @@ func TestLoadFaults(t *testing.T) {
 			"4:1: `secrets` (", "5:1: `launch` (", "6:1: `git` (", "7:1: `agents` (", "8:1: `quotas` (", "9:1: `retention` (",
 		}},
 		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {disk: 1, idle: 1}\ncontainment: {read: [/a], write: [], exec: x, workspace: x, require: off, network: none}\n", []string{
-			"3:37: `network` (", "4:10: `disk` (", "4:19: `idle` (",
+			"3:46: nothing holds a program to this list", "4:10: `disk` (", "4:19: `idle` (",
 			"5:21: `require: off` contains nothing, so `read`", "5:34: `require: off` contains nothing, so `write`", "5:38: `exec` (", "5:47: `workspace` (", "5:84: `require: off` contains nothing: the network is `host`",
 		}},
-		{"an unknown network", head + "executables: []\ncontainment: {network: allowlist}\n", []string{"4:24: want `none` or `host`, not `allowlist`"}},
+		{"an unknown network", head + "executables: []\ncontainment: {network: some}\n", []string{"4:24: want `none`, `allowlist` or `host`, not `some`"}},
+		{"an allowlist at standard", head + "executables: []\ncontainment: {network: allowlist, require: standard}\n", []string{"4:24: `allowlist` needs `require: full`"}},
+		{"proxy variables of others", head + "executables: []\nenvironment: {set: {https_proxy: x}, pass: [NO_PROXY]}\ncontainment: {network: allowlist}\n", []string{"4:21: `https_proxy` leads to the run's own proxy", "4:45: `NO_PROXY` leads to the run's own proxy"}},
+		{"an alias for a suffix", head + "executables: [{path: /x, args: any, network: [*.example.org:443]}]\ncontainment: {network: allowlist}\n", []string{"3:"}},
+		{"places that can't be", head + "executables: [{path: /x, args: any, network: [localhost:1, a:65536, \"*.org:1\", 127.1:1, a:1, a:1]}]\ncontainment: {network: allowlist}\n", []string{
+			"3:47: `localhost:1`: localhost is this machine", "3:60: `a:65536`: a port", "3:69: `*.org:1`: a suffix", "3:80: `127.1:1`: an IPv4", "3:94: this place is listed before",
+		}},
 		{"paths of containment", head + "executables: []\ncontainment: {read: [a, /b/../c, /d/], write: /e}\n", []string{
 			"4:22: want an absolute path", "4:25: write this path as /c", "4:34: write this path as /d ", "4:47: want a list",
 		}},

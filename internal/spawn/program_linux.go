@@ -28,56 +28,18 @@ type Program struct {
 	given  bool // group is somebody else's to remove
 	// listener hears what the program is denied; nil without a filter.
 	listener *os.File
-	exit     chan Exit
-	done     chan struct{}
-	end      End
-	exited   bool // the leader's exit was passed on
+	// socket is where the run's way out listens; nil without one.
+	socket *os.File
+	exit   chan Exit
+	done   chan struct{}
+	end    End
+	exited bool // the leader's exit was passed on
 }
 
 type cgroupFiles struct{ procs, kill *os.File }
 
-// pipeSize is what Linux gives to ordinary users at most; the larger the pipe,
-// the fewer times a program waits for us (see docs/design/0002-starting.md).
-const pipeSize = 1 << 20
-
 // startLimit bounds the time from the fork to the program.
 const startLimit = 30 * time.Second
-
-// OutputPipe returns the two ends of a pipe for a program's output. Only our
-// end is non-blocking: programs don't expect that of theirs.
-func OutputPipe() (ours, theirs *os.File, err error) {
-	r, w, err := pipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	// A smaller pipe than hoped for is slower, not wrong.
-	_, _ = unix.FcntlInt(uintptr(w), unix.F_SETPIPE_SZ, pipeSize)
-	return nonblocking(r), os.NewFile(uintptr(w), "output"), nil
-}
-
-// InputPipe returns the two ends of a pipe for a program's input.
-func InputPipe() (ours, theirs *os.File, err error) {
-	r, w, err := pipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	return nonblocking(w), os.NewFile(uintptr(r), "input"), nil
-}
-
-func pipe() (r, w int, err error) {
-	var fds [2]int
-	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
-		return 0, 0, fmt.Errorf("pipe: %w", err)
-	}
-	return fds[0], fds[1], nil
-}
-
-func nonblocking(fd int) *os.File {
-	// It can't fail on a descriptor that was just made; if it did, reads and
-	// writes would block a thread each instead.
-	_ = unix.SetNonblock(fd, true)
-	return os.NewFile(uintptr(fd), "pipe")
-}
 
 // Start starts the program that spec describes, held by the first means of
 // spec.Isolation that the kernel gives, and returns once it has become the
@@ -161,8 +123,8 @@ func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 	if err == nil {
 		p.leader = lifecycle.FirstChild(p.holder)
 	}
-	if err != nil && p.listener != nil {
-		_ = p.listener.Close() // nobody will take it
+	if err != nil { // nobody will take them; closing nil is harmless
+		_, _ = p.listener.Close(), p.socket.Close()
 	}
 	started <- err
 	followed := make(chan struct{})
@@ -221,6 +183,8 @@ func (p *Program) awaitStart(state *initState, reports *net.UnixConn) error {
 			return &StartError{"start", fmt.Errorf("the process in between ended without a report: %w", err)}
 		case r.kind == reportListener:
 			p.listener = file
+		case r.kind == reportSocket:
+			p.socket = file
 		case r.kind == reportStarted:
 			return reports.SetReadDeadline(time.Time{})
 		case r.kind == reportFailed:
@@ -266,43 +230,6 @@ func (p *Program) followRest(reports *net.UnixConn) {
 	}
 }
 
-// Buffered returns how many bytes are in a pipe now, as far as can be known.
-func Buffered(f *os.File) (n int) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return 0
-	}
-	_ = raw.Control(func(fd uintptr) {
-		n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) // zero if it fails
-	})
-	return n
-}
-
-// ReadReady reads what is in a pipe now, deadline or not: io.EOF says that
-// nobody holds its other end, EAGAIN that somebody does and wrote nothing.
-func ReadReady(f *os.File, b []byte) (n int, err error) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	controlErr := raw.Control(func(fd uintptr) {
-		for {
-			if n, err = unix.Read(int(fd), b); !errors.Is(err, unix.EINTR) {
-				return
-			}
-		}
-	})
-	switch {
-	case controlErr != nil:
-		return 0, controlErr
-	case err != nil:
-		return 0, err
-	case n == 0 && len(b) > 0:
-		return 0, io.EOF
-	}
-	return n, nil
-}
-
 // reapHolder waits for the process in between. Of a namespace's init the kernel
 // reports the end only when every process of the namespace is gone.
 func (p *Program) reapHolder() {
@@ -344,6 +271,10 @@ func (p *Program) Holder() int { return p.holder }
 // there is no filter. Whoever takes it closes it, and must answer on it: the
 // program waits.
 func (p *Program) Listener() *os.File { return p.listener }
+
+// Socket returns the socket, listening inside the run's network, on which its way
+// out is to be served; nil if the plan makes none. Whoever takes it closes it.
+func (p *Program) Socket() *os.File { return p.socket }
 
 // Leader returns the program's process id, or zero when it isn't known.
 func (p *Program) Leader() int { return p.leader }
@@ -443,5 +374,5 @@ func received(rights []byte) *os.File {
 	if err != nil || len(fds) == 0 {
 		return nil
 	}
-	return os.NewFile(uintptr(fds[0]), "denied calls")
+	return os.NewFile(uintptr(fds[0]), "of a report")
 }

@@ -1,6 +1,7 @@
 package spawn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -25,6 +26,18 @@ import (
 // descriptor 3. It ends by itself when the other end is closed before a job came.
 // It is born in cgroup where that isn't nil and the kernel allows it.
 func StartStage(path string, cgroup *os.File) (*Stage, error) {
+	return startBeside([]string{path}, nil, cgroup)
+}
+
+// StartProxy starts the supervisor binary at path as the proxy of one run, in the
+// same way, except that what it says of its own end goes to stderr. It ends when
+// the other end of its socket is closed, and so with its supervisor.
+func StartProxy(path string, stderr *os.File) (*Stage, error) {
+	return startBeside([]string{path, "egress"}, stderr, nil)
+}
+
+// startBeside starts command with one end of a socket as descriptor 3.
+func startBeside(command []string, stderr, cgroup *os.File) (*Stage, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("socket pair: %w", err)
@@ -37,19 +50,20 @@ func StartStage(path string, cgroup *os.File) (*Stage, error) {
 		return nil, err
 	}
 	defer null.Close()
+	argv := append([]string{"paddock-stage"}, command[1:]...)
 	attr := &os.ProcAttr{
 		Dir:   "/",
 		Env:   []string{},
-		Files: []*os.File{null, null, null, theirs},
+		Files: []*os.File{null, null, cmp.Or(stderr, null), theirs},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	}
 	if cgroup != nil {
 		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(cgroup.Fd())
 	}
-	process, err := os.StartProcess(path, []string{"paddock-stage"}, attr)
+	process, err := os.StartProcess(command[0], argv, attr)
 	if err != nil && cgroup != nil { // it can still move there by itself
 		attr.Sys.UseCgroupFD = false
-		process, err = os.StartProcess(path, []string{"paddock-stage"}, attr)
+		process, err = os.StartProcess(command[0], argv, attr)
 	}
 	if err != nil {
 		return nil, err

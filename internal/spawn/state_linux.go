@@ -54,6 +54,8 @@ const (
 	reportEmpty  // a is the number of leftovers
 	// A listener comes with the program's last step before its execution.
 	reportListener = contain.ReportListener
+	// The socket of the way out comes before the program is forked.
+	reportSocket = contain.ReportSocket
 )
 
 type report struct{ kind, a, b, pad int32 }

@@ -22,6 +22,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -31,9 +32,7 @@ import (
 	"paddock"
 	"paddock/internal/artifact"
 	"paddock/internal/contain"
-	"paddock/internal/contain/filter/denied"
 	"paddock/internal/contain/lifecycle"
-	"paddock/internal/contain/protect"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
@@ -41,6 +40,7 @@ import (
 	"paddock/internal/supervise/bounds"
 	"paddock/internal/supervise/hub"
 	"paddock/internal/supervise/reason"
+	"paddock/internal/supervise/walls"
 )
 
 // DefaultGrace is the time between a request to end and the kill of the tree.
@@ -96,6 +96,9 @@ type Options struct {
 	After func(d time.Duration) <-chan time.Time
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
+	// Self is the supervisor binary, which is the proxy's too; empty means this
+	// very program.
+	Self string
 }
 
 func check(j Job) error {
@@ -257,9 +260,15 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		close(r.over)
 		return r.seal(failedToStart("containment", err, r.opt.Now()))
 	}
+	way, err := r.wayOut(plan)
+	if err != nil {
+		close(r.over)
+		return r.seal(failedToStart("way out", err, r.opt.Now()))
+	}
 	pumps, err := r.start(plan)
 	if err != nil {
 		close(r.over)
+		way.Close()
 		step, cause := "start", err
 		var failed *spawn.StartError
 		if errors.As(err, &failed) {
@@ -269,12 +278,9 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	}
 	// A program of our own user must not be able to look into this process.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	holder := 0
-	if plan.Enforced.Network == "none" && plan.UserNamespace {
-		holder = r.program.Holder()
-	}
-	heard := denied.Listen(r.program.Listener(), holder)
+	heard := r.listen(plan)
 	r.recordStart(cgroup, plan.Enforced)
+	r.open(way)
 	exit := r.untilEmpty(ctx)
 	ended := r.opt.Now()
 	close(r.over) // before the pumps are waited for: they may want to ask
@@ -284,7 +290,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		State:     reason.State(why.Kind),
 		Reason:    why,
 		Survivors: r.survivors,
-		Denied:    r.bounds.WithForks(heard.Denials(r.survivors == 0)),
+		Denied:    slices.Concat(r.bounds.WithForks(r.denials(heard)), way.Close()),
 		EndedAt:   ended,
 	}
 	if r.survivors == 0 { // then the tree is gone, and what was found is known
@@ -314,73 +320,15 @@ func (r *run) place() string {
 // prepare makes what will hold the run and plans how. Release takes it away
 // again and is to be called in any case.
 func (r *run) prepare() (plan *contain.Plan, release func(), err error) {
-	release = func() {}
-	guard, err := r.protect()
-	if err != nil {
-		return nil, release, err
-	}
-	release = func() { r.unprotect(guard) }
 	r.bounds, err = bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level)
 	if err != nil {
-		return nil, release, fmt.Errorf("limits: %w", err)
+		return nil, func() {}, fmt.Errorf("limits: %w", err)
 	}
-	release = func() { r.bounds.Release(); r.unprotect(guard) }
-	plan, err = r.plan(guard)
-	return plan, release, err
-}
-
-// protect readies what in the workspace must stay as it is.
-func (r *run) protect() (*protect.Guard, error) {
-	if r.job.Contain.Level != paddock.Full {
-		return nil, nil
-	}
-	root, err := os.OpenFile(r.job.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	var except []string
-	for _, path := range r.job.Contain.Write {
-		if inside, err := filepath.Rel(r.job.Root, path); err == nil && filepath.IsLocal(inside) {
-			except = append(except, inside)
-		}
-	}
-	return protect.Keep(root, except)
-}
-
-// unprotect takes away what protect put there. What it can't is found by the
-// next run in the workspace.
-func (r *run) unprotect(guard *protect.Guard) {
-	if guard != nil {
-		if err := guard.Release(); err != nil {
-			fmt.Fprintln(os.Stderr, "placeholders:", err)
-		}
-	}
-}
-
-// plan works out how the run is held to what it was granted.
-func (r *run) plan(guard *protect.Guard) (*contain.Plan, error) {
-	job := r.job
-	exec, err := contain.IdentityOf(r.files.Exec)
-	if err != nil {
-		return nil, err
-	}
-	start, err := contain.IdentityOf(r.files.Dir)
-	if err != nil {
-		return nil, err
-	}
-	wish := contain.Wish{
-		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Write: job.Contain.Write,
-		Root: job.Root, Dir: job.Dir, Home: job.Home, Programs: job.Programs, OpenFiles: job.OpenFiles, Exec: exec, Start: start,
-		Join: r.bounds.Join(), Rlimits: r.bounds.Rlimits,
-	}
-	if guard != nil {
-		wish.Protect = guard.Paths()
-	}
-	plan, err := contain.NewPlan(wish, contain.Probe(append(wish.Read, wish.Write...)...))
+	plan, unprotect, err := walls.Plan(r.job, r.files.Exec, r.files.Dir, r.bounds.Hold)
 	if err == nil {
-		plan.Enforced.Limits = r.bounds.Enforced(job.OpenFiles)
+		plan.Enforced.Limits = r.bounds.Enforced(r.job.OpenFiles)
 	}
-	return plan, err
+	return plan, func() { r.bounds.Release(); unprotect() }, err
 }
 
 func (r *run) recordStart(cgroup string, enforced paddock.Enforced) {

@@ -43,6 +43,7 @@ type fixture struct {
 	clock *handClock
 	ours  net.Conn // the caller's end of the connection
 	their net.Conn
+	self  string // see Options
 	done  chan error
 }
 
@@ -142,7 +143,7 @@ func opened(t *testing.T, path string) *os.File {
 func (f *fixture) run(acts ...func()) paddock.Outcome {
 	f.t.Helper()
 	go func() {
-		f.done <- Run(f.t.Context(), f.job, f.files, f.their, Options{After: f.clock.After})
+		f.done <- Run(f.t.Context(), f.job, f.files, f.their, Options{After: f.clock.After, Self: f.self})
 	}()
 	for _, act := range acts {
 		act()

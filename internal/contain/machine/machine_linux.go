@@ -115,11 +115,7 @@ var ofEtc = []string{
 
 // Probe looks at the machine, and at paths to tell files from directories.
 func Probe(paths ...string) Host {
-	h := Host{EUID: os.Geteuid(), EGID: os.Getegid(), Links: map[string]string{}, files: map[string]bool{}}
-	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */)
-	if errno == 0 {
-		h.LandlockABI = int(abi)
-	}
+	h := Host{EUID: os.Geteuid(), EGID: os.Getegid(), LandlockABI: LandlockABI(), Links: map[string]string{}, files: map[string]bool{}}
 	h.UserNamespaces = userNamespaces(h.EUID, func(name string) string {
 		b, err := os.ReadFile(name)
 		if err != nil {
@@ -154,6 +150,15 @@ func Probe(paths ...string) Host {
 		}
 	}
 	return h
+}
+
+// LandlockABI returns zero when the kernel has no Landlock, or it is switched off.
+func LandlockABI() int {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */)
+	if errno != 0 {
+		return 0
+	}
+	return int(abi)
 }
 
 // userNamespaces says why this user gets none, as far as the kernel tells

@@ -10,6 +10,7 @@ package judge
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -152,6 +153,18 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 // Unrecordable refuses because of an error from writing things down.
 func Unrecordable(err error) *paddock.Refusal {
 	return paddock.Refused(paddock.Unrecordable, "The run can't be written down: %v.", err)
+}
+
+// RecordError gives an error from writing a run down its meaning.
+func RecordError(ctx context.Context, err error) error {
+	var refusal *paddock.Refusal
+	switch {
+	case err == nil || errors.As(err, &refusal):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return Unrecordable(err)
 }
 
 // unspeakable refuses text that neither a record nor a supervisor can be told

@@ -37,20 +37,23 @@ func containment(c document.Containment) paddock.ContainAs {
 	if as.Level == paddock.Off {
 		as.Network = "host"
 	}
-	for _, path := range c.Read {
-		as.Read = append(as.Read, path.Value)
-	}
-	for _, path := range c.Write {
-		as.Write = append(as.Write, path.Value)
-	}
+	as.Read, as.Write = values(c.Read), values(c.Write)
 	return as
+}
+
+func values(texts []document.Text) []string {
+	var out []string
+	for _, t := range texts {
+		out = append(out, t.Value)
+	}
+	return out
 }
 
 // Load reads and compiles data, the content of the file called name. It returns
 // the file or everything that is wrong with it.
 func Load(name string, data []byte) (File, []document.Fault) {
 	source, faults := document.Read(name, data)
-	c := compiler{faults: faults}
+	c := compiler{faults: faults, proxied: source.Containment.Network == "allowlist"}
 	f := File{
 		Name:        name,
 		Digest:      paddock.DigestOf(sha256.Sum256(data)),
@@ -62,9 +65,7 @@ func Load(name string, data []byte) (File, []document.Fault) {
 		Tests:       source.Tests,
 		Sections:    source.Sections,
 	}
-	for _, r := range source.Roots {
-		f.Roots = append(f.Roots, r.Value)
-	}
+	f.Roots = values(source.Roots)
 	for _, e := range source.Executables {
 		f.Executables = append(f.Executables, c.executable(e, f.Limits, source.Sections["limits"]))
 	}
@@ -78,7 +79,11 @@ func Load(name string, data []byte) (File, []document.Fault) {
 }
 
 // compiler collects what is wrong while a file is compiled.
-type compiler struct{ faults []document.Fault }
+type compiler struct {
+	faults []document.Fault
+	// proxied is set when programs get proxy variables from us.
+	proxied bool
+}
 
 func (c *compiler) fault(at paddock.Position, format string, args ...any) {
 	c.faults = append(c.faults, document.Fault{At: at, Message: fmt.Sprintf(format, args...)})
@@ -102,6 +107,7 @@ func (c *compiler) executable(e document.Executable, around paddock.Limits, limi
 		Environment: c.environment(e.Environment),
 		Limits:      within(e.Limits, around),
 		LimitsAt:    limitsAt,
+		Reach:       values(e.Network),
 		LineBreaks:  e.LineBreaks,
 		MaxArgBytes: cmp.Or(e.MaxArgBytes, DefaultArgBytes),
 		MaxArgs:     cmp.Or(e.MaxArgs, DefaultArgs),
@@ -227,6 +233,8 @@ func (c *compiler) variable(name document.Text) {
 	switch {
 	case name.Value == "PWD":
 		c.fault(name.At, "`PWD` is always the working directory; remove it")
+	case c.proxied && environ.IsProxy(name.Value):
+		c.fault(name.At, "`%s` leads to the run's own proxy where the network is `allowlist`; remove it", name.Value)
 	case environ.IsSecret(name.Value):
 		c.fault(name.At, "`%s` looks like a secret, and every program could print it; remove it", name.Value)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/policy/compiled/pattern"
 	celrule "paddock/internal/policy/compiled/rule"
 )
@@ -82,7 +83,19 @@ func (f *File) Variables(e *Executable, host map[string]string, home, dir string
 	if dir != "" {
 		env["PWD"] = dir
 	}
+	if f.Contain.Network == "allowlist" {
+		environ.AddProxy(env, paddock.ProxyAddress)
+	}
 	return env
+}
+
+// ContainFor returns how runs of e are contained, or of all where e is nil.
+func (f *File) ContainFor(e *Executable) paddock.ContainAs {
+	as := f.Contain
+	if e != nil {
+		as.Reach = slices.Clone(e.Reach)
+	}
+	return as
 }
 
 // An Executable is a program of the policy.
@@ -98,6 +111,8 @@ type Executable struct {
 	Environment Environment
 	Limits      paddock.Limits
 	LimitsAt    paddock.Position
+	// Reach is what runs may reach where the network is an allowlist.
+	Reach       []string
 	LineBreaks  bool
 	MaxArgBytes int64
 	MaxArgs     int

@@ -102,6 +102,10 @@ func (d *Dir) Token() (string, error) {
 // was given.
 func (d *Dir) OpenStdin() (*os.File, error) { return durable.Open(d.file("stdin")) }
 
+// OpenConnections opens the entries of the run's proxy, a JSON object a line;
+// fs.ErrNotExist when the run had none.
+func (d *Dir) OpenConnections() (*os.File, error) { return durable.Open(d.file("network.jsonl")) }
+
 func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
 
 // What follows is for package rundir alone, and so not among the methods that

@@ -16,6 +16,7 @@ import (
 	"strconv"
 
 	"paddock"
+	"paddock/internal/policy/compiled/document/reach"
 	"paddock/internal/policy/compiled/document/shape"
 )
 
@@ -66,7 +67,9 @@ type Executable struct {
 	LimitsAt    paddock.Position
 	Environment Environment
 	Limits      Limits
-	LineBreaks  bool
+	// Network is what its runs may reach.
+	Network    []Text
+	LineBreaks bool
 	// MaxArgBytes and MaxArgs are zero when absent.
 	MaxArgBytes int64
 	MaxArgs     int
@@ -211,6 +214,13 @@ func (b *builder) file(v *shape.Value) File {
 	if c := v.Get("containment"); c != nil {
 		f.Containment = b.containment(c)
 	}
+	if f.Containment.Network != "allowlist" {
+		for _, item := range v.Get("executables").Items() {
+			if n := item.Get("network"); n != nil {
+				b.fault(n, "nothing holds a program to this list unless `containment` says `network: allowlist`; say so, or remove the list")
+			}
+		}
+	}
 	return f
 }
 
@@ -221,6 +231,9 @@ func (b *builder) containment(v *shape.Value) Containment {
 	}
 	for _, item := range v.Get("write").Items() {
 		c.Write = append(c.Write, b.clean(item))
+	}
+	if c.Network == "allowlist" && c.Require == paddock.Standard {
+		b.fault(v.Get("network"), "`allowlist` needs `require: full`, which alone gives programs a network of their own")
 	}
 	if c.Require != paddock.Off {
 		return c
@@ -241,6 +254,16 @@ func (b *builder) clean(v *shape.Value) Text {
 	t := b.text(v)
 	if v != nil && path.Clean(t.Value) != t.Value {
 		b.fault(v, "write this path as "+path.Clean(t.Value)+" (no `.`, `..`, doubled or final `/`)")
+	}
+	return t
+}
+
+func (b *builder) reach(v *shape.Value) Text {
+	t := b.text(v)
+	if reach.Pattern.MatchString(t.Value) { // else it is reported
+		if err := reach.Check(t.Value); err != nil {
+			b.fault(v, fmt.Sprintf("`%s`: %v", t.Value, err))
+		}
 	}
 	return t
 }
@@ -273,6 +296,10 @@ func (b *builder) executable(v *shape.Value) Executable {
 	if e.Path.Value == "/" {
 		b.fault(v.Get("path"), "/ is a directory, not a program")
 	}
+	for _, item := range v.Get("network").Items() {
+		e.Network = append(e.Network, b.reach(item))
+	}
+	b.unique(e.Network, "this place is listed before")
 	for _, item := range v.Get("args").Items() {
 		e.Args = append(e.Args, b.argumentRule(item))
 	}

@@ -31,6 +31,7 @@ executables:
         message: no
     environment: {set: {A: 1, B: x}, pass: [C]}
     limits: {timeout: 1h30m, output: 64MiB, memory: 1GiB, processes: 64, cpus: 0.5}
+    network: [modules.example.org:443, "*.example.org:443"]
     line_breaks: true
     max_arg_bytes: 8192
     max_args: 10
@@ -40,7 +41,7 @@ rules:
   - {name: b, ask: "true"}
 environment: {set: {D: "1"}, pass: [E], accept: {F: <word>}}
 limits: {timeout: 2d, output: 1024, open_files: 64, concurrent: 4, memory: 1048576, processes: 1, cpus: 2}
-containment: {require: off, network: host}
+containment: {require: full, network: allowlist, read: [/a], write: [/b]}
 tests:
   - {allow: [go, 1], dir: /srv}
   - {refuse: [rm], code: busy}
@@ -159,31 +160,39 @@ func TestSchemaExamples(t *testing.T) {
 	for text, good := range map[string]bool{
 		head:                                  true,
 		"roots: [{path: /}]\nexecutables: []": false,
-		head + "limits: {timeout: 30d, output: 10MiB}":                                                      true,
-		head + "limits: {timeout: 1d12h}":                                                                   true,
-		head + "limits: {timeout: 1.5h}":                                                                    true,
-		head + "limits: {timeout: ''}":                                                                      false,
-		head + "limits: {timeout: 5}":                                                                       false,
-		head + "limits: {timeout: 5 s}":                                                                     false,
-		head + "limits: {output: -5}":                                                                       false,
-		head + "limits: {output: 5KB}":                                                                      false,
+		head + "limits: {timeout: 30d, output: 10MiB}":                                    true,
+		head + "limits: {timeout: 1d12h}":                                                 true,
+		head + "limits: {timeout: 1.5h}":                                                  true,
+		head + "limits: {timeout: ''}":                                                    false,
+		head + "limits: {timeout: 5}":                                                     false,
+		head + "limits: {timeout: 5 s}":                                                   false,
+		head + "limits: {output: -5}":                                                     false,
+		head + "limits: {output: 5KB}":                                                    false,
+		head + "containment: {require: off}":                                              true,
+		head + "containment: {require: off, network: host}":                               true,
+		head + "containment: {require: full, network: host}":                              true,
+		head + "containment: {network: host}":                                             true,
+		head + "containment: {require: standard, network: none, read: [/a], write: [/b]}": true,
+		head + "containment: {read: []}":                                                  true,
+		head + "containment: {read: [a]}":                                                 false,
+		head + "containment: {write: /a}":                                                 false,
+		head + "containment: {require: off, read: [/a]}":                                  false,
+		head + "containment: {require: off, write: []}":                                   false,
+		head + "containment: {network: allowlist}":                                        true,
+		head + "containment: {network: allowlist, require: full}":                         true,
+		head + "containment: {network: allowlist, require: standard}":                     false,
+		head + "containment: {network: allowlist, require: off}":                          false,
+		strings.Replace(head, "[]", "[{path: /x, args: any, network: []}]", 1):            false,
+		strings.Replace(head, "[]", "[{path: /x, args: any, network: [a:1]}]", 1) + "containment: {network: host}":      false,
+		strings.Replace(head, "[]", "[{path: /x, args: any, network: [a:1]}]", 1) + "containment: {network: allowlist}": true,
+		strings.Replace(head, "[]", "[{path: /x, args: any, network: [A:1]}]", 1) + "containment: {network: allowlist}": false,
+		strings.Replace(head, "[]", "[{path: /x, args: any, network: a:1}]", 1) + "containment: {network: allowlist}":   false,
 		head + "limits: {disk: 1GiB}":                                                                       false,
 		head + "limits: {memory: 1GiB, processes: 3, cpus: 0.5}":                                            true,
 		head + "limits: {cpus: 3}":                                                                          true,
 		head + "limits: {cpus: 0}":                                                                          false,
 		head + "limits: {cpus: two}":                                                                        false,
 		head + "limits: {processes: 1.5}":                                                                   false,
-		head + "containment: {require: off}":                                                                true,
-		head + "containment: {require: off, network: host}":                                                 true,
-		head + "containment: {require: full, network: host}":                                                true,
-		head + "containment: {network: host}":                                                               true,
-		head + "containment: {require: standard, network: none, read: [/a], write: [/b]}":                   true,
-		head + "containment: {read: []}":                                                                    true,
-		head + "containment: {read: [a]}":                                                                   false,
-		head + "containment: {write: /a}":                                                                   false,
-		head + "containment: {require: off, read: [/a]}":                                                    false,
-		head + "containment: {require: off, write: []}":                                                     false,
-		head + "containment: {network: allowlist}":                                                          false,
 		head + "containment: {network: yes}":                                                                false,
 		head + "containment: {require: off, network: none}":                                                 false,
 		head + "rules: [{name: a, deny: 'true', ask: 'true'}]":                                              false,

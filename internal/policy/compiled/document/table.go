@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"paddock"
+	"paddock/internal/policy/compiled/document/reach"
 	"paddock/internal/policy/compiled/document/shape"
 )
 
@@ -12,6 +13,7 @@ import (
 var (
 	absolutePath = shape.Text{Say: "an absolute path such as /srv/checkout", Pattern: regexp.MustCompile(`^/[^\x00-\x1f\x7f]*$`)}
 	envName      = shape.Text{Say: "a variable's name (letters, digits and _, not a digit first)", Pattern: regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)}
+	place        = shape.Text{Say: "host:port or \"*.suffix:port\" in lower case, such as modules.example.org:443", Pattern: reach.Pattern}
 	word         = shape.Text{Say: "a word", Loose: true}
 	sentence     = shape.Text{Say: "a text for people, not empty", Pattern: regexp.MustCompile(`[^\s]`)}
 	duration     = shape.Text{Say: "a duration such as 90s, 10m, 1h30m or 30d", Pattern: regexp.MustCompile(`^([0-9]+d|([0-9]+d)?([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`)}
@@ -67,11 +69,11 @@ var executable = shape.Object{
 				{Name: "pass", Doc: "Variables passed on from Paddock's own environment.", Shape: envNames},
 			}}},
 		{Name: "limits", Doc: "Limits of this program's runs, instead of those for all.", Shape: executableLimits},
+		{Name: "network", Doc: "The hosts that this program and what it starts may reach, where the network is `allowlist`; none if absent.", Shape: shape.List{Of: place}},
 		{Name: "line_breaks", Doc: "Whether arguments may contain line breaks.", Shape: shape.Boolean{}},
 		{Name: "max_arg_bytes", Doc: "The longest argument in bytes, instead of 4096.", Shape: size},
 		{Name: "max_args", Doc: "The most words of a command, instead of 256.", Shape: shape.Integer{Min: 1, Max: 65536}},
 	},
-	Later: map[string]string{"network": "the hosts that this program may reach"},
 }
 
 var rule = shape.Object{
@@ -138,26 +140,49 @@ var Table = shape.Object{
 		"agents": "coding agents", "quotas": "quotas", "retention": "how long output is kept", "pty": "terminals",
 		"redact": "masking of secrets",
 	},
+	// A list that nothing enforces would promise what isn't kept.
+	Conditions: []any{map[string]any{
+		"if": map[string]any{"not": map[string]any{
+			"required":   []any{"containment"},
+			"properties": map[string]any{"containment": allowlisted},
+		}},
+		"then": map[string]any{"properties": map[string]any{"executables": map[string]any{
+			"items": map[string]any{"not": map[string]any{"required": []any{"network"}}},
+		}}},
+	}},
+}
+
+// allowlisted is the schema of a containment whose network is an allowlist.
+var allowlisted = map[string]any{
+	"required":   []any{"network"},
+	"properties": map[string]any{"network": map[string]any{"const": "allowlist"}},
 }
 
 var containment = shape.Object{
 	Keys: []shape.Key{
 		{Name: "require", Doc: "The least containment that a run must have; with less than that it is refused.",
 			Shape: shape.Choice{string(paddock.Full), string(paddock.Standard), string(paddock.Off)}},
-		{Name: "network", Doc: "`none` (the default): no way out at all; or `host`: the machine's network, which is all that `require: off` has.",
-			Shape: shape.Choice{"none", "host"}},
+		{Name: "network", Doc: "`none` (the default): no way out at all; `allowlist`: a proxy that lets through what the executable's `network` lists, at level full; or `host`: the machine's network, which is all that `require: off` has.",
+			Shape: shape.Choice{"none", "allowlist", "host"}},
 		{Name: "read", Doc: "Paths that programs may read beside the system's own and the root.", Shape: shape.List{Of: absolutePath}},
 		{Name: "write", Doc: "Paths that programs may write beside the root and a private /tmp.", Shape: shape.List{Of: absolutePath}},
 	},
 	Later: map[string]string{
 		"exec": "what the whole tree may execute", "workspace": "copy-on-write",
 	},
-	// What contains nothing can't hold anything back.
-	Conditions: []any{map[string]any{
-		"if": map[string]any{"required": []any{"require"}, "properties": map[string]any{"require": map[string]any{"const": "off"}}},
-		"then": map[string]any{
-			"properties": map[string]any{"network": map[string]any{"const": "host"}},
-			"not":        map[string]any{"anyOf": []any{map[string]any{"required": []any{"read"}}, map[string]any{"required": []any{"write"}}}},
+	Conditions: []any{
+		// What contains nothing can't hold anything back.
+		map[string]any{
+			"if": map[string]any{"required": []any{"require"}, "properties": map[string]any{"require": map[string]any{"const": "off"}}},
+			"then": map[string]any{
+				"properties": map[string]any{"network": map[string]any{"const": "host"}},
+				"not":        map[string]any{"anyOf": []any{map[string]any{"required": []any{"read"}}, map[string]any{"required": []any{"write"}}}},
+			},
 		},
-	}},
+		// Only full gives a run a network of its own, with one way out.
+		map[string]any{
+			"if":   allowlisted,
+			"then": map[string]any{"properties": map[string]any{"require": map[string]any{"const": "full"}}},
+		},
+	},
 }

@@ -81,6 +81,26 @@ func IsSecret(name string) bool {
 	})
 }
 
+// The variables by which programs find a proxy. Most read them in lower case,
+// some in upper case only.
+var proxyNames = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
+
+// IsProxy reports whether a variable says where a proxy is, in either case.
+func IsProxy(name string) bool { return slices.Contains(proxyNames, strings.ToUpper(name)) }
+
+// AddProxy puts into vars that the proxy at address is the way to every host but
+// the run itself. It speaks HTTP, and SOCKS5 with names, at the same address.
+func AddProxy(vars map[string]string, address string) {
+	values := map[string]string{"ALL_PROXY": "socks5h://" + address, "NO_PROXY": "localhost,127.0.0.1,::1"}
+	for _, name := range proxyNames {
+		value, ok := values[name]
+		if !ok {
+			value = "http://" + address
+		}
+		vars[name], vars[strings.ToLower(name)] = value, value
+	}
+}
+
 var systemDirs = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
 // Path returns the PATH that programs get: the directories of the policy's

@@ -54,6 +54,8 @@ func network(e *paddock.Enforced) string {
 		return "none"
 	case "host":
 		return "the machine's"
+	case "allowlist":
+		return "listed hosts, through a proxy"
 	}
 	return Plain(e.Network)
 }

@@ -25,6 +25,8 @@ func TestEnforced(t *testing.T) {
 			"protected: .git/hooks $'a\\x1bb'\nmemory: by cgroup v2\nopen_files: by rlimit\n"},
 		{"standard", &paddock.Enforced{Level: paddock.Standard, LandlockABI: 6, NoNewPrivileges: true, Network: "host"},
 			"enforced: standard, no new privileges\nfiles: the machine's, Landlock ABI 6\nnetwork: the machine's\n"},
+		{"allowlist", &paddock.Enforced{Level: paddock.Full, NoNewPrivileges: true, Network: "allowlist"},
+			"enforced: full, no new privileges\nfiles: the machine's\nnetwork: listed hosts, through a proxy\n"},
 		{"less than it should be", &paddock.Enforced{Level: paddock.Standard}, "enforced: standard, privileges could be gained\nfiles: the machine's\nnetwork: \n"},
 	} {
 		var got string

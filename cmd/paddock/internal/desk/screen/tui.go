@@ -171,6 +171,7 @@ func (c *Screen) Detail(d app.Detail) error {
 		f = append(f, [2]string{"cgroup", Plain(r.Cgroup)})
 	}
 	f = append(f, [2]string{"request", string(r.RequestDigest)}, [2]string{"policy", string(r.PolicyDigest)})
+	f = append(f, connections(d.Connections)...)
 	if err := c.Fields(f); err != nil {
 		return err
 	}

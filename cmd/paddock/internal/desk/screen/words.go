@@ -79,8 +79,11 @@ func Plain(s string) string {
 // Contained says in a few words what holds programs.
 func Contained(c paddock.ContainAs) string {
 	network := "no network"
-	if c.Network == "host" {
+	switch c.Network {
+	case "host":
 		network = "the machine's network"
+	case "allowlist":
+		network = "listed hosts only"
 	}
 	if c.Level == paddock.Off {
 		return "uncontained, with your rights"

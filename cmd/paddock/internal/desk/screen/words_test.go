@@ -35,6 +35,7 @@ func TestContained(t *testing.T) {
 	for want, c := range map[string]paddock.ContainAs{
 		"contained: full, no network":                {Level: paddock.Full, Network: "none"},
 		"contained: standard, the machine's network": {Level: paddock.Standard, Network: "host"},
+		"contained: full, listed hosts only":         {Level: paddock.Full, Network: "allowlist"},
 		"uncontained, with your rights":              {Level: paddock.Off, Network: "host"},
 	} {
 		if got := Contained(c); got != want {

@@ -1,0 +1,47 @@
+package screen
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+
+	"paddock/internal/egress"
+)
+
+// mostConnections is how many of a run's connections people are shown.
+const mostConnections = 50
+
+// connections says where a run went, a line for each connection that is over.
+func connections(all []egress.Entry) [][2]string {
+	var f [][2]string
+	over := 0
+	for _, e := range all {
+		if !e.Closed {
+			continue
+		}
+		if over++; over <= mostConnections {
+			f = append(f, [2]string{"connection", connection(e)})
+		}
+	}
+	if more := over - mostConnections; more > 0 {
+		f = append(f, [2]string{"connection", fmt.Sprintf("and %d more; --json shows all", more)})
+	}
+	return f
+}
+
+func connection(e egress.Entry) string {
+	s := e.Verdict
+	if e.Host != "" {
+		s = net.JoinHostPort(e.Host, strconv.Itoa(e.Port)) + " " + s
+	}
+	if e.Code != "" {
+		s += " (" + e.Code + ")"
+	}
+	if e.Verdict == egress.Allowed {
+		return Plain(s) + ", " + Size(e.BytesOut) + " out, " + Size(e.BytesIn) + " in"
+	}
+	if e.Reason != "" {
+		s += ": " + e.Reason
+	}
+	return Plain(s)
+}
