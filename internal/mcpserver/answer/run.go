@@ -52,6 +52,7 @@ type Status struct {
 	StderrDropped int64          `json:"stderrDropped,omitzero" jsonschema:"bytes that came after the limit and were not kept"`
 	StdoutDigest  paddock.Digest `json:"stdoutDigest,omitzero" jsonschema:"SHA-256 of the whole stream, once settled"`
 	StderrDigest  paddock.Digest `json:"stderrDigest,omitzero" jsonschema:"SHA-256 of the whole stream, once settled"`
+	Denied        []string       `json:"denied,omitzero" jsonschema:"what the kernel refused the program, most often first, and what to do about it"`
 	TailPreview   string         `json:"tailPreview" jsonschema:"the end of the output, at most 2000 characters"`
 	WaitedMs      *int64         `json:"waitedMs,omitzero" jsonschema:"how long this call waited"`
 	Note          string         `json:"note,omitzero"`
@@ -69,6 +70,9 @@ type Reason struct {
 	Detail string             `json:"detail,omitzero"`
 }
 
+// mostDenied bounds what is told of refused calls; the record has all.
+const mostDenied = 8
+
 // NewStatus shows a run with the end of its output.
 func NewStatus(run paddock.Run, tail string, c Counters) Status {
 	out := Status{
@@ -82,6 +86,9 @@ func NewStatus(run paddock.Run, tail string, c Counters) Status {
 		out.StdoutBytes, out.StderrBytes = o.Stdout.Bytes, o.Stderr.Bytes
 		out.StdoutDropped, out.StderrDropped = o.Stdout.Dropped, o.Stderr.Dropped
 		out.StdoutDigest, out.StderrDigest = o.Stdout.Digest, o.Stderr.Digest
+		for _, d := range o.Denied[:min(len(o.Denied), mostDenied)] {
+			out.Denied = append(out.Denied, d.Text)
+		}
 		out.Reason = &Reason{
 			Kind: o.Reason.Kind, By: o.Reason.By, Why: o.Reason.Why, Stream: o.Reason.Stream,
 			Limit: o.Reason.Limit, Step: o.Reason.Step, Detail: o.Reason.Detail,

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"paddock"
 )
 
 // Wherever valid text is cut, what is shown of it has no broken character.
@@ -52,4 +54,17 @@ func TestSharesFillTheRoom(t *testing.T) {
 			t.Fatalf("%d and %d leave room: %d and %d", a, b, x, y)
 		}
 	})
+}
+
+// What the kernel refused is told in words, and not without bound.
+func TestDenialsAreTold(t *testing.T) {
+	t.Parallel()
+	outcome := &paddock.Outcome{State: paddock.Exited}
+	for range 2 * mostDenied {
+		outcome.Denied = append(outcome.Denied, paddock.Denial{Call: "socket", Count: 1, Text: "the program tried to reach the network"})
+	}
+	got := NewStatus(paddock.Run{State: paddock.Exited, Outcome: outcome}, "", Counters{}).Denied
+	if len(got) != mostDenied || got[0] != "the program tried to reach the network" {
+		t.Errorf("%q", got)
+	}
 }

@@ -141,6 +141,11 @@ func (c *Screen) runFields(r paddock.Run) [][2]string {
 	if o := r.Outcome; o != nil && o.Leftovers+o.Survivors > 0 {
 		f = append(f, [2]string{"left behind", fmt.Sprintf("%d ended, %d still there", o.Leftovers, o.Survivors)})
 	}
+	if r.Outcome != nil {
+		for _, d := range r.Outcome.Denied {
+			f = append(f, [2]string{"denied", fmt.Sprintf("%d times: %s", d.Count, Plain(d.Text))})
+		}
+	}
 	return f
 }
 
@@ -225,8 +230,25 @@ func (c *Screen) End(r paddock.Run) {
 	case paddock.Killed, paddock.TimedOut, paddock.OutputLimit:
 		c.Say("note", Describe(r))
 	}
+	if r.Outcome != nil {
+		c.denied(r.ID, r.Outcome.Denied)
+	}
 	if o := r.Outcome; o != nil && o.Survivors > 0 {
 		c.Say("warning", fmt.Sprintf("%d processes of the run could not be ended; see paddock show %s", o.Survivors, r.ID))
+	}
+}
+
+// mostDenied is how much of what the kernel refused is told at a run's end.
+const mostDenied = 3
+
+// denied tells what the kernel refused a run: the program's own message seldom
+// says that it was the policy.
+func (c *Screen) denied(id paddock.RunID, all []paddock.Denial) {
+	for _, d := range all[:min(len(all), mostDenied)] {
+		c.Say("note", Plain(d.Text))
+	}
+	if more := len(all) - mostDenied; more > 0 {
+		c.Say("note", fmt.Sprintf("and %d other things that were refused; see paddock show %s", more, id))
 	}
 }
 

@@ -90,3 +90,19 @@ func (full) Write([]byte) (int, error) { return 0, errFull{} }
 type errFull struct{}
 
 func (errFull) Error() string { return "full" }
+
+// At a run's end its caller is told what the kernel refused it, in few lines.
+func TestEndTellsWhatWasDenied(t *testing.T) {
+	t.Parallel()
+	var out, errs strings.Builder
+	c := &Screen{Out: &out, Err: &errs}
+	r := paddock.Run{ID: "r1", State: paddock.Exited, Outcome: &paddock.Outcome{}}
+	for _, text := range []string{"one", "two\x1b[2J", "three", "four", "five"} {
+		r.Outcome.Denied = append(r.Outcome.Denied, paddock.Denial{Count: 1, Text: text})
+	}
+	c.End(r)
+	got := errs.String()
+	if !strings.Contains(got, "note: one\n") || strings.Contains(got, "\x1b") || strings.Contains(got, "four") || !strings.Contains(got, "and 2 other things") {
+		t.Errorf("%q", got)
+	}
+}
