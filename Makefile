@@ -27,7 +27,7 @@ release: ## build dist/paddock, one file to install: the stage is inside
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -o $(INSIDE)/paddock-stage ./cmd/paddock-stage
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -tags embed_stage -o dist/ ./cmd/paddock
 
-test: cc ## run every test with the race detector and print a summary
+test: cc decided ## run every test with the race detector and print a summary
 	@GOOS=darwin go build ./internal/... ./runner/... ./cmd/... # other systems only explain, but they do build
 	CGO_ENABLED=1 $(TEST) -race -timeout 20m ./...
 
@@ -55,6 +55,11 @@ lint: ## run the linters (the first time builds them: some minutes)
 
 vuln: ## look for known vulnerabilities in what is called (needs vuln.go.dev)
 	$(TOOL) govulncheck ./...
+
+decided: ## fail unless every statement of the decide path is tested
+	@out="$$(mktemp)"; trap 'rm -f "$$out"' EXIT; \
+	go test -coverprofile "$$out" -coverpkg ./internal/policy,./internal/policy/tally,./internal/policy/wellformed ./internal/policy; \
+	go tool cover -func "$$out" | awk '$$NF != "100.0%" {print "not tested:", $$0; bad = 1} END {exit bad}'
 
 cover: ## coverage of the decide path: what isn't at 100 %, and the total
 	go test -coverprofile cover.out -coverpkg ./internal/policy/... ./internal/policy/...
