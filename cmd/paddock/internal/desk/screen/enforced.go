@@ -36,7 +36,11 @@ func enforced(e *paddock.Enforced) [][2]string {
 		f = append(f, [2]string{"protected", QuoteAll(e.Protected)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Limits)) {
-		f = append(f, [2]string{Plain(name), "by " + Plain(e.Limits[name])})
+		means := "held by " + Plain(e.Limits[name])
+		if e.Limits[name] == "none" {
+			means = "not held"
+		}
+		f = append(f, [2]string{Plain(name), means})
 	}
 	return f
 }

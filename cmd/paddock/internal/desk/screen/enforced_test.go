@@ -20,9 +20,9 @@ func TestEnforced(t *testing.T) {
 		{"off", &paddock.Enforced{Level: paddock.Off, Network: "host"}, "enforced: nothing: containment was off\n"},
 		{"full", &paddock.Enforced{
 			Level: paddock.Full, Namespaces: []string{"user", "network"}, LandlockABI: 7, Filter: paddock.Digest("sha256:0123456789abcdef"), Mounts: "private",
-			NoNewPrivileges: true, Network: "none", Protected: []string{".git/hooks", "a\x1bb"}, Limits: map[string]string{"open_files": "rlimit", "memory": "cgroup v2"},
+			NoNewPrivileges: true, Network: "none", Protected: []string{".git/hooks", "a\x1bb"}, Limits: map[string]string{"open_files": "rlimit", "memory": "cgroup v2", "cpus": "none"},
 		}, "enforced: full, no new privileges\nnamespaces: user, network\nfiles: a private view, Landlock ABI 7\nnetwork: none\ncalls: filter 0123456789ab\n" +
-			"protected: .git/hooks $'a\\x1bb'\nmemory: by cgroup v2\nopen_files: by rlimit\n"},
+			"protected: .git/hooks $'a\\x1bb'\ncpus: not held\nmemory: held by cgroup v2\nopen_files: held by rlimit\n"},
 		{"standard", &paddock.Enforced{Level: paddock.Standard, LandlockABI: 6, NoNewPrivileges: true, Network: "host"},
 			"enforced: standard, no new privileges\nfiles: the machine's, Landlock ABI 6\nnetwork: the machine's\n"},
 		{"allowlist", &paddock.Enforced{Level: paddock.Full, NoNewPrivileges: true, Network: "allowlist"},
