@@ -5,7 +5,7 @@ export GOTOOLCHAIN := go1.27.3
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build release test check race fuzz bench lint vuln cover chaos long e2e-agents docs clean cc
+.PHONY: help demo build release test check race fuzz bench lint vuln cover chaos long e2e-agents docs clean cc modules decided
 
 # The go command stamps the version from git, where it can ask git.
 VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
@@ -17,7 +17,7 @@ TEST     := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: build ## let a pretend agent work under a policy, and watch
+demo: build modules ## let a pretend agent work under a policy, and watch
 	@bin/paddock-demo
 
 build: ## build bin/paddock and bin/paddock-stage (static)
@@ -80,6 +80,10 @@ docs: ## write again what is generated from the code
 
 clean: ## remove what was built
 	rm -rf bin dist $(INSIDE) cover.out
+
+# What runs under a policy has no network: every module must be here before.
+modules:
+	@go mod download
 
 # The race detector needs a C compiler. Where it is missing and we may, get it.
 cc:

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -31,4 +33,46 @@ func TestDemo(t *testing.T) {
 	if t.Failed() {
 		t.Logf("%s", out)
 	}
+}
+
+// What the demonstration runs has no network, so what `make demo` does before it
+// must bring every module that tests need too, where none was before.
+func TestDemoBringsEveryModule(t *testing.T) {
+	root := filepath.Join("..", "..")
+	plan, err := testproc.Command(t, "make", "-n", "-C", root, "demo").CombinedOutput()
+	if err != nil || !strings.Contains(string(plan), "go mod download") {
+		t.Fatalf("make demo doesn't bring the modules: %v\n%s", err, plan)
+	}
+	fresh := freshMachine(t)
+	modules := testproc.Command(t, "make", "-C", root, "modules")
+	modules.Env = fresh
+	if out, err := modules.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	list := testproc.Command(t, "go", "list", "-deps", "-test", "./...")
+	list.Dir, list.Env = root, append(fresh, "GOPROXY=off")
+	if out, err := list.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// freshMachine is the environment of somebody who has Go and nothing else: no
+// module is in the cache. Those that this machine has are served as a proxy
+// would serve them.
+func freshMachine(t *testing.T) []string {
+	t.Helper()
+	have := goEnv(t, "GOMODCACHE")
+	fresh := filepath.Join(t.TempDir(), "modules")
+	path := filepath.Join(goEnv(t, "GOROOT"), "bin") + string(os.PathListSeparator) + os.Getenv("PATH")
+	return append(os.Environ(), "PATH="+path, "GOMODCACHE="+fresh, "GOFLAGS=-modcacherw",
+		"GOPROXY=file://"+filepath.Join(have, "cache", "download"))
+}
+
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	out, err := testproc.Command(t, "go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }

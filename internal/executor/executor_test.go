@@ -191,9 +191,7 @@ func TestKillEndsARunWhoseSupervisorIsStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Kill(run.Supervisor.PID, unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	testproc.Stop(t, run.Supervisor.PID)
 	if _, err := f.e.Kill(t.Context(), run.ID, Ending{Signal: "TERM"}); err == nil || !strings.Contains(err.Error(), "doesn't answer") {
 		t.Errorf("a request: %v", err)
 	}
@@ -232,11 +230,9 @@ func TestLostRunsLeaveNoCgroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	guardian := lifecycle.Descendants(run.Supervisor.PID)[0]
-	for _, step := range []struct {
-		pid    int
-		signal unix.Signal
-	}{{run.Supervisor.PID, unix.SIGSTOP}, {guardian, unix.SIGKILL}, {run.Supervisor.PID, unix.SIGKILL}} {
-		if err := unix.Kill(step.pid, step.signal); err != nil {
+	testproc.Stop(t, run.Supervisor.PID)
+	for _, pid := range []int{guardian, run.Supervisor.PID} {
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 	}
