@@ -60,6 +60,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 	root.PersistentFlags().StringVar(&d.State, "state", "", "state `DIR` (default $PADDOCK_STATE, $XDG_STATE_HOME/paddock or ~/.local/state/paddock)")
 	root.PersistentFlags().StringVar(&d.Policy, "policy", "", "policy `FILE` (default $PADDOCK_POLICY, the project's own, or /etc/paddock/policy.yaml)")
 	root.PersistentFlags().BoolVar(&d.JSON, "json", false, "print JSON instead of text")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return desk.NotEmpty(cmd, "state", "policy", "dir") }
 	root.SetVersionTemplate("paddock {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return desk.Usage(err.Error(), cmd.CommandPath()+" --help shows the flags")

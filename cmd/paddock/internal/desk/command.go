@@ -50,6 +50,17 @@ func Wants(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
+// NotEmpty refuses flags that were given nothing: a variable that isn't set, as
+// in --policy "$POLICY", must not mean the default.
+func NotEmpty(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			return Usage("--"+name+" was given an empty word", "name one, or leave the flag out")
+		}
+	}
+	return nil
+}
+
 // OneOf refuses more than one of some flags that say different things of the
 // same. It is ours because cobra's own sentence for it is hard to read.
 func OneOf(cmd *cobra.Command, names ...string) error {

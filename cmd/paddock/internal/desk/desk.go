@@ -43,7 +43,7 @@ type Desk struct {
 	screen.Screen
 	In  io.Reader
 	Env func(name string) (value string, ok bool)
-	// Dir is the working directory, absolute.
+	// Dir is the working directory, absolute; empty if it is gone. See [Desk.Here].
 	Dir string
 	UID int
 	// Signals returns the requests to end that arrive from now on, and what

@@ -3,6 +3,7 @@ package desk
 import (
 	"path/filepath"
 
+	"paddock"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 )
 
@@ -39,6 +40,16 @@ func (d *Desk) base(variable, usual string) string {
 		return filepath.Join(home, usual, "paddock")
 	}
 	return ""
+}
+
+// Here is the working directory, for what can't do without.
+func (d *Desk) Here() (string, error) {
+	if d.Dir != "" {
+		return d.Dir, nil
+	}
+	r := paddock.Refused(paddock.CwdMissing, "The working directory doesn't exist any more, or can't be looked at.")
+	r.Hint = "Change to one that does."
+	return "", r
 }
 
 // Absolute makes a path that was given relative to the working directory

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -43,9 +44,13 @@ func (d *Desk) RequestFlags(cmd *cobra.Command, f *Flags) {
 // Request makes the request that flags and words stand for. Whether it may be
 // is not asked here.
 func (d *Desk) Request(cmd *cobra.Command, f Flags, argv []string) (paddock.Request, error) {
-	command := paddock.Command{Argv: argv, Dir: d.Dir, Label: f.label}
-	if f.dir != "" {
-		command.Dir = d.Absolute(f.dir)
+	command := paddock.Command{Argv: argv, Dir: f.dir, Label: f.label}
+	if !filepath.IsAbs(f.dir) {
+		here, err := d.Here()
+		if err != nil {
+			return paddock.Request{}, err
+		}
+		command.Dir = filepath.Join(here, f.dir)
 	}
 	if cmd.Flags().Changed("timeout") {
 		// As the policy writes them, or its longest couldn't be asked for.

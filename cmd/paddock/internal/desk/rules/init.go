@@ -28,7 +28,11 @@ configuration directory, outside the project, where what runs here can't reach i
 by mistake. Read it and change it: it is yours.`,
 		Args: desk.Wants(0, 0, "no words"),
 		RunE: func(*cobra.Command, []string) error {
-			root := lookup.RealPath(d.Dir)
+			here, err := d.Here()
+			if err != nil {
+				return err
+			}
+			root := lookup.RealPath(here)
 			project := survey.Look(root, d.Getenv)
 			if d.Levels != nil {
 				project.Levels, project.Missing = d.Levels()

@@ -36,7 +36,7 @@ type Places struct {
 	Flag        string // --policy
 	Environment string // PADDOCK_POLICY
 	Config      string // the user's configuration directory for Paddock
-	Dir         string // where the caller is, absolute
+	Dir         string // where the caller is, absolute; empty is nowhere
 	System      string // the policy of the whole machine
 }
 
@@ -111,7 +111,7 @@ func (p Places) compile(found Found) (*policy.Policy, *paddock.Refusal) {
 // project looks for the policy of the nearest directory, from where the caller
 // is upwards, that has one in the user's configuration directory.
 func (p Places) project() (Found, bool, *paddock.Refusal) {
-	if p.Config == "" {
+	if p.Config == "" || p.Dir == "" {
 		return Found{}, false, nil
 	}
 	for dir := range upwards(RealPath(p.Dir)) {
@@ -149,6 +149,11 @@ func nameOf(path string) string {
 
 // nothing is the refusal that shows every way to a policy.
 func (p Places) nothing(proposal proposal) *paddock.Refusal {
+	if p.Dir == "" {
+		r := paddock.Refused(paddock.NoPolicy, "The working directory is gone and no policy is named, so nothing may run.")
+		r.Hint = "Change to a directory that exists, or name a policy with --policy."
+		return r
+	}
 	dir := top(p.Dir)
 	r := paddock.Refused(paddock.NoPolicy, "No policy applies in %s, so nothing may run.", p.Dir)
 	r.Hint = "An operator runs `paddock policy init` in " + word(dir) + ", which proposes one."

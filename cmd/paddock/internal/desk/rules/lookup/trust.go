@@ -37,6 +37,9 @@ type Trust struct {
 // returned without being found is the nearest.
 func (p Places) workspace() (proposal, bool, *paddock.Refusal) {
 	var nearest proposal
+	if p.Dir == "" {
+		return nearest, false, nil
+	}
 	for dir := range upwards(RealPath(p.Dir)) {
 		path := filepath.Join(dir, WorkspaceFile)
 		if !exists(path) {
