@@ -58,7 +58,7 @@ vuln: ## look for known vulnerabilities in what is called (needs vuln.go.dev)
 
 decided: ## fail unless every statement of the decide path is tested
 	@out="$$(mktemp)"; trap 'rm -f "$$out"' EXIT; \
-	go test -coverprofile "$$out" -coverpkg ./internal/policy,./internal/policy/tally,./internal/policy/wellformed ./internal/policy; \
+	go test -coverprofile "$$out" -coverpkg ./internal/policy,./internal/policy/tally,./internal/policy/wellformed,./internal/policy/allowance ./internal/policy; \
 	go tool cover -func "$$out" | awk '$$NF != "100.0%" {print "not tested:", $$0; bad = 1} END {exit bad}'
 
 cover: ## coverage of the decide path: what isn't at 100 %, and the total

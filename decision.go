@@ -144,6 +144,9 @@ type Limits struct {
 	Timeout Duration `json:"timeout_ms"`
 	// Output is bytes per stream.
 	Output int64 `json:"output"`
+	// Idle is the longest silence: a run that prints nothing for so long is
+	// ended. Zero means that silence ends nothing.
+	Idle Duration `json:"idle_ms,omitempty"`
 	// OpenFiles is the most descriptors per process; zero means unlimited by us.
 	OpenFiles int `json:"open_files,omitempty"`
 	// Memory in bytes, Processes and CPUs are of the whole tree; zero means

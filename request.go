@@ -53,6 +53,9 @@ type Command struct {
 	Stdin Stdin `json:"stdin,omitzero"`
 	// Timeout ends the run; zero means the policy's. It can only lower.
 	Timeout Duration `json:"timeout_ms,omitempty"`
+	// Idle ends the run after that much silence; zero means the policy's. It can
+	// only lower.
+	Idle Duration `json:"idle_ms,omitempty"`
 	// OutputLimit is the most bytes kept per stream; zero means the policy's.
 	// It can only lower.
 	OutputLimit int64 `json:"output_limit,omitempty"`

@@ -39,6 +39,7 @@ const (
 	ReasonShutdown    ReasonKind = "shutdown"      // the owner closed and asked for its runs to end
 	ReasonCallerGone  ReasonKind = "caller_gone"   // a tied run's caller ended
 	ReasonTimeout     ReasonKind = "timeout"       // Limit is the time
+	ReasonIdle        ReasonKind = "idle"          // nothing was printed for Limit; Detail has the question that it seems to have asked
 	ReasonOutputLimit ReasonKind = "output_limit"  // Stream passed its cap, Limit bytes
 	ReasonOutOfMemory ReasonKind = "out_of_memory" // the kernel ended processes of the tree for want of memory; Limit is bytes
 	ReasonSink        ReasonKind = "sink_error"    // output could not be kept; Detail says why
@@ -57,7 +58,7 @@ type Reason struct {
 	// By is the principal id, and Why the words, of who asked for the end.
 	By  string `json:"by,omitempty"`
 	Why string `json:"why,omitempty"`
-	// Stream and Limit say which cap was passed; Limit is bytes, or milliseconds for a timeout.
+	// Stream and Limit say which cap was passed; Limit is bytes, or milliseconds for a timeout and for idle.
 	Stream Stream `json:"stream,omitempty"`
 	Limit  int64  `json:"limit,omitempty"`
 	// Step that failed to start the program.
@@ -191,7 +192,11 @@ type Run struct {
 	// StartedAt is when the program became the program.
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	// Duration from StartedAt to the end, or to now while running.
-	Duration   Duration `json:"duration_ms"`
+	Duration Duration `json:"duration_ms"`
+	// Silent is how long a running program has printed nothing; Asks says that the
+	// last line of one that has been silent for some seconds looks like a question.
+	Silent     Duration `json:"silent_ms,omitempty"`
+	Asks       bool     `json:"asks,omitempty"`
 	Executable string   `json:"executable"`
 	Limits     Limits   `json:"limits"`
 	// Containment, Isolation and Tree say what was enforced.

@@ -151,6 +151,9 @@ type Command struct {
 	Label string
 	// Timeout ends the run; zero means the policy's. It can only lower.
 	Timeout time.Duration
+	// Idle ends the run after that much silence; zero means the policy's. It can
+	// only lower.
+	Idle time.Duration
 	// OutputLimit is the most bytes kept per stream; zero means the policy's. It
 	// can only lower.
 	OutputLimit int64
@@ -168,7 +171,7 @@ func (r *Runner) request(c Command) paddock.Request {
 	return paddock.Request{
 		Principal: r.principal, Door: paddock.DoorGo, Tied: r.onClose == KillRuns, IdempotencyKey: c.IdempotencyKey,
 		Command: paddock.Command{
-			Argv: c.Argv, Dir: c.Dir, Label: c.Label, Timeout: paddock.Duration(c.Timeout), OutputLimit: c.OutputLimit,
+			Argv: c.Argv, Dir: c.Dir, Label: c.Label, Timeout: paddock.Duration(c.Timeout), Idle: paddock.Duration(c.Idle), OutputLimit: c.OutputLimit,
 			ReplaceEnv: c.Env, Stdin: c.Stdin,
 		},
 	}

@@ -1,14 +1,13 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"paddock"
+	"paddock/internal/policy/allowance"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/environ"
 	celrule "paddock/internal/policy/compiled/rule"
@@ -146,12 +145,8 @@ func (j *judge) stdin() {
 
 // limits asks whether the caller wants no more than the policy gives.
 func (j *judge) limits() {
-	c := j.req.Command
-	if c.Timeout < 0 {
-		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The timeout is below zero."))
-	}
-	if c.OutputLimit < 0 {
-		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The output limit is below zero."))
+	for _, r := range allowance.Senseless(j.req.Command) {
+		j.Refuse(paddock.Position{}, r)
 	}
 	e := j.executable
 	if e == nil {
@@ -162,19 +157,10 @@ func (j *judge) limits() {
 		}
 		return
 	}
-	if c.Timeout > e.Limits.Timeout {
-		r := paddock.Refused(paddock.LimitExceeded, "The timeout asked for, %s, is more than the maximum, %s.", c.Timeout, e.Limits.Timeout)
-		r.Hint = fmt.Sprintf("Ask for a timeout of at most %s (%d ms), or leave it out.", e.Limits.Timeout, time.Duration(e.Limits.Timeout).Milliseconds())
+	for _, r := range allowance.Exceeded(j.req.Command, e.Limits) {
 		j.Refuse(e.LimitsAt, r)
 	}
-	if c.OutputLimit > e.Limits.Output {
-		r := paddock.Refused(paddock.LimitExceeded, "The output limit asked for, %d bytes, is more than the maximum, %d bytes.", c.OutputLimit, e.Limits.Output)
-		r.Hint = fmt.Sprintf("Ask for an output limit of at most %d bytes, or leave it out.", e.Limits.Output)
-		j.Refuse(e.LimitsAt, r)
-	}
-	j.granted = e.Limits
-	j.granted.Timeout = cmp.Or(c.Timeout, e.Limits.Timeout)
-	j.granted.Output = cmp.Or(c.OutputLimit, e.Limits.Output)
+	j.granted = allowance.Of(j.req.Command, e.Limits)
 	j.Answer(paddock.GateLimits, e.LimitsAt, fmt.Sprintf("%s, %d bytes per stream", j.granted.Timeout, j.granted.Output))
 }
 

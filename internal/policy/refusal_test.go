@@ -170,6 +170,7 @@ func TestRefusal_invalid_request(t *testing.T) {
 	)
 	refused(t, paddock.InvalidRequest, paddock.GateLimits,
 		refusalCase{name: "timeout below zero", change: func(r *paddock.Request) { r.Command.Timeout = -1 }, want: "below zero"},
+		refusalCase{name: "silence below zero", change: func(r *paddock.Request) { r.Command.Idle = -1 }, want: "below zero"},
 		refusalCase{name: "output below zero", change: func(r *paddock.Request) { r.Command.OutputLimit = -1 }, want: "below zero"},
 	)
 }
@@ -424,6 +425,7 @@ func TestRefusal_limit_exceeded(t *testing.T) {
 		refusalCase{name: "output", change: func(r *paddock.Request) { r.Command.OutputLimit = 10<<20 + 1 }, want: "10485761 bytes, is more than the maximum, 10485760", hint: "10485760"},
 		refusalCase{name: "timeout of the program", policy: own, change: func(r *paddock.Request) { r.Command.Timeout = defaultTimeout }, want: "maximum, 10s", line: 7},
 		refusalCase{name: "output of the program", policy: own, change: func(r *paddock.Request) { r.Command.OutputLimit = 1025 }, want: "1024 bytes", line: 7},
+		refusalCase{name: "silence", policy: minimal + "limits: {idle: 1m}\n", change: func(r *paddock.Request) { r.Command.Idle = defaultTimeout }, want: "maximum, 1m0s", hint: "60000 ms", line: 15},
 		refusalCase{name: "of the section", policy: minimal + "limits: {timeout: 1s}\n", change: func(r *paddock.Request) { r.Command.Timeout = defaultTimeout }, want: "maximum, 1s", line: 15},
 	)
 }

@@ -27,23 +27,14 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 	var at clock
 	timeout := r.opt.After(time.Duration(r.job.Timeout))
 	look := r.bounds.NextLook(r.opt.After)
+	idle := r.silence.Begin()
 	if r.reason != nil { // the start could not be recorded
 		at.grace = r.opt.After(time.Duration(r.job.Grace))
-	}
-	leader := func(e spawn.Exit) {
-		exit = &e
-		if r.reason == nil {
-			own := reason.Of(e)
-			if r.bounds.Starved() {
-				own = r.bounds.OutOfMemory()
-			}
-			r.reason = &own
-		}
 	}
 	for {
 		select {
 		case e := <-r.program.Exited():
-			leader(e)
+			exit = r.exited(e)
 			// The run is over; what it left behind is asked once and killed.
 			r.program.Signal(syscall.SIGTERM)
 			if at.grace == nil && at.destroy == nil {
@@ -52,7 +43,7 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 		case <-r.program.Done():
 			select {
 			case e := <-r.program.Exited():
-				leader(e)
+				exit = r.exited(e)
 			default:
 			}
 			if r.reason == nil {
@@ -61,6 +52,11 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 			return exit
 		case <-timeout:
 			r.end(end{paddock.Reason{Kind: paddock.ReasonTimeout, Limit: time.Duration(r.job.Timeout).Milliseconds()}, syscall.SIGTERM}, &at)
+		case <-idle:
+			over := false
+			if idle, over = r.silence.Look(); over {
+				r.end(end{r.silence.Reason(r.job.RunDir), syscall.SIGTERM}, &at)
+			}
 		case <-look:
 			if look = r.bounds.NextLook(r.opt.After); r.bounds.Starved() {
 				r.end(end{r.bounds.OutOfMemory(), syscall.SIGKILL}, &at)
@@ -80,6 +76,18 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 			return exit
 		}
 	}
+}
+
+// exited notes how the leader ended, which is the reason unless there was one.
+func (r *run) exited(e spawn.Exit) *spawn.Exit {
+	if r.reason == nil {
+		own := reason.Of(e)
+		if r.bounds.Starved() {
+			own = r.bounds.OutOfMemory()
+		}
+		r.reason = &own
+	}
+	return &e
 }
 
 // abandon gives up: the kernel was told to end them and doesn't, for they are
@@ -120,14 +128,6 @@ func (r *run) kill(at *clock) {
 	at.grace = nil
 	if at.destroy == nil {
 		at.destroy = r.opt.After(destroyAfter)
-	}
-}
-
-func failedToStart(step string, err error, now time.Time) paddock.Outcome {
-	return paddock.Outcome{
-		State:   paddock.FailedToStart,
-		Reason:  paddock.Reason{Kind: paddock.ReasonStart, Step: step, Detail: err.Error()},
-		EndedAt: now, SettledAt: now,
 	}
 }
 

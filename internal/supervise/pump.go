@@ -137,6 +137,7 @@ func (r *run) keep(stream paddock.Stream, b []byte) {
 	case over:
 		r.ask(end{paddock.Reason{Kind: paddock.ReasonOutputLimit, Stream: stream, Limit: r.job.OutputCap}, syscall.SIGTERM})
 	}
+	r.silence.Printed()
 	r.hub.Output(r.bank.Size(paddock.Stdout), r.bank.Size(paddock.Stderr))
 }
 

@@ -40,6 +40,7 @@ import (
 	"paddock/internal/supervise/bounds"
 	"paddock/internal/supervise/hub"
 	"paddock/internal/supervise/reason"
+	"paddock/internal/supervise/silence"
 	"paddock/internal/supervise/walls"
 )
 
@@ -137,13 +138,14 @@ func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) 
 		return err
 	}
 	if err := reserve(dir); err != nil {
-		return errors.Join(err, publish(dir, failedToStart("disk space", err, opt.Now()), opt))
+		return errors.Join(err, publish(dir, reason.FailedToStart("disk space", err, opt.Now()), opt))
 	}
 	bank, err := artifact.Create(job.RunDir, artifact.Options{Cap: job.OutputCap, Now: opt.Now})
 	if err != nil {
-		return errors.Join(err, publish(dir, failedToStart("output files", err, opt.Now()), opt))
+		return errors.Join(err, publish(dir, reason.FailedToStart("output files", err, opt.Now()), opt))
 	}
 	r := &run{job: job, files: files, dir: dir, bank: bank, opt: opt, ends: make(chan end), over: make(chan struct{}), hub: hub.New()}
+	r.silence = &silence.Watch{Most: time.Duration(job.Limits.Idle), Now: opt.Now, After: opt.After}
 	return errors.Join(r.supervise(ctx, conn), bank.Close())
 }
 
@@ -161,6 +163,7 @@ type run struct {
 	over chan struct{} // closed when requests make no sense any more
 
 	bounds  *bounds.Bounds // set before the start
+	silence *silence.Watch
 	program *spawn.Program
 	reason  *paddock.Reason // the first to come
 	// survivors is how many processes were left when the end was given up.
@@ -215,7 +218,7 @@ func (r *run) supervise(ctx context.Context, conn net.Conn) error {
 	doors, err := r.serve(serving, conn)
 	if err != nil {
 		r.hub.Close()
-		return errors.Join(err, publish(r.dir, failedToStart("control socket", err, r.opt.Now()), r.opt))
+		return errors.Join(err, publish(r.dir, reason.FailedToStart("control socket", err, r.opt.Now()), r.opt))
 	}
 	outcome := r.live(ctx)
 	err = publish(r.dir, outcome, r.opt)
@@ -258,12 +261,12 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	defer release()
 	if err != nil {
 		close(r.over)
-		return r.seal(failedToStart("containment", err, r.opt.Now()))
+		return r.seal(reason.FailedToStart("containment", err, r.opt.Now()))
 	}
 	way, err := r.wayOut(plan)
 	if err != nil {
 		close(r.over)
-		return r.seal(failedToStart("way out", err, r.opt.Now()))
+		return r.seal(reason.FailedToStart("way out", err, r.opt.Now()))
 	}
 	pumps, err := r.start(plan)
 	if err != nil {
@@ -274,7 +277,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		if errors.As(err, &failed) {
 			step, cause = failed.Step, failed.Err
 		}
-		return r.seal(failedToStart(step, cause, r.opt.Now()))
+		return r.seal(reason.FailedToStart(step, cause, r.opt.Now()))
 	}
 	// A program of our own user must not be able to look into this process.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)

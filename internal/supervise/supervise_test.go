@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"paddock/internal/rundir"
 	"paddock/internal/spawn"
 	"paddock/internal/supervise/hub"
+	"paddock/internal/supervise/silence"
 	"paddock/internal/testproc"
 )
 
@@ -44,6 +46,7 @@ type fixture struct {
 	ours  net.Conn // the caller's end of the connection
 	their net.Conn
 	self  string // see Options
+	now   func() time.Time
 	done  chan error
 }
 
@@ -70,13 +73,20 @@ func (c *handClock) After(d time.Duration) <-chan time.Time {
 	return ch
 }
 
-// fire waits until a timer of length d is set and fires the oldest.
-func (c *handClock) fire(d time.Duration) {
+// await waits until a timer of length d is set.
+func (c *handClock) await(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.timers[d]) == 0 {
 		c.set.Wait()
 	}
+}
+
+// fire waits until a timer of length d is set and fires the oldest.
+func (c *handClock) fire(d time.Duration) {
+	c.await(d)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.timers[d][0] <- time.Time{}
 	c.timers[d] = c.timers[d][1:]
 }
@@ -143,7 +153,7 @@ func opened(t *testing.T, path string) *os.File {
 func (f *fixture) run(acts ...func()) paddock.Outcome {
 	f.t.Helper()
 	go func() {
-		f.done <- Run(f.t.Context(), f.job, f.files, f.their, Options{After: f.clock.After, Self: f.self})
+		f.done <- Run(f.t.Context(), f.job, f.files, f.their, Options{After: f.clock.After, Now: f.now, Self: f.self})
 	}()
 	for _, act := range acts {
 		act()
@@ -322,6 +332,34 @@ func TestTimeoutAsksThenKills(t *testing.T) {
 	f := newFixture(t, `trap '' TERM; echo up; while :; do sleep 1; done`)
 	got := f.run(f.printed("up"), func() { f.clock.fire(testTimeout) }, func() { f.clock.fire(testGrace) })
 	checkOutcome(t, got, paddock.TimedOut, paddock.Reason{Kind: paddock.ReasonTimeout, Limit: testTimeout.Milliseconds(), Signal: "SIGKILL"})
+}
+
+// Silence is counted from the last thing that was printed, and what the program
+// seems to wait for is said.
+func TestSilenceEndsARun(t *testing.T) {
+	t.Parallel()
+	const idle = time.Hour
+	for script, detail := range map[string]string{
+		`echo up; echo more; while :; do sleep 1; done`:              "",
+		`echo up; printf 'more\nGo on? '; while :; do sleep 1; done`: "the last line looks like a question",
+	} {
+		f := newFixture(t, script)
+		f.job.Limits.Idle = paddock.Duration(idle)
+		begin := time.Now()
+		var passed atomic.Int64
+		f.now = func() time.Time { return begin.Add(time.Duration(passed.Load())) }
+		got := f.run(f.printed("more"), func() {
+			passed.Store(int64(idle - time.Minute))
+			f.clock.fire(idle) // too early by a minute: it is looked at again then
+			f.clock.await(time.Minute)
+		}, func() {
+			passed.Store(int64(idle))
+			f.clock.fire(time.Minute)
+		})
+		if got.State != paddock.Killed || got.Reason.Kind != paddock.ReasonIdle || got.Reason.Limit != idle.Milliseconds() || !strings.HasPrefix(got.Reason.Detail, detail) || (detail == "") != (got.Reason.Detail == "") {
+			t.Errorf("%s: %+v", script, got)
+		}
+	}
 }
 
 func TestFirstReasonWins(t *testing.T) {
@@ -564,7 +602,7 @@ func TestOutputThatWasNotReadInTimeIsKept(t *testing.T) {
 			if err := ours.SetReadDeadline(time.Unix(1, 0)); err != nil {
 				t.Fatal(err)
 			}
-			r, p := &run{bank: bank, hub: hub.New()}, &pumps{}
+			r, p := &run{bank: bank, hub: hub.New(), silence: &silence.Watch{Now: time.Now}}, &pumps{}
 			r.pump(p, paddock.Stdout, ours)
 			if got := bank.Size(paddock.Stdout); got != size || p.held() != c.held {
 				t.Errorf("kept %d of %d, held %v", got, size, p.held())

@@ -46,6 +46,8 @@ type Status struct {
 	Error         string         `json:"error,omitzero" jsonschema:"why it ended, in words, unless the program simply exited"`
 	StartedAt     *time.Time     `json:"startedAt,omitzero"`
 	DurationMs    int64          `json:"durationMs"`
+	SilentMs      int64          `json:"silentMs,omitzero" jsonschema:"how long a running task has printed nothing"`
+	Asks          bool           `json:"asks,omitzero" jsonschema:"it is silent after a line that looks like a question; nobody answers a task, so kill it and give it its input at the start"`
 	StdoutBytes   int64          `json:"stdoutBytes"`
 	StderrBytes   int64          `json:"stderrBytes"`
 	StdoutDropped int64          `json:"stdoutDropped,omitzero" jsonschema:"bytes that came after the limit and were not kept"`
@@ -78,6 +80,8 @@ func NewStatus(run paddock.Run, tail string, c Counters) Status {
 	out := Status{
 		TaskID: run.ID, Label: run.Label, State: run.State, Settled: run.State.Settled(), StartedAt: run.StartedAt,
 		DurationMs:  time.Duration(run.Duration).Milliseconds(),
+		SilentMs:    time.Duration(run.Silent).Milliseconds(),
+		Asks:        run.Asks,
 		StdoutBytes: run.Stdout.Bytes, StderrBytes: run.Stderr.Bytes, TailPreview: tail,
 		Error: Explain(run), Counters: c,
 	}

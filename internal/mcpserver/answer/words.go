@@ -28,6 +28,8 @@ func Explain(run paddock.Run) string {
 		return "ended because whoever it was tied to is gone"
 	case paddock.ReasonTimeout:
 		return fmt.Sprintf("ended because its time was over: %s", time.Duration(r.Limit)*time.Millisecond)
+	case paddock.ReasonIdle:
+		return joined(fmt.Sprintf("ended because it printed nothing for %s", time.Duration(r.Limit)*time.Millisecond), r.Detail)
 	case paddock.ReasonOutputLimit:
 		return fmt.Sprintf("ended because %s passed its limit of %d bytes; everything up to there is kept", r.Stream, r.Limit)
 	case paddock.ReasonOutOfMemory:

@@ -15,6 +15,7 @@ type Start struct {
 	Argv           []string          `json:"argv" jsonschema:"the program's word and its arguments, one entry per word; no shell"`
 	Cwd            string            `json:"cwd,omitzero" jsonschema:"working directory inside a root; absolute or relative to the first root, which is the default"`
 	TimeoutMs      *int64            `json:"timeoutMs,omitzero" jsonschema:"end the task after so many milliseconds; can only lower the policy's limit"`
+	IdleMs         *int64            `json:"idleMs,omitzero" jsonschema:"end the task when it prints nothing for so many milliseconds; can only lower the policy's limit"`
 	Label          string            `json:"label,omitzero" jsonschema:"a name for people"`
 	Stdin          *Stdin            `json:"stdin,omitzero" jsonschema:"what the program reads; nothing unless given. One of text, file, taskId"`
 	Env            map[string]string `json:"env,omitzero" jsonschema:"environment variables; only names that the policy accepts"`
@@ -37,6 +38,7 @@ func (Start) Bounds(p map[string]*jsonschema.Schema) {
 	one := 1
 	p["argv"].MinItems = &one
 	atLeast(p["timeoutMs"], 1)
+	atLeast(p["idleMs"], 1)
 	atLeast(p["outputLimit"], 1)
 	oneOf(p["stdin"].Properties["stream"], paddock.Stdout, paddock.Stderr)
 }
@@ -47,6 +49,9 @@ func (in Start) Check() error {
 	}
 	if t := in.TimeoutMs; t != nil && (*t < 1 || *t > mostMillis) {
 		return invalid("timeoutMs is %d; want 1 to %d", *t, mostMillis)
+	}
+	if t := in.IdleMs; t != nil && (*t < 1 || *t > mostMillis) {
+		return invalid("idleMs is %d; want 1 to %d", *t, mostMillis)
 	}
 	if n := in.OutputLimit; n != nil && *n < 1 {
 		return invalid("outputLimit is %d; want at least 1", *n)
@@ -104,6 +109,7 @@ func (in *Stdin) check() error {
 func (in Start) Command() (paddock.Command, error) {
 	cmd := paddock.Command{Argv: in.Argv, Dir: in.Cwd, Env: in.Env, Label: in.Label, OutputLimit: orZero(in.OutputLimit)}
 	cmd.Timeout = paddock.Duration(orZero(in.TimeoutMs) * int64(time.Millisecond))
+	cmd.Idle = paddock.Duration(orZero(in.IdleMs) * int64(time.Millisecond))
 	if in.Stdin != nil {
 		cmd.Stdin = paddock.Stdin{Text: in.Stdin.Text, File: in.Stdin.File, Stream: paddock.Stream(in.Stdin.Stream)}
 		if in.Stdin.TaskID != "" {

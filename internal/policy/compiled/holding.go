@@ -25,6 +25,7 @@ func unsaid(c document.Containment) paddock.Limits {
 func within(l document.Limits, around paddock.Limits) paddock.Limits {
 	return paddock.Limits{
 		Timeout:            cmp.Or(l.Timeout, around.Timeout),
+		Idle:               cmp.Or(l.Idle, around.Idle),
 		Output:             cmp.Or(l.Output, around.Output),
 		OpenFiles:          cmp.Or(l.OpenFiles, around.OpenFiles),
 		Memory:             cmp.Or(l.Memory, around.Memory),

@@ -42,7 +42,7 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 	if outcome != nil {
 		run.State, run.Outcome, end = outcome.State, outcome, outcome.EndedAt
 		run.Stdout, run.Stderr = outcome.Stdout, outcome.Stderr
-	} else if err := d.liveSizes(&run); err != nil {
+	} else if err := d.live(&run, now); err != nil {
 		return paddock.Run{}, err
 	}
 	if started != nil {
@@ -88,26 +88,29 @@ func firstWords(argv []string) string {
 	return label[:cut] + "…"
 }
 
-func (d *Dir) liveSizes(run *paddock.Run) error {
-	var err error
-	if run.Stdout.Bytes, err = sizeOf(d.file("stdout")); err != nil {
-		return err
+// live says what a run that isn't settled has printed so far, and when last.
+func (d *Dir) live(run *paddock.Run, now time.Time) error {
+	var last time.Time
+	if run.StartedAt != nil {
+		last = *run.StartedAt
 	}
-	run.Stderr.Bytes, err = sizeOf(d.file("stderr"))
-	return err
-}
-
-// sizeOf returns the length of a kept stream as of now; a missing one is empty.
-func sizeOf(name string) (int64, error) {
-	info, err := os.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+	for name, bytes := range map[string]*int64{"stdout": &run.Stdout.Bytes, "stderr": &run.Stderr.Bytes} {
+		info, err := os.Lstat(d.file(name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue // nothing has been printed
+		case err != nil:
+			return err
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%s isn't a regular file", name)
+		}
+		*bytes = info.Size()
+		if changed := info.ModTime(); changed.After(last) {
+			last = changed
+		}
 	}
-	if err != nil {
-		return 0, err
+	if run.State == paddock.Running {
+		run.Silent = paddock.Duration(max(0, now.Sub(last)))
 	}
-	if !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("%s isn't a regular file", name)
-	}
-	return info.Size(), nil
+	return nil
 }

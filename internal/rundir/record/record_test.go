@@ -186,15 +186,23 @@ func TestRecordAtEachStage(t *testing.T) {
 	}
 	want.State, want.StartedAt, want.Duration, want.Supervisor = paddock.Running, &started.At, paddock.Duration(10*time.Second), &started.Supervisor
 	want.Isolation, want.Tree, want.Cgroup = paddock.PIDNamespace, paddock.TreeKernel, "scope"
+	want.Silent = paddock.Duration(10 * time.Second) // since it was started
 	check("started")
 	write(t, d.file("stdout"), "hello")
 	write(t, d.file("stderr"), "you")
+	for name, after := range map[string]time.Duration{"stdout": 4 * time.Second, "stderr": 9 * time.Second} {
+		if err := os.Chtimes(d.file(name), epoch, epoch.Add(after)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	want.Stdout.Bytes, want.Stderr.Bytes = 5, 3
+	want.Silent = paddock.Duration(2 * time.Second) // since it printed last
 	check("printing")
 	o := exited()
 	if first, err := d.PublishOutcome(o); err != nil || !first {
 		t.Fatalf("PublishOutcome = %v, %v", first, err)
 	}
+	want.Silent = 0
 	want.State, want.Outcome, want.Stdout, want.Stderr, want.Duration = o.State, &o, o.Stdout, o.Stderr, paddock.Duration(2*time.Second)
 	check("settled")
 	if f, err := reader.OpenStdin(); err != nil {

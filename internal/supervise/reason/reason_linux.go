@@ -7,6 +7,8 @@
 package reason
 
 import (
+	"time"
+
 	"golang.org/x/sys/unix"
 
 	"paddock"
@@ -50,4 +52,13 @@ func With(reason paddock.Reason, e *spawn.Exit) paddock.Reason {
 		reason.ExitCode = &code
 	}
 	return reason
+}
+
+// FailedToStart is the outcome of a run of which no instruction was executed.
+func FailedToStart(step string, err error, now time.Time) paddock.Outcome {
+	return paddock.Outcome{
+		State:   paddock.FailedToStart,
+		Reason:  paddock.Reason{Kind: paddock.ReasonStart, Step: step, Detail: err.Error()},
+		EndedAt: now, SettledAt: now,
+	}
 }

@@ -19,6 +19,7 @@ type Flags struct {
 	label       string
 	dir         string
 	timeout     string
+	idle        string
 	outputLimit string
 	stdinText   string
 	stdinFile   string
@@ -34,6 +35,7 @@ func (d *Desk) RequestFlags(cmd *cobra.Command, f *Flags) {
 	flags.StringVar(&f.label, "label", "", "`TEXT` for people, in place of the command's words")
 	flags.StringVar(&f.dir, "dir", "", "work in `DIR` (default the current one)")
 	flags.StringVar(&f.timeout, "timeout", "", "end the run after `TIME`, as 90s or 1d12h; can only lower the policy's")
+	flags.StringVar(&f.idle, "idle", "", "end the run when it prints nothing for `TIME`; can only lower the policy's")
 	flags.StringVar(&f.outputLimit, "output-limit", "", "keep at most `SIZE` of each stream, as 10MiB; can only lower the policy's")
 	flags.StringVar(&f.stdinText, "stdin-text", "", "`TEXT` that the program reads on standard input")
 	flags.StringVar(&f.stdinFile, "stdin-file", "", "`FILE` inside a root to read on standard input")
@@ -59,6 +61,13 @@ func (d *Desk) Request(cmd *cobra.Command, f Flags, argv []string) (paddock.Requ
 			return paddock.Request{}, Usage("--timeout "+screen.Quote(f.timeout)+": "+err.Error(), "as in --timeout 90s or --timeout 1h")
 		}
 		command.Timeout = paddock.Duration(timeout)
+	}
+	if cmd.Flags().Changed("idle") {
+		idle, err := document.ParseDuration(f.idle)
+		if err != nil {
+			return paddock.Request{}, Usage("--idle "+screen.Quote(f.idle)+": "+err.Error(), "as in --idle 90s or --idle 5m")
+		}
+		command.Idle = paddock.Duration(idle)
 	}
 	if cmd.Flags().Changed("output-limit") {
 		n, err := parseSize(f.outputLimit)

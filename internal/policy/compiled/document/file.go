@@ -103,6 +103,7 @@ type Environment struct {
 // Limits are zero where absent.
 type Limits struct {
 	Timeout    paddock.Duration
+	Idle       paddock.Duration
 	Output     int64
 	OpenFiles  int
 	Concurrent int
@@ -342,6 +343,7 @@ func (b *builder) environment(v *shape.Value) Environment {
 func (b *builder) limits(v *shape.Value) Limits {
 	return Limits{
 		Timeout:    b.duration(v.Get("timeout")),
+		Idle:       b.duration(v.Get("idle")),
 		Output:     b.size(v.Get("output"), maxOutput),
 		OpenFiles:  int(b.number(v.Get("open_files"))),
 		Concurrent: int(b.number(v.Get("concurrent"))),

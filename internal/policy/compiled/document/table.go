@@ -41,6 +41,7 @@ var argumentRule = shape.Object{
 var executableLimits = shape.Object{
 	Keys: []shape.Key{
 		{Name: "timeout", Doc: "The longest that a run may take.", Shape: duration},
+		{Name: "idle", Doc: "The longest that a run may print nothing.", Shape: duration},
 		{Name: "output", Doc: "The most bytes kept of each stream.", Shape: size},
 		{Name: "memory", Doc: "The most memory of all processes of a run together.", Shape: size},
 		{Name: "processes", Doc: "The most processes and threads of a run at once.", Shape: shape.Integer{Min: 1, Max: 1 << 22}},
@@ -50,7 +51,7 @@ var executableLimits = shape.Object{
 }
 
 var laterLimits = map[string]string{
-	"disk": "the most bytes written", "idle": "the longest silence",
+	"disk": "the most bytes written",
 }
 
 var executable = shape.Object{

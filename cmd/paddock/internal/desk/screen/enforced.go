@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"paddock"
 )
@@ -68,6 +69,9 @@ func network(e *paddock.Enforced) string {
 // stands with what the kernel was told.
 func limits(l paddock.Limits) [][2]string {
 	var f [][2]string
+	if l.Idle > 0 {
+		f = append(f, [2]string{"silence", "at most " + Span(time.Duration(l.Idle))})
+	}
 	if l.Memory > 0 {
 		f = append(f, [2]string{"memory", "at most " + Size(l.Memory)})
 	}

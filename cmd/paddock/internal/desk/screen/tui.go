@@ -130,6 +130,9 @@ func (c *Screen) runFields(r paddock.Run) [][2]string {
 	if r.StartedAt != nil {
 		f = append(f, [2]string{"took", Span(time.Duration(r.Duration))})
 	}
+	if r.Asks {
+		f = append(f, [2]string{"waiting", "silent for " + Span(time.Duration(r.Silent)) + " after a line that looks like a question; nobody answers a run"})
+	}
 	out, errs := r.Stdout, r.Stderr
 	if r.Outcome != nil {
 		out, errs = r.Outcome.Stdout, r.Outcome.Stderr
@@ -370,6 +373,8 @@ func Describe(r paddock.Run) string {
 		return "killed because its host program shut down"
 	case paddock.ReasonTimeout:
 		return "ended because its time was over (" + Span(time.Duration(o.Limit)*time.Millisecond) + ")"
+	case paddock.ReasonIdle:
+		return "ended because it printed nothing for " + Span(time.Duration(o.Limit)*time.Millisecond) + detail
 	case paddock.ReasonOutputLimit:
 		return "ended because " + string(o.Stream) + " passed its limit of " + Size(o.Limit)
 	case paddock.ReasonOutOfMemory:

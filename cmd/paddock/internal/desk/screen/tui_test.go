@@ -23,6 +23,7 @@ func TestDescribe(t *testing.T) {
 		{paddock.Reason{Kind: paddock.ReasonShutdown}, "killed because its host program shut down"},
 		{paddock.Reason{Kind: paddock.ReasonCallerGone}, "killed because its caller was gone"},
 		{paddock.Reason{Kind: paddock.ReasonTimeout, Limit: 90_000}, "ended because its time was over (1m30s)"},
+		{paddock.Reason{Kind: paddock.ReasonIdle, Limit: 90_000, Detail: "a question"}, "ended because it printed nothing for 1m30s: a question"},
 		{paddock.Reason{Kind: paddock.ReasonOutOfMemory, Limit: 2 << 30, Signal: "SIGKILL"}, "ended because it needed more memory than its limit of 2 GiB"},
 		{paddock.Reason{Kind: paddock.ReasonOutputLimit, Stream: paddock.Stderr, Limit: 10 << 20}, "ended because stderr passed its limit of 10 MiB"},
 		{paddock.Reason{Kind: paddock.ReasonSink, Detail: "no space left"}, "killed because its output could not be kept: no space left"},
