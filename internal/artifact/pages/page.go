@@ -136,7 +136,7 @@ func (v *View) begin(req paddock.PageRequest) (from int64, err error) {
 	case req.Line > 0:
 		from, err = v.line(req.Line)
 	case req.Tail > 0:
-		from, err = lines.Tail(v, v.total, req.Tail)
+		from, err = v.tail(req.Tail)
 	default:
 		from, err = req.Offset, v.within(req.Offset)
 	}
@@ -148,7 +148,7 @@ func (v *View) begin(req paddock.PageRequest) (from int64, err error) {
 }
 
 func (v *View) line(n int64) (int64, error) {
-	from, seen, err := lines.Find(v, v.total, n)
+	from, seen, err := v.find(n - 1)
 	if err == nil && seen < n-1 {
 		err = refuse("line %d is beyond the end: %s has %d complete lines", n, v.stream, seen)
 	}

@@ -11,6 +11,7 @@ import (
 	"paddock"
 	"paddock/internal/artifact/pages/frames"
 	"paddock/internal/artifact/pages/lines"
+	"paddock/internal/artifact/pages/marks"
 )
 
 // Files are the three files of a run's output.
@@ -73,7 +74,18 @@ type View struct {
 	total  int64
 	sealed bool
 	frames *frames.Index
+	from   Files
 	opened []frames.Source
+	// files are the streams that were opened, as long as they were then.
+	files    [2]kept
+	counters [2]*marks.Counter // those that were needed
+}
+
+// kept is one stream of a View.
+type kept struct {
+	section
+	size    int64
+	changed time.Time
 }
 
 // View opens s, or stdout where that is empty, as of now.
@@ -91,7 +103,7 @@ func (f Files) open(s paddock.Stream, sealed bool) (_ *View, err error) {
 	if f.Dir == "" || f.Open == nil {
 		return nil, errors.New("reading output: no directory is named")
 	}
-	v := &View{stream: s, sealed: sealed}
+	v := &View{stream: s, sealed: sealed, from: f}
 	defer func() {
 		if err != nil {
 			v.Close()
@@ -106,38 +118,37 @@ func (f Files) open(s paddock.Stream, sealed bool) (_ *View, err error) {
 		return nil, err
 	}
 	if i, ok := frames.Number(s); ok {
-		v.Span, v.total, _, err = f.section(v, i)
+		err = f.section(v, i)
+		v.Span, v.total = v.files[i].section, v.files[i].size
 		return v, err
 	}
-	both := stitched{frames: v.frames}
 	covered := v.frames.Covered()
 	for i := range frames.Streams {
-		var size int64
-		var changed time.Time
-		if both.files[i], size, changed, err = f.section(v, i); err != nil {
+		if err = f.section(v, i); err != nil {
 			return nil, err
 		}
 		v.total += covered[i]
-		if rest := size - covered[i]; sealed && rest > 0 {
-			v.frames.Extend(i, changed.UnixNano(), rest)
+		if rest := v.files[i].size - covered[i]; sealed && rest > 0 {
+			v.frames.Extend(i, v.files[i].changed.UnixNano(), rest)
 			v.total += rest
 		}
 	}
-	v.Span = both
+	v.Span = stitched{v.frames, [2]section{v.files[0].section, v.files[1].section}}
 	return v, nil
 }
 
 // section opens one stream and holds it to what the frames say is there.
-func (f Files) section(v *View, i int) (section, int64, time.Time, error) {
+func (f Files) section(v *View, i int) error {
 	name := string(frames.Streams[i])
 	src, info, err := f.source(v, name)
 	if err != nil {
-		return section{}, 0, time.Time{}, err
+		return err
 	}
 	if want := v.frames.Covered()[i]; info.Size() < want {
-		return section{}, 0, time.Time{}, fmt.Errorf("%s has %d bytes of at least %d: output is missing", name, info.Size(), want)
+		return fmt.Errorf("%s has %d bytes of at least %d: output is missing", name, info.Size(), want)
 	}
-	return section{src, name}, info.Size(), info.ModTime(), nil
+	v.files[i] = kept{section{src, name}, info.Size(), info.ModTime()}
+	return nil
 }
 
 func (f Files) source(v *View, name string) (frames.Source, os.FileInfo, error) {
