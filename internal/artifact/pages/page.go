@@ -49,7 +49,7 @@ func (f Files) Page(req paddock.PageRequest, sealed bool) (paddock.Page, error) 
 	var data []byte
 	valid := true
 	if keep != nil {
-		data, valid, err = v.filtered(&page, req, keep)
+		data, valid, err = v.search(&page, req, keep)
 	} else {
 		data, valid, err = v.whole(&page, req)
 	}
@@ -113,11 +113,7 @@ func checkRequest(req *paddock.PageRequest) (*lines.Filter, error) {
 	if req.Limit == 0 {
 		req.Limit = paddock.DefaultPage
 	}
-	keep, err := newFilter(req.Grep, req.GrepFixed)
-	if keep != nil && req.Limit < minFiltered {
-		return nil, refuse("limit is %d; with grep it must be at least %d", req.Limit, minFiltered)
-	}
-	return keep, err
+	return newFilter(*req)
 }
 
 func (v *View) within(offset int64) error {

@@ -65,6 +65,7 @@ func (p *Pager) Further() bool {
 		return false
 	}
 	p.req.Offset, p.req.Line, p.req.Tail, p.req.Since = p.page.NextOffset, 0, 0, nil
+	p.req.GrepOwed = p.page.GrepOwed
 	return true
 }
 

@@ -156,3 +156,16 @@ func TestMarksThatCannotBeWritten(t *testing.T) {
 		t.Fatal("a stream that can't be read has no lines")
 	}
 }
+
+func BenchmarkAdd(b *testing.B) {
+	w := Writer{Open: func() (io.WriterAt, error) { return discard{}, nil }}
+	p := bytes.Repeat([]byte("a line of ordinary output, as programs print it\n"), 128<<10/48)
+	b.SetBytes(int64(len(p)))
+	for b.Loop() {
+		w.Add(p)
+	}
+}
+
+type discard struct{}
+
+func (discard) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
