@@ -21,6 +21,15 @@ const (
 	MaxLines    = 4096 // lines on a page with Grep
 )
 
+// A View says how output is shown.
+type View string
+
+// The views. The zero value is what the program wrote.
+const (
+	ViewClean View = "clean" // text, without what terminals obey and readers don't see
+	ViewColor View = "color" // the same with colours
+)
+
 // A PageRequest asks for a part of a run's output. The zero value asks for the
 // first 50,000 characters of stdout. At most one of Line, Tail and a non-zero
 // Offset may be set.
@@ -52,6 +61,9 @@ type PageRequest struct {
 	GrepCount bool `json:"grep_count,omitempty"`
 	// Raw asks for bytes: base64 unless they are valid UTF-8.
 	Raw bool `json:"raw,omitempty"`
+	// View asks for text that is shown and not as it was written. Offsets and
+	// totals stay those of what was written, and Grep sees what is shown.
+	View View `json:"view,omitempty"`
 	// Since, when set, starts at the first output that arrived at or after it.
 	Since *time.Time `json:"since,omitempty"`
 	// Wait is how long to wait for more when there is nothing at Offset yet.
@@ -72,8 +84,11 @@ type Page struct {
 	Total int64 `json:"total"`
 	// EOF means that the run is settled and NextOffset is its last.
 	EOF bool `json:"eof"`
+	// View is how Content shows the bytes; their number is another then.
+	View View `json:"view,omitempty"`
 	// Entries split a combined page by arrival; their texts concatenate to
 	// Content. In a base64 page they have no texts: their lengths split the bytes.
+	// With both a View and a Grep they have none either.
 	Entries []Entry `json:"entries,omitempty"`
 	// Matches counts the lines on this page that a Grep asked for.
 	Matches int64 `json:"matches,omitempty"`

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/artifact/pages/frames"
+	"paddock/internal/artifact/pages/moment/frames"
 )
 
 // A file is what a Bank needs of *os.File.

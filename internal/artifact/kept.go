@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 
 	"paddock"
-	"paddock/internal/artifact/pages/marks"
+	"paddock/internal/artifact/pages/moment/marks"
 )
 
 // The digest follows the file in blocks of hashBlock, on a goroutine that lives

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"paddock"
-	"paddock/internal/artifact/pages/frames"
+	"paddock/internal/artifact/pages/moment/frames"
 )
 
 // TestMain fails when a goroutine or a descriptor is left behind.

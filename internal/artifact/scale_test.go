@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"paddock"
-	"paddock/internal/artifact/pages/frames"
-	"paddock/internal/artifact/pages/marks"
+	"paddock/internal/artifact/pages/moment/frames"
+	"paddock/internal/artifact/pages/moment/marks"
 )
 
 // Line N of a long log is read without reading what is before it: while it

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"paddock"
-	"paddock/internal/artifact/pages/frames"
-	"paddock/internal/artifact/pages/lines"
+	"paddock/internal/artifact/pages/moment/frames"
+	"paddock/internal/artifact/pages/moment/lines"
 )
 
 // A found line is what a search should say of it.

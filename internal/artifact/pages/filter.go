@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"paddock"
-	"paddock/internal/artifact/pages/lines"
+	"paddock/internal/artifact/pages/moment/lines"
 )
 
 const (

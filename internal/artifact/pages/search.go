@@ -5,12 +5,13 @@ import (
 	"unicode/utf8"
 
 	"paddock"
-	"paddock/internal/artifact/pages/lines"
+	"paddock/internal/artifact/pages/moment/lines"
+	"paddock/internal/clean"
 )
 
 // A search goes through lines and puts those that are kept onto a page.
 type search struct {
-	v    *View
+	v    *view
 	req  paddock.PageRequest
 	page *paddock.Page
 	s    *lines.Scanner
@@ -33,9 +34,9 @@ type place struct {
 // search reads the lines that keep matches, and their context. The page's
 // NextOffset is behind the last line that needn't be looked at again, so that
 // asking on from there shows every line once.
-func (v *View) search(page *paddock.Page, req paddock.PageRequest, keep *lines.Filter) (data []byte, valid bool, err error) {
+func (v *view) search(page *paddock.Page, req paddock.PageRequest, keep *lines.Filter) (data []byte, valid bool, err error) {
 	x := &search{v: v, req: req, page: page, keep: keep, room: req.Limit, valid: true}
-	if x.s, err = lines.Scan(v, v.total, v.sealed, page.Offset, keep.Scan()); err != nil {
+	if x.s, err = lines.Scan(v, v.Total(), v.Sealed, page.Offset, keep.Scan()); err != nil {
 		return nil, false, err
 	}
 	if req.GrepCount {
@@ -64,6 +65,9 @@ func (v *View) search(page *paddock.Page, req paddock.PageRequest, keep *lines.F
 // whether there is more to look at.
 func (x *search) skip() (bool, error) {
 	needle := x.keep.Needle()
+	if x.req.View != "" { // where what is between its letters may be left out
+		return true, nil
+	}
 	if len(needle) == 0 || x.page.GrepOwed > 0 {
 		return true, nil
 	}
@@ -83,6 +87,7 @@ func (x *search) next() (bool, error) {
 	}
 	fits := true
 	here := place{x.s.At, l.End, len(l.Text), l.Cut}
+	l = x.shown(l)
 	switch {
 	case x.keep.Match(l.Text):
 		if fits, err = x.match(l, here); err != nil {
@@ -109,6 +114,14 @@ func (x *search) next() (bool, error) {
 	return true, nil
 }
 
+// shown returns the line as it is looked at.
+func (x *search) shown(l lines.Line) lines.Line {
+	if x.req.View != "" {
+		l.Text = clean.Bytes(l.Text, modes[x.req.View])
+	}
+	return l
+}
+
 // match puts a line that matches onto the page, behind those that are held for
 // it, or reports that they don't fit.
 func (x *search) match(l lines.Line, here place) (fits bool, err error) {
@@ -122,7 +135,7 @@ func (x *search) match(l lines.Line, here place) (fits bool, err error) {
 		if err := x.v.Read(text, p.at); err != nil {
 			return false, err
 		}
-		unit = append(unit, lines.Line{Text: text, Cut: p.cut, End: p.end})
+		unit = append(unit, x.shown(lines.Line{Text: text, Cut: p.cut, End: p.end}))
 	}
 	fits, err = x.put(append(unit, l), append(x.held, here), true)
 	if fits && err == nil {
@@ -153,7 +166,7 @@ func (x *search) put(unit []lines.Line, at []place, matched bool) (fits bool, er
 		if l.Cut {
 			text = append(text, CutMark...)
 		}
-		if err := x.arrivals(l, at[i].at); err != nil {
+		if err := x.arrivals(l, at[i]); err != nil {
 			return false, err
 		}
 		x.page.Lines = append(x.page.Lines, paddock.Line{
@@ -167,11 +180,19 @@ func (x *search) put(unit []lines.Line, at []place, matched bool) (fits bool, er
 }
 
 // arrivals adds the entries of a line of the combined stream.
-func (x *search) arrivals(l lines.Line, at int64) error {
-	if x.v.stream != paddock.Combined {
+func (x *search) arrivals(l lines.Line, at place) error {
+	if x.v.Stream != paddock.Combined {
 		return nil
 	}
-	list, _, each, err := x.v.entries(at, l.Text, math.MaxInt)
+	if x.req.View != "" {
+		list, _, _, err := x.v.entries(at.at, make([]byte, at.shown), math.MaxInt)
+		for i := range list {
+			list[i].Text = ""
+		}
+		x.page.Entries = append(x.page.Entries, list...)
+		return err
+	}
+	list, _, each, err := x.v.entries(at.at, l.Text, math.MaxInt)
 	if err != nil {
 		return err
 	}
@@ -186,8 +207,8 @@ func (x *search) arrivals(l lines.Line, at int64) error {
 // again returns where the next page has to begin so that it finds the lines
 // that are held, should its first line match.
 func (x *search) again() int64 {
-	at, end := x.s.At, x.v.total
-	if at == end && x.v.sealed {
+	at, end := x.s.At, x.v.Total()
+	if at == end && x.v.Sealed {
 		return at // there is no next line
 	}
 	for _, p := range x.held {

@@ -1,11 +1,11 @@
-package pages
+package moment
 
 import (
 	"errors"
 
-	"paddock/internal/artifact/pages/frames"
-	"paddock/internal/artifact/pages/lines"
-	"paddock/internal/artifact/pages/marks"
+	"paddock/internal/artifact/pages/moment/frames"
+	"paddock/internal/artifact/pages/moment/lines"
+	"paddock/internal/artifact/pages/moment/marks"
 )
 
 // smallTail is how far a tail is looked for backwards before lines are counted.
@@ -29,10 +29,10 @@ func (v *View) counter(i int) *marks.Counter {
 // Before returns how many lines end before the byte at off. A line of the
 // combined stream is what is between two line ends, whichever stream has them.
 func (v *View) Before(off int64) (int64, error) {
-	if i, ok := frames.Number(v.stream); ok {
+	if i, ok := frames.Number(v.Stream); ok {
 		return v.counter(i).Before(off)
 	}
-	pos, err := v.frames.Place(off)
+	pos, err := v.Frames.Place(off)
 	if err != nil {
 		return 0, err
 	}
@@ -50,17 +50,17 @@ func (v *View) both(pos [2]int64) (sum int64, err error) {
 	return sum, nil
 }
 
-// find returns where the line begins that n lines are complete before, or the
+// Find returns where the line begins that n lines are complete before, or the
 // end and how many there are.
-func (v *View) find(n int64) (from, seen int64, err error) {
+func (v *View) Find(n int64) (from, seen int64, err error) {
 	if n == 0 || v.total == 0 {
 		return 0, 0, nil
 	}
-	if i, ok := frames.Number(v.stream); ok {
+	if i, ok := frames.Number(v.Stream); ok {
 		return v.counter(i).Find(n)
 	}
 	// The line end in question is in the last part with fewer before it.
-	p, some, err := v.frames.Last(func(start [2]int64) (bool, error) {
+	p, some, err := v.Frames.Last(func(start [2]int64) (bool, error) {
 		sum, err := v.both(start)
 		return sum < n, err
 	})
@@ -95,9 +95,9 @@ func errUncounted(err error) error {
 	return errors.New("lines can't be counted: the order of output is damaged")
 }
 
-// tail returns where the last n lines begin. A line end at the very end ends
+// Tail returns where the last n lines begin. A line end at the very end ends
 // the last line and begins none.
-func (v *View) tail(n int64) (int64, error) {
+func (v *View) Tail(n int64) (int64, error) {
 	from, found, err := lines.Tail(v, v.total, n, smallTail)
 	if err != nil || found {
 		return from, err
@@ -106,6 +106,6 @@ func (v *View) tail(n int64) (int64, error) {
 	if err != nil || ends < n {
 		return 0, err
 	}
-	from, _, err = v.find(ends - n + 1)
+	from, _, err = v.Find(ends - n + 1)
 	return from, err
 }

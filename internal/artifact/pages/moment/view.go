@@ -1,4 +1,13 @@
-package pages
+// Package moment opens the streams of a run as they are at one moment: one of
+// them, or both in order of arrival, with where their lines are.
+//
+// # Limits
+//
+// A [View] is of the moment in which it was opened: what is kept later isn't in
+// it. Nothing is written, and nothing is waited for. Whether a stream is complete
+// is what the caller says. How files are opened is the caller's too, who must
+// keep links and pipes out.
+package moment
 
 import (
 	"errors"
@@ -9,9 +18,9 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/artifact/pages/frames"
-	"paddock/internal/artifact/pages/lines"
-	"paddock/internal/artifact/pages/marks"
+	"paddock/internal/artifact/pages/moment/frames"
+	"paddock/internal/artifact/pages/moment/lines"
+	"paddock/internal/artifact/pages/moment/marks"
 )
 
 // Files are the three files of a run's output.
@@ -70,10 +79,10 @@ func (s stitched) Read(p []byte, off int64) error {
 // A View is a stream as of the moment in which it was opened.
 type View struct {
 	lines.Span
-	stream paddock.Stream
+	Stream paddock.Stream
+	Sealed bool
+	Frames *frames.Index
 	total  int64
-	sealed bool
-	frames *frames.Index
 	from   Files
 	opened []frames.Source
 	// files are the streams that were opened, as long as they were then.
@@ -88,22 +97,20 @@ type kept struct {
 	changed time.Time
 }
 
-// View opens s, or stdout where that is empty, as of now.
-func (f Files) View(s paddock.Stream, sealed bool) (*View, error) {
-	s, err := knownStream(s)
-	if err != nil {
-		return nil, err
-	}
-	return f.open(s, sealed)
-}
-
-// open opens s. The frames are read before the files are measured: what they
+// View opens s, or stdout where that is empty, as of now. The frames are read before the files are measured: what they
 // cover by then has been written.
-func (f Files) open(s paddock.Stream, sealed bool) (_ *View, err error) {
+func (f Files) View(s paddock.Stream, sealed bool) (_ *View, err error) {
+	switch s {
+	case "":
+		s = paddock.Stdout
+	case paddock.Stdout, paddock.Stderr, paddock.Combined:
+	default:
+		return nil, paddock.Refused(paddock.InvalidRequest, "there is no stream %.40q; ask for stdout, stderr or combined", s)
+	}
 	if f.Dir == "" || f.Open == nil {
 		return nil, errors.New("reading output: no directory is named")
 	}
-	v := &View{stream: s, sealed: sealed, from: f}
+	v := &View{Stream: s, Sealed: sealed, from: f}
 	defer func() {
 		if err != nil {
 			v.Close()
@@ -114,7 +121,7 @@ func (f Files) open(s paddock.Stream, sealed bool) (_ *View, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.frames, err = frames.Open(src); err != nil {
+	if v.Frames, err = frames.Open(src); err != nil {
 		return nil, err
 	}
 	if i, ok := frames.Number(s); ok {
@@ -122,18 +129,18 @@ func (f Files) open(s paddock.Stream, sealed bool) (_ *View, err error) {
 		v.Span, v.total = v.files[i].section, v.files[i].size
 		return v, err
 	}
-	covered := v.frames.Covered()
+	covered := v.Frames.Covered()
 	for i := range frames.Streams {
 		if err = f.section(v, i); err != nil {
 			return nil, err
 		}
 		v.total += covered[i]
 		if rest := v.files[i].size - covered[i]; sealed && rest > 0 {
-			v.frames.Extend(i, v.files[i].changed.UnixNano(), rest)
+			v.Frames.Extend(i, v.files[i].changed.UnixNano(), rest)
 			v.total += rest
 		}
 	}
-	v.Span = stitched{v.frames, [2]section{v.files[0].section, v.files[1].section}}
+	v.Span = stitched{v.Frames, [2]section{v.files[0].section, v.files[1].section}}
 	return v, nil
 }
 
@@ -144,7 +151,7 @@ func (f Files) section(v *View, i int) error {
 	if err != nil {
 		return err
 	}
-	if want := v.frames.Covered()[i]; info.Size() < want {
+	if want := v.Frames.Covered()[i]; info.Size() < want {
 		return fmt.Errorf("%s has %d bytes of at least %d: output is missing", name, info.Size(), want)
 	}
 	v.files[i] = kept{section{src, name}, info.Size(), info.ModTime()}
@@ -167,9 +174,20 @@ func (f Files) source(v *View, name string) (frames.Source, os.FileInfo, error) 
 // Total returns how many bytes the View has.
 func (v *View) Total() int64 { return v.total }
 
+// Within refuses a place that the View doesn't have.
+func (v *View) Within(offset int64) error {
+	if offset < 0 {
+		return paddock.Refused(paddock.InvalidRequest, "offset is %d; it can't be negative", offset)
+	}
+	if offset > v.total {
+		return paddock.Refused(paddock.InvalidRequest, "offset %d is beyond the end: %s has %d bytes", offset, v.Stream, v.total)
+	}
+	return nil
+}
+
 // Copy writes what there is from offset to w and returns the offset reached.
 func (v *View) Copy(w io.Writer, offset int64) (int64, error) {
-	if err := v.within(offset); err != nil {
+	if err := v.Within(offset); err != nil {
 		return offset, err
 	}
 	buf := make([]byte, min(lines.Block, v.total-offset))
