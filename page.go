@@ -62,7 +62,7 @@ type PageRequest struct {
 	// Raw asks for bytes: base64 unless they are valid UTF-8.
 	Raw bool `json:"raw,omitempty"`
 	// View asks for text that is shown and not as it was written. Offsets and
-	// totals stay those of what was written, and Grep sees what is shown.
+	// totals stay those of what was written, and Grep sees the text that is shown.
 	View View `json:"view,omitempty"`
 	// Since, when set, starts at the first output that arrived at or after it.
 	Since *time.Time `json:"since,omitempty"`

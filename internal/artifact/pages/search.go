@@ -87,14 +87,17 @@ func (x *search) next() (bool, error) {
 	}
 	fits := true
 	here := place{x.s.At, l.End, len(l.Text), l.Cut}
-	l = x.shown(l)
+	text := l.Text
+	if x.req.View != "" {
+		text = clean.Bytes(text, clean.Text) // colours are no part of a word
+	}
 	switch {
-	case x.keep.Match(l.Text):
+	case x.keep.Match(text):
 		if fits, err = x.match(l, here); err != nil {
 			return false, err
 		}
 	case x.page.GrepOwed > 0:
-		if fits, err = x.put([]lines.Line{l}, []place{here}, false); err != nil {
+		if fits, err = x.put([]lines.Line{x.shown(l)}, []place{here}, false); err != nil {
 			return false, err
 		}
 		if fits {
@@ -114,7 +117,7 @@ func (x *search) next() (bool, error) {
 	return true, nil
 }
 
-// shown returns the line as it is looked at.
+// shown returns the line as it is shown.
 func (x *search) shown(l lines.Line) lines.Line {
 	if x.req.View != "" {
 		l.Text = clean.Bytes(l.Text, modes[x.req.View])
@@ -137,7 +140,7 @@ func (x *search) match(l lines.Line, here place) (fits bool, err error) {
 		}
 		unit = append(unit, x.shown(lines.Line{Text: text, Cut: p.cut, End: p.end}))
 	}
-	fits, err = x.put(append(unit, l), append(x.held, here), true)
+	fits, err = x.put(append(unit, x.shown(l)), append(x.held, here), true)
 	if fits && err == nil {
 		x.held = x.held[:0]
 		x.page.Matches++
