@@ -23,10 +23,14 @@ type (
 	Decision = paddock.Decision
 	// A Stream names what of a run's output is meant.
 	Stream = paddock.Stream
+	// A View says how output is shown.
+	View = paddock.View
 	// A PageRequest asks for a part of a run's output.
 	PageRequest = paddock.PageRequest
 	// A Page is a part of a run's output.
 	Page = paddock.Page
+	// A Line says where a line that a search kept is from.
+	Line = paddock.Line
 	// A Filter narrows a listing.
 	Filter = app.Filter
 	// A Listing is a page of runs.
@@ -40,6 +44,12 @@ const (
 	Stdout   = paddock.Stdout
 	Stderr   = paddock.Stderr
 	Combined = paddock.Combined
+)
+
+// The views.
+const (
+	ViewClean = paddock.ViewClean
+	ViewColor = paddock.ViewColor
 )
 
 // The states that a run can settle in, and the two before.

@@ -9,6 +9,8 @@
 // combined stream is the parts in the order of their records. Bytes are always
 // written before the record that covers them, and a record that covers the last
 // bytes grows with them, so that a reader sees every byte as soon as it is kept.
+// A stream of more than 256 KiB has a file that says where its lines are; it is
+// a hint that readers can do without.
 //
 // # Limits
 //

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/artifact/pages/frames"
+	"paddock/internal/artifact/pages/moment/frames"
 )
 
 // A file is what a Bank needs of *os.File.
@@ -43,7 +43,7 @@ type Bank struct {
 	err    error
 }
 
-// Create makes the three files in dir, which must not have them yet. The caller
+// Create makes the three files in dir, and later those of the marks of lines, which must not have them yet. The caller
 // ends the Bank with Seal, or with Close to leave the output as it is.
 func Create(dir string, opt Options) (*Bank, error) {
 	if opt.Cap <= 0 {
@@ -71,7 +71,7 @@ func Create(dir string, opt Options) (*Bank, error) {
 		}
 	}
 	for i := range b.kept {
-		b.kept[i].init(made[i])
+		b.kept[i].init(made[i], made[i].Name())
 	}
 	b.file = made[2]
 	return b, nil
@@ -206,13 +206,16 @@ func (b *Bank) settle() error {
 		return nil
 	}
 	var wait sync.WaitGroup
-	var errs [6]error
+	var errs [8]error
 	flush := func(i int, f file) { wait.Go(func() { errs[i] = f.Sync() }) }
 	for i := range b.kept {
 		// An empty file has nothing to lose but its name, which is the
 		// directory's.
 		if b.kept[i].size.Load() > 0 {
 			flush(i, b.kept[i].f)
+		}
+		if f := b.kept[i].marked; f != nil {
+			flush(6+i, f)
 		}
 	}
 	if b.frames.Count() > 0 {
@@ -230,8 +233,5 @@ func (b *Bank) release() error {
 	if b.dir == nil {
 		return nil
 	}
-	for i := range b.kept {
-		b.kept[i].hashing.Wait()
-	}
-	return errors.Join(b.kept[0].f.Close(), b.kept[1].f.Close(), b.file.Close(), b.dir.Close())
+	return errors.Join(b.kept[0].close(), b.kept[1].close(), b.file.Close(), b.dir.Close())
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/artifact/pages/frames"
+	"paddock/internal/artifact/pages/moment/frames"
 )
 
 func TestCapIsExact(t *testing.T) {

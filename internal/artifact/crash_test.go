@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/artifact/pages/frames"
+	"paddock/internal/artifact/pages/moment/frames"
 )
 
 // crashed is a directory as a crash may leave it.

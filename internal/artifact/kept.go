@@ -2,12 +2,16 @@ package artifact
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"hash"
+	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 
 	"paddock"
+	"paddock/internal/artifact/pages/moment/marks"
 )
 
 // The digest follows the file in blocks of hashBlock, on a goroutine that lives
@@ -24,6 +28,9 @@ type kept struct {
 	f    file
 	open bool
 
+	marks  marks.Writer // of the lines; guarded by mu
+	marked *os.File     // where the marks are, if there are any
+
 	size    atomic.Int64 // bytes in the file
 	dropped atomic.Int64
 
@@ -36,12 +43,20 @@ type kept struct {
 	hashErr error
 }
 
-func (k *kept) init(f file) { k.f, k.open, k.hash = f, true, sha256.New() }
+// init makes k the stream in f, which is at path.
+func (k *kept) init(f file, path string) {
+	k.f, k.open, k.hash = f, true, sha256.New()
+	k.marks.Open = func() (w io.WriterAt, err error) {
+		k.marked, err = os.OpenFile(marks.Name(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
+		return k.marked, err
+	}
+}
 
 // write appends p to the file; mu is held. It goes by the file's own position:
 // os.File.WriteAt doesn't count what it wrote before the disk was full.
 func (k *kept) write(p []byte) (int, error) {
 	n, err := k.f.Write(p)
+	k.marks.Add(p[:n])
 	size := k.size.Add(int64(n))
 	if !k.follows && size-k.hashed.Load() >= hashLag {
 		k.follows = true
@@ -101,4 +116,14 @@ func (k *kept) summary() (paddock.StreamSummary, error) {
 	}
 	sum.Digest = paddock.DigestOf([32]byte(k.hash.Sum(nil)))
 	return sum, nil
+}
+
+// close lets go of the files. The stream is shut.
+func (k *kept) close() error {
+	k.hashing.Wait()
+	err := k.f.Close()
+	if k.marked != nil {
+		err = errors.Join(err, k.marked.Close())
+	}
+	return err
 }

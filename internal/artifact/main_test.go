@@ -4,44 +4,16 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"go.uber.org/goleak"
-
 	"paddock"
-	"paddock/internal/artifact/pages/frames"
+	"paddock/internal/testproc"
 )
 
-// TestMain fails when a goroutine or a descriptor is left behind.
-func TestMain(m *testing.M) {
-	before := openFiles()
-	code := m.Run()
-	if err := goleak.Find(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	if after := openFiles(); after > before && code == 0 {
-		fmt.Fprintf(os.Stderr, "%d descriptors before the tests, %d after\n", before, after)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-// openFiles counts descriptors that lead to files; the runtime has others.
-func openFiles() (n int) {
-	links, _ := filepath.Glob("/proc/self/fd/*")
-	for _, l := range links {
-		if target, err := os.Readlink(l); err == nil && (filepath.Base(target) == "stdout" || filepath.Base(target) == "stderr" || filepath.Base(target) == frames.Name) {
-			n++
-		}
-	}
-	return n
-}
+// TestMain fails when a goroutine, a descriptor or a process is left behind.
+func TestMain(m *testing.M) { testproc.Main(m, helpers) }
 
 // A clock gives times that a test chooses.
 type clock struct{ t time.Time }

@@ -16,8 +16,8 @@ import (
 
 	"paddock"
 	"paddock/internal/artifact/pages"
-	"paddock/internal/artifact/pages/frames"
-	"paddock/internal/artifact/pages/lines"
+	"paddock/internal/artifact/pages/moment/frames"
+	"paddock/internal/artifact/pages/moment/lines"
 )
 
 // bank keeps the given texts of stdout, each in an Append of its own.

@@ -8,7 +8,7 @@ import (
 
 	"paddock"
 	"paddock/internal/artifact/pages"
-	"paddock/internal/artifact/pages/frames"
+	"paddock/internal/artifact/pages/moment/frames"
 )
 
 // A Reader reads kept output. It holds no file open between calls, and may be
@@ -51,7 +51,7 @@ func (r *Reader) files() pages.Files {
 //
 // With Since the page starts at the later of both places.
 func (r *Reader) Page(req paddock.PageRequest, sealed bool) (paddock.Page, error) {
-	return r.files().Page(req, sealed)
+	return pages.Page(r.files(), req, sealed)
 }
 
 // Size returns the bytes of s as of now; combined is the sum that frames cover.

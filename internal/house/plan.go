@@ -14,6 +14,7 @@ var floors = map[string]float64{
 
 	"internal/policy": 1,
 	"internal/redact": 1,
+	"internal/clean":  1, // how output is shown: pure, and needed by pages and by doors
 
 	"internal/trust": 1.5, // below the record, the judge and the desk, which all believe files by it
 

@@ -7,10 +7,12 @@ import (
 	"unicode/utf8"
 
 	"paddock"
+	"paddock/internal/clean"
 	"paddock/internal/mcpserver/answer"
 )
 
-// tailPreview shows the end of what a run has printed. A preview that can't be
+// tailPreview shows the end of what a run has printed, cleaned: a model acts on
+// what it reads, so nothing is to be hidden from whoever reads along. A preview that can't be
 // read says so: it must not look like a program that was silent.
 func (s *session) tailPreview(ctx context.Context, run paddock.Run) string {
 	stdout, err := s.tail(ctx, run, paddock.Stdout, run.Stdout.Bytes)
@@ -50,5 +52,6 @@ func (s *session) tail(ctx context.Context, run paddock.Run, stream paddock.Stre
 	default:
 		return nil, fmt.Errorf("%w: a page in encoding %q", paddock.ErrFault, page.Encoding)
 	}
-	return answer.Characters(data, page.Offset > 0, !run.State.Settled()), nil
+	text := answer.Characters(data, page.Offset > 0, !run.State.Settled())
+	return []rune(string(clean.Bytes([]byte(string(text)), clean.Text))), nil
 }

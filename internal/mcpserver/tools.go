@@ -30,7 +30,7 @@ With waitMs it returns when the task has ended or that time is over. At most 450
 
 	aboutOutput = `Read what a task printed, exactly, also while it runs.
 Start at offset 0 and go on at nextOffset until eof is true; the pages joined are the whole stream. Offsets are bytes; a page of text never splits a character. hasMore false with eof false: more may come, use waitMs (at most 45000).
-Instead of offset: tail (the last N lines) or line (from line N). grep keeps matching lines. raw gives exact bytes where output isn't UTF-8, as base64.`
+Instead of offset: tail (the last N lines) or line (from line N). grep keeps matching lines, and lines says where they are. view clean leaves out colours, progress bars and hidden characters. raw gives exact bytes where output isn't UTF-8, as base64.`
 
 	aboutKill = `End a task and every process it started: the signal (TERM unless said otherwise), then KILL after 5 seconds. Returns its status. What was printed stays readable. A task that has ended comes back unchanged.`
 

@@ -1,96 +1,62 @@
 package pages
 
 import (
-	"math"
 	"slices"
 	"unicode/utf8"
 
 	"paddock"
-	"paddock/internal/artifact/pages/lines"
+	"paddock/internal/artifact/pages/moment/lines"
 )
 
 const (
 	// CutMark ends a line that is returned cut.
 	CutMark     = "… [cut]\n"
-	minFiltered = 16 // characters: room for CutMark and a little
+	minFiltered = 16 // characters a line: room for CutMark and a little
 )
 
-func newFilter(pattern string, literal bool) (*lines.Filter, error) {
-	if pattern == "" {
-		if literal {
-			return nil, refuse("grep_fixed is set, but grep is empty")
+// newFilter returns what req filters by, if it does.
+func newFilter(req paddock.PageRequest) (*lines.Filter, error) {
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"grep_before", req.GrepBefore}, {"grep_after", req.GrepAfter}, {"grep_owed", req.GrepOwed}} {
+		if n.value < 0 || n.value > paddock.MaxContext {
+			return nil, refuse("%s is %d; it is from 0 to %d", n.name, n.value, paddock.MaxContext)
+		}
+	}
+	if req.Grep == "" {
+		if req.GrepFixed || req.GrepIgnoreCase || req.GrepInvert || req.GrepCount || req.GrepBefore+req.GrepAfter+req.GrepOwed > 0 {
+			return nil, refuse("the request says how to use grep, but grep is empty")
 		}
 		return nil, nil
 	}
-	keep, err := lines.NewFilter(pattern, literal)
+	if least := minFiltered * (req.GrepBefore + 1); req.Limit < least {
+		return nil, refuse("limit is %d; with grep and %d lines before each match it must be at least %d", req.Limit, req.GrepBefore, least)
+	}
+	keep, err := lines.NewFilter(lines.Pattern{
+		Text: req.Grep, Literal: req.GrepFixed, IgnoreCase: req.GrepIgnoreCase, Invert: req.GrepInvert,
+	})
 	if err != nil {
 		return nil, refuse("grep can't be used: %v", err)
 	}
 	return keep, nil
 }
 
-// filtered reads the lines that keep matches. The page's NextOffset is behind
-// the last line looked at, so that asking on from there sees every line once.
-func (v *View) filtered(page *paddock.Page, req paddock.PageRequest, keep *lines.Filter) (data []byte, valid bool, err error) {
-	s, err := lines.Scan(v, v.total, v.sealed, page.Offset, keep.Scan())
-	if err != nil {
-		return nil, false, err
+// shorten cuts a line until it is at most so wide, with the mark that says so.
+func shorten(l *lines.Line, most int, raw bool) {
+	if wide(*l, raw) > most {
+		l.Cut = true
+		l.Text = prefix(l.Text, most-width([]byte(CutMark), raw), raw)
 	}
-	valid = true
-	for room := req.Limit; !s.Done() && len(page.Entries) < MaxEntries; {
-		l, err := s.Next()
-		if err != nil {
-			return nil, false, err
-		}
-		if l.End == s.At {
-			break // the line isn't complete yet
-		}
-		if keep.Match(l.Text) {
-			fits := fit(&l, &room, req.Raw, page.Matches == 0)
-			if !fits {
-				break // the next page has room
-			}
-			text := l.Text
-			if l.Cut {
-				text = append(text, CutMark...)
-			}
-			if v.stream == paddock.Combined {
-				list, _, each, err := v.entries(s.At, l.Text, math.MaxInt)
-				if err != nil {
-					return nil, false, err
-				}
-				if n := len(list) - 1; l.Cut && n >= 0 {
-					list[n].Text += CutMark
-				}
-				page.Entries = append(page.Entries, list...)
-				valid = valid && each
-			}
-			data = append(data, text...)
-			page.Matches++
-		}
-		s.At = l.End
-	}
-	page.NextOffset = s.At
-	return data, valid && utf8.Valid(data), nil
 }
 
-// fit takes the line's share of room, and reports whether there was enough. The
-// first line of a page is cut until there is.
-func fit(l *lines.Line, room *int, raw, first bool) bool {
-	need := width(l.Text, raw)
+// wide is how much of a page's room a line takes.
+func wide(l lines.Line, raw bool) int {
+	n := width(l.Text, raw)
 	if l.Cut {
-		need += width([]byte(CutMark), raw)
+		n += width([]byte(CutMark), raw)
 	}
-	if need > *room && first {
-		l.Cut = true
-		l.Text = prefix(l.Text, *room-width([]byte(CutMark), raw), raw)
-		need = *room
-	}
-	if need > *room {
-		return false
-	}
-	*room -= need
-	return true
+	return n
 }
 
 func width(b []byte, raw bool) int {

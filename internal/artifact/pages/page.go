@@ -1,9 +1,8 @@
 // Package pages reads kept streams: each as it stands at one moment, whole or
 // in pages, by lines, by time or through a filter.
 //
-// A [View] holds the files open and is of the moment in which it was opened;
-// a page is what a request asks of a View. What the streams are made of is
-// known to package frames, and where their lines are to package lines.
+// A page is what a request asks of a stream at one moment, which package moment
+// opens.
 //
 // # Limits
 //
@@ -20,37 +19,45 @@ import (
 	"unicode/utf8"
 
 	"paddock"
-	"paddock/internal/artifact/pages/frames"
-	"paddock/internal/artifact/pages/lines"
+	"paddock/internal/artifact/pages/moment"
+	"paddock/internal/artifact/pages/moment/frames"
+	"paddock/internal/artifact/pages/moment/lines"
 )
 
 // MaxEntries bounds a combined page of very small parts; it ends early then.
 const MaxEntries = 4096
 
+// Files are the files of a run's output.
+type Files = moment.Files
+
+// A view is a stream of which pages are made.
+type view struct{ *moment.View }
+
 // Page reads one page, as artifact.Reader.Page promises it.
-func (f Files) Page(req paddock.PageRequest, sealed bool) (paddock.Page, error) {
-	stream, err := knownStream(req.Stream)
-	if err != nil {
-		return paddock.Page{}, err
-	}
+func Page(f Files, req paddock.PageRequest, sealed bool) (paddock.Page, error) {
 	keep, err := checkRequest(&req)
 	if err != nil {
 		return paddock.Page{}, err
 	}
-	v, err := f.open(stream, sealed)
+	opened, err := f.View(req.Stream, sealed)
 	if err != nil {
 		return paddock.Page{}, err
 	}
-	defer v.Close()
-	page := paddock.Page{Stream: stream, Total: v.total}
+	defer opened.Close()
+	v := &view{opened}
+	page := paddock.Page{Stream: v.Stream, Total: v.Total()}
 	if page.Offset, err = v.begin(req); err != nil {
 		return paddock.Page{}, failed(err)
 	}
 	var data []byte
 	valid := true
-	if keep != nil {
-		data, valid, err = v.filtered(&page, req, keep)
-	} else {
+	page.View = req.View
+	switch {
+	case keep != nil:
+		data, valid, err = v.search(&page, req, keep)
+	case req.View != "":
+		data, err = v.shown(&page, req)
+	default:
 		data, valid, err = v.whole(&page, req)
 	}
 	if err != nil {
@@ -79,17 +86,6 @@ func failed(err error) error {
 	return fmt.Errorf("reading output: %w", err)
 }
 
-// knownStream returns the stream meant; none means stdout.
-func knownStream(s paddock.Stream) (paddock.Stream, error) {
-	switch s {
-	case "":
-		return paddock.Stdout, nil
-	case paddock.Stdout, paddock.Stderr, paddock.Combined:
-		return s, nil
-	}
-	return "", refuse("there is no stream %.40q; ask for stdout, stderr or combined", s)
-}
-
 // checkRequest fills in the limit and returns the filter, if there is one.
 func checkRequest(req *paddock.PageRequest) (*lines.Filter, error) {
 	set := 0
@@ -104,6 +100,9 @@ func checkRequest(req *paddock.PageRequest) (*lines.Filter, error) {
 			set++
 		}
 	}
+	if err := knownView(*req); err != nil {
+		return nil, err
+	}
 	if set > 1 {
 		return nil, refuse("only one of offset, line and tail can be given")
 	}
@@ -113,32 +112,18 @@ func checkRequest(req *paddock.PageRequest) (*lines.Filter, error) {
 	if req.Limit == 0 {
 		req.Limit = paddock.DefaultPage
 	}
-	keep, err := newFilter(req.Grep, req.GrepFixed)
-	if keep != nil && req.Limit < minFiltered {
-		return nil, refuse("limit is %d; with grep it must be at least %d", req.Limit, minFiltered)
-	}
-	return keep, err
-}
-
-func (v *View) within(offset int64) error {
-	if offset < 0 {
-		return refuse("offset is %d; it can't be negative", offset)
-	}
-	if offset > v.total {
-		return refuse("offset %d is beyond the end: %s has %d bytes", offset, v.stream, v.total)
-	}
-	return nil
+	return newFilter(*req)
 }
 
 // begin returns where the page starts.
-func (v *View) begin(req paddock.PageRequest) (from int64, err error) {
+func (v *view) begin(req paddock.PageRequest) (from int64, err error) {
 	switch {
 	case req.Line > 0:
 		from, err = v.line(req.Line)
 	case req.Tail > 0:
-		from, err = lines.Tail(v, v.total, req.Tail)
+		from, err = v.Tail(req.Tail)
 	default:
-		from, err = req.Offset, v.within(req.Offset)
+		from, err = req.Offset, v.Within(req.Offset)
 	}
 	if err != nil || req.Since == nil {
 		return from, err
@@ -147,42 +132,42 @@ func (v *View) begin(req paddock.PageRequest) (from int64, err error) {
 	return max(from, since), err
 }
 
-func (v *View) line(n int64) (int64, error) {
-	from, seen, err := lines.Find(v, v.total, n)
+func (v *view) line(n int64) (int64, error) {
+	from, seen, err := v.Find(n - 1)
 	if err == nil && seen < n-1 {
-		err = refuse("line %d is beyond the end: %s has %d complete lines", n, v.stream, seen)
+		err = refuse("line %d is beyond the end: %s has %d complete lines", n, v.Stream, seen)
 	}
 	return from, err
 }
 
 // since returns the position of the first frame that isn't older than t. Bytes
 // that no frame covers yet are the newest.
-func (v *View) since(t time.Time) (int64, error) {
+func (v *view) since(t time.Time) (int64, error) {
 	// UnixNano is only defined within some 290 years of 1970.
 	var at int64
 	if t.Year() > 2200 {
-		return v.total, nil
+		return v.Total(), nil
 	} else if t.Year() >= 1970 {
 		at = t.UnixNano()
 	}
-	pos, some, err := v.frames.Since(at)
+	pos, some, err := v.Frames.Since(at)
 	if err != nil {
 		return 0, err
 	}
-	if !some && v.stream == paddock.Combined {
-		return v.total, nil
+	if !some && v.Stream == paddock.Combined {
+		return v.Total(), nil
 	}
 	from := pos[0] + pos[1]
-	if s, ok := frames.Number(v.stream); ok {
+	if s, ok := frames.Number(v.Stream); ok {
 		from = pos[s]
 	}
-	return min(from, v.total), nil
+	return min(from, v.Total()), nil
 }
 
 // whole reads the page's bytes, and its entries when it is of both streams.
-func (v *View) whole(page *paddock.Page, req paddock.PageRequest) (data []byte, valid bool, err error) {
+func (v *view) whole(page *paddock.Page, req paddock.PageRequest) (data []byte, valid bool, err error) {
 	if req.Raw {
-		data = make([]byte, min(int64(req.Limit), v.total-page.Offset))
+		data = make([]byte, min(int64(req.Limit), v.Total()-page.Offset))
 		err = v.Read(data, page.Offset)
 	} else {
 		data, err = v.text(page.Offset, req.Limit)
@@ -191,7 +176,7 @@ func (v *View) whole(page *paddock.Page, req paddock.PageRequest) (data []byte, 
 		return nil, false, err
 	}
 	valid = utf8.Valid(data)
-	if v.stream == paddock.Combined {
+	if v.Stream == paddock.Combined {
 		list, used, each, err := v.entries(page.Offset, data, MaxEntries)
 		if err != nil {
 			return nil, false, err
@@ -204,14 +189,14 @@ func (v *View) whole(page *paddock.Page, req paddock.PageRequest) (data []byte, 
 }
 
 // text reads up to limit characters; a byte that belongs to none counts as one.
-func (v *View) text(from int64, limit int) ([]byte, error) {
+func (v *view) text(from int64, limit int) ([]byte, error) {
 	var buf []byte
 	for pos, count := 0, 0; ; {
-		end := from+int64(len(buf)) == v.total
+		end := from+int64(len(buf)) == v.Total()
 		for pos < len(buf) && count < limit {
 			n := 1
 			if buf[pos] >= utf8.RuneSelf {
-				if !utf8.FullRune(buf[pos:]) && !(end && v.sealed) {
+				if !utf8.FullRune(buf[pos:]) && !(end && v.Sealed) {
 					break // the rest isn't read yet, or not written
 				}
 				_, n = utf8.DecodeRune(buf[pos:])
@@ -225,7 +210,7 @@ func (v *View) text(from int64, limit int) ([]byte, error) {
 		// At least one byte for each character that is missing; some slack so
 		// that the end isn't reached in ever smaller steps.
 		have := len(buf)
-		more := int(min(int64(limit-count+utf8.UTFMax), v.total-from-int64(have)))
+		more := int(min(int64(limit-count+utf8.UTFMax), v.Total()-from-int64(have)))
 		buf = append(buf, make([]byte, more)...)
 		if err := v.Read(buf[have:], from+int64(have)); err != nil {
 			return nil, err
@@ -237,8 +222,8 @@ func (v *View) text(from int64, limit int) ([]byte, error) {
 // most so many, which use so much of data. Where two frames of one stream split
 // a character, it goes to the first. It reports whether every text is valid by
 // itself.
-func (v *View) entries(from int64, data []byte, most int) (list []paddock.Entry, used int, valid bool, err error) {
-	pieces, err := v.frames.Pieces(from, len(data))
+func (v *view) entries(from int64, data []byte, most int) (list []paddock.Entry, used int, valid bool, err error) {
+	pieces, err := v.Frames.Pieces(from, len(data))
 	if err != nil {
 		return nil, 0, false, err
 	}

@@ -56,7 +56,9 @@ func (p *Pager) Turn() (bool, error) {
 		page.Offset = p.page.Offset // of where the caller asked us to begin
 	}
 	p.page, p.turned = page, true
-	return page.Content != "" || page.Matches > 0 || page.EOF, nil
+	// A view of bytes that aren't shown is empty, and yet they were read.
+	read := page.View != "" && p.req.Grep == "" && page.NextOffset > p.req.Offset
+	return page.Content != "" || page.Matches > 0 || read || page.EOF, nil
 }
 
 // Further moves on behind lines that didn't match, and reports whether it did.
@@ -65,6 +67,7 @@ func (p *Pager) Further() bool {
 		return false
 	}
 	p.req.Offset, p.req.Line, p.req.Tail, p.req.Since = p.page.NextOffset, 0, 0, nil
+	p.req.GrepOwed = p.page.GrepOwed
 	return true
 }
 

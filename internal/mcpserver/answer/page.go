@@ -18,7 +18,10 @@ type Page struct {
 	HasMore    bool           `json:"hasMore" jsonschema:"there is more to read now"`
 	EOF        bool           `json:"eof" jsonschema:"the task has ended and this page is the last"`
 	Entries    []Entry        `json:"entries,omitzero" jsonschema:"a combined page split by arrival"`
+	View       paddock.View   `json:"view,omitzero" jsonschema:"how content shows the bytes; exact unless given"`
 	Matches    *int64         `json:"matches,omitzero" jsonschema:"lines that grep kept"`
+	Lines      []Line         `json:"lines,omitzero" jsonschema:"where each line that grep kept is from"`
+	Owed       int            `json:"owed,omitzero" jsonschema:"lines after the last match that the next page begins with if it is given this"`
 	Note       string         `json:"note,omitzero"`
 	Counters
 }
@@ -32,18 +35,29 @@ type Entry struct {
 	Text   string         `json:"text,omitzero"`
 }
 
+// A Line says where a line that grep kept is from.
+type Line struct {
+	Line    int64 `json:"line" jsonschema:"counted from 1"`
+	Offset  int64 `json:"offset"`
+	Context bool  `json:"context,omitzero" jsonschema:"no match, but near one"`
+	Cut     bool  `json:"cut,omitzero" jsonschema:"only its beginning is here"`
+}
+
 // NewPage shows a page; counted says that lines were filtered.
 func NewPage(id paddock.RunID, page paddock.Page, counted bool, c Counters) Page {
 	out := Page{
 		TaskID: id, Stream: page.Stream, Content: page.Content, Encoding: page.Encoding, Offset: page.Offset,
-		NextOffset: page.NextOffset, TotalSize: page.Total, HasMore: page.NextOffset < page.Total, EOF: page.EOF,
+		NextOffset: page.NextOffset, TotalSize: page.Total, HasMore: page.NextOffset < page.Total, EOF: page.EOF, View: page.View,
 		Counters: c,
 	}
 	for _, e := range page.Entries {
 		out.Entries = append(out.Entries, Entry{e.At, e.Stream, e.Offset, e.Length, e.Text})
 	}
 	if counted {
-		out.Matches = &page.Matches
+		out.Matches, out.Owed = &page.Matches, page.GrepOwed
+	}
+	for _, l := range page.Lines {
+		out.Lines = append(out.Lines, Line{l.Number, l.Offset, l.Context, l.Cut})
 	}
 	return out
 }

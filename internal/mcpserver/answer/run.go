@@ -55,7 +55,7 @@ type Status struct {
 	StdoutDigest  paddock.Digest `json:"stdoutDigest,omitzero" jsonschema:"SHA-256 of the whole stream, once settled"`
 	StderrDigest  paddock.Digest `json:"stderrDigest,omitzero" jsonschema:"SHA-256 of the whole stream, once settled"`
 	Denied        []string       `json:"denied,omitzero" jsonschema:"what the kernel refused the program, most often first, and what to do about it"`
-	TailPreview   string         `json:"tailPreview" jsonschema:"the end of the output, at most 2000 characters"`
+	TailPreview   string         `json:"tailPreview" jsonschema:"the end of the output, at most 2000 characters, as view clean shows it"`
 	WaitedMs      *int64         `json:"waitedMs,omitzero" jsonschema:"how long this call waited"`
 	Note          string         `json:"note,omitzero"`
 	Counters

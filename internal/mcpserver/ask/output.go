@@ -15,6 +15,14 @@ type Output struct {
 	Line   *int64 `json:"line,omitzero" jsonschema:"begin at this line, counted from 1; instead of offset"`
 	Tail   *int64 `json:"tail,omitzero" jsonschema:"begin so many lines before the end; instead of offset"`
 	Grep   string `json:"grep,omitzero" jsonschema:"keep only lines that match this RE2 expression"`
+	Fixed  bool   `json:"fixed,omitzero" jsonschema:"take grep as it is, not as an expression"`
+	Ignore bool   `json:"ignoreCase,omitzero" jsonschema:"grep takes upper and lower case for the same"`
+	Invert bool   `json:"invert,omitzero" jsonschema:"keep the lines that grep doesn't match"`
+	Before *int64 `json:"before,omitzero" jsonschema:"with grep: so many lines before each match too"`
+	After  *int64 `json:"after,omitzero" jsonschema:"with grep: so many lines after each match too"`
+	Owed   *int64 `json:"owed,omitzero" jsonschema:"with after: owed of the page before"`
+	Count  bool   `json:"count,omitzero" jsonschema:"with grep: count the lines, don't return them"`
+	View   string `json:"view,omitzero" jsonschema:"clean: without colours, progress bars and hidden characters; color: the same with colours; exact unless given"`
 	Raw    bool   `json:"raw,omitzero" jsonschema:"exact bytes: base64 where they aren't UTF-8"`
 	WaitMs *int64 `json:"waitMs,omitzero" jsonschema:"wait so long for output at offset when there is none yet; more than 45000 waits 45000"`
 }
@@ -31,6 +39,10 @@ func (Output) Bounds(p map[string]*jsonschema.Schema) {
 	atLeast(p["line"], 1)
 	atLeast(p["tail"], 1)
 	atLeast(p["waitMs"], 0)
+	oneOf(p["view"], paddock.ViewClean, paddock.ViewColor)
+	for _, name := range []string{"before", "after", "owed"} {
+		within(p[name], 0, paddock.MaxContext)
+	}
 	most := mostGrep
 	p["grep"].MaxLength = &most
 }
@@ -58,6 +70,20 @@ func (in Output) Check() error {
 	if given(in.Offset)+given(in.Line)+given(in.Tail) > 1 {
 		return invalid("only one of offset, line and tail can say where the page begins")
 	}
+	for name, n := range map[string]*int64{"before": in.Before, "after": in.After, "owed": in.Owed} {
+		if n != nil && (*n < 0 || *n > paddock.MaxContext) {
+			return invalid("%s is %d; want 0 to %d", name, *n, paddock.MaxContext)
+		}
+	}
+	if in.Grep == "" && (in.Fixed || in.Ignore || in.Invert || in.Count || given(in.Before)+given(in.After)+given(in.Owed) > 0) {
+		return invalid("fixed, ignoreCase, invert, before, after, owed and count say how to use grep, but grep is missing")
+	}
+	if v := paddock.View(in.View); v != "" && v != paddock.ViewClean && v != paddock.ViewColor {
+		return invalid("view is %q; want clean or color", shortened(in.View, 64))
+	}
+	if in.View != "" && in.Raw {
+		return invalid("view shows text and raw asks for bytes; give one of them")
+	}
 	if len(in.Grep) > mostGrep {
 		return invalid("grep is longer than %d bytes", mostGrep)
 	}
@@ -79,6 +105,8 @@ func (in Output) Page() (req paddock.PageRequest, note string) {
 	req = paddock.PageRequest{
 		Stream: paddock.Stream(in.Stream), Offset: orZero(in.Offset), Limit: int(orZero(in.Limit)),
 		Line: orZero(in.Line), Tail: orZero(in.Tail), Grep: in.Grep, Raw: in.Raw, Wait: paddock.Duration(wait),
+		GrepFixed: in.Fixed, GrepIgnoreCase: in.Ignore, GrepInvert: in.Invert, GrepCount: in.Count, View: paddock.View(in.View),
+		GrepBefore: int(orZero(in.Before)), GrepAfter: int(orZero(in.After)), GrepOwed: int(orZero(in.Owed)),
 	}
 	if req.Stream == "" {
 		req.Stream = paddock.Stdout

@@ -16,6 +16,7 @@ import (
 // Flags is what can be said about a run on the command line.
 type Flags struct {
 	Detach      bool
+	Raw         bool
 	label       string
 	dir         string
 	timeout     string

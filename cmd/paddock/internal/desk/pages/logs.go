@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -18,12 +19,14 @@ import (
 func (d commands) logsCommand() *cobra.Command {
 	var follow, timestamps bool
 	var stream, since string
+	var look look
 	cmd := &cobra.Command{
 		Use:   "logs RUN",
 		Short: "Print a run's output in the order it came, and follow it",
 		Long: `Print both streams of a run in the order in which they arrived, with -f until the
 run is over. With --timestamps each line is shown whole, with when its first byte
-arrived and on which stream. With --json each page is printed as one JSON object
+arrived and on which stream. On a terminal the output is cleaned of what terminals
+obey, except for colours; see paddock output. With --json each page is printed as one JSON object
 a line.`,
 		Args:              desk.Wants(1, 1, "one run"),
 		ValidArgsFunction: d.CompleteRuns,
@@ -39,14 +42,22 @@ a line.`,
 			if req.Since, err = parseSince(since, d.Now()); err != nil {
 				return err
 			}
-			show, finish := d.rawPages, func() error { return nil }
+			view, err := look.view()
+			if err != nil {
+				return err
+			}
+			if d.JSON {
+				req.View, req.Raw = view, look.raw
+			}
+			out := look.writer(d, req, follow)
+			show, finish := rawPages(out), out.Flush
 			switch {
 			case d.JSON:
 				show = d.pageLine
 			case timestamps:
-				stamp := &stamper{w: d.Out, only: req.Stream}
+				stamp := &stamper{w: out, only: req.Stream}
 				req.Stream = paddock.Combined // only it has the times
-				show, finish = stamp.page, stamp.finish
+				show, finish = stamp.page, func() error { return errors.Join(stamp.finish(), out.Flush()) }
 			}
 			return d.With(cmd.Context(), func(v desk.Verbs) error {
 				if err := d.pages(cmd.Context(), v, id, req, follow, show); err != nil {
@@ -58,6 +69,7 @@ a line.`,
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run is over")
 	cmd.Flags().BoolVarP(&timestamps, "timestamps", "t", false, "show when each line came, and on which stream")
+	look.flags(cmd.Flags())
 	cmd.Flags().StringVar(&stream, "stream", "combined", "which `STREAM`: stdout, stderr or combined")
 	cmd.Flags().StringVar(&since, "since", "", "only what came since `TIME`: in the last 5m, or after 2026-01-31T08:00:00Z")
 	return cmd
@@ -102,13 +114,15 @@ func (d commands) pages(ctx context.Context, v desk.Verbs, id paddock.RunID, req
 	}
 }
 
-func (d commands) rawPages(page paddock.Page) error {
-	data, err := pageBytes(page)
-	if err != nil {
+func rawPages(w io.Writer) func(paddock.Page) error {
+	return func(page paddock.Page) error {
+		data, err := pageBytes(page)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(data)
 		return err
 	}
-	_, err = d.Out.Write(data)
-	return err
 }
 
 // pageLine writes a page as one line of JSON, also for a person: several

@@ -2,8 +2,8 @@
 //
 // # Limits
 //
-// It writes bytes as they are. Which there are, and how long to wait for more,
-// is asked of the verbs.
+// How output is cleaned for a terminal is known to package clean. Which output
+// there is, and how long to wait for more, is asked of the verbs.
 package pages
 
 import (

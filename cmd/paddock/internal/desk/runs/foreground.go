@@ -11,6 +11,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app"
+	"paddock/internal/clean"
 )
 
 // detached starts the run and says how it is called.
@@ -35,7 +36,7 @@ func (d commands) detached(ctx context.Context, v desk.Verbs, req paddock.Reques
 
 // foreground starts the run, passes its output on, and returns when it is over
 // and everything that somebody still reads has been passed on.
-func (d commands) foreground(ctx context.Context, v desk.Verbs, req paddock.Request) error {
+func (d commands) foreground(ctx context.Context, v desk.Verbs, req paddock.Request, raw bool) error {
 	// Before the start: a request to end must not find us deaf to it.
 	signals, restore := d.Signals()
 	defer restore()
@@ -53,8 +54,8 @@ func (d commands) foreground(ctx context.Context, v desk.Verbs, req paddock.Requ
 	var followers []*follower
 	if !d.JSON {
 		followers = []*follower{
-			follow(ctx, v, d.Operator(), r.ID, paddock.Stdout, d.Out),
-			follow(ctx, v, d.Operator(), r.ID, paddock.Stderr, d.Err),
+			follow(ctx, v, d.Operator(), r.ID, paddock.Stdout, d.Out, d.Terminal && !raw),
+			follow(ctx, v, d.Operator(), r.ID, paddock.Stderr, d.Err, d.ErrTerminal && !raw),
 		}
 	}
 	r, err = d.attend(ctx, v, r.ID, signals, asked, followers)
@@ -199,11 +200,17 @@ type follower struct {
 	err    error // of reading; set before done is closed
 }
 
-func follow(ctx context.Context, v desk.Verbs, p paddock.Principal, id paddock.RunID, s paddock.Stream, w io.Writer) *follower {
+// follow passes a stream on to w, cleaned where a terminal is to show it.
+func follow(ctx context.Context, v desk.Verbs, p paddock.Principal, id paddock.RunID, s paddock.Stream, w io.Writer, shown bool) *follower {
 	f := &follower{stream: s, done: make(chan struct{}), to: keepError{w: w}}
 	go func() {
 		defer close(f.done)
-		f.err = v.Follow(ctx, p, id, s, 0, &f.to)
+		if !shown {
+			f.err = v.Follow(ctx, p, id, s, 0, &f.to)
+			return
+		}
+		live := clean.New(&f.to, clean.Live)
+		f.err = errors.Join(v.Follow(ctx, p, id, s, 0, live), live.Flush())
 	}()
 	return f
 }

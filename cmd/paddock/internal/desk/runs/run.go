@@ -13,7 +13,8 @@ func (d commands) runCommand() *cobra.Command {
 		Short: "Run a command and stream what it prints",
 		Long: `Run a command under the policy that applies here. Its output is streamed as it
 comes and kept; its status is the exit status. There is no shell: each word
-reaches the program as it is.
+reaches the program as it is. A terminal gets the output cleaned of what terminals
+obey, except for colours and for going back in a line, unless --raw is given.
 
 INT, TERM and HUP ask the run to end; a second one kills it. When paddock itself
 is gone, so is the run, unless it was started with --detach. A closed standard
@@ -31,12 +32,13 @@ output ends the streaming, not the run.`,
 				if f.Detach {
 					return d.detached(cmd.Context(), v, req)
 				}
-				return d.foreground(cmd.Context(), v, req)
+				return d.foreground(cmd.Context(), v, req, f.Raw)
 			})
 		},
 	}
 	d.RequestFlags(cmd, &f)
 	cmd.Flags().BoolVarP(&f.Detach, "detach", "d", false, "print the run's id at once and let it go on")
+	cmd.Flags().BoolVar(&f.Raw, "raw", false, "pass bytes on as they are, also to a terminal")
 	cmd.Flags().StringVar(&f.Key, "key", "", "idempotency `KEY`: asking again with it returns the run of the first time")
 	return cmd
 }

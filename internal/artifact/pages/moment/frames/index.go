@@ -140,6 +140,49 @@ func (x *Index) Since(at int64) (pos [2]int64, some bool, err error) {
 	return f.start(), true, nil
 }
 
+// Place returns the position in both streams of the combined byte at off, which
+// may be the end.
+func (x *Index) Place(off int64) (pos [2]int64, err error) {
+	i, err := x.search(func(f frame) bool { return f.end() > off })
+	if err != nil || x.count() == 0 {
+		return pos, err
+	}
+	f, err := x.at(min(i, x.count()-1))
+	if err != nil {
+		return pos, err
+	}
+	pos = f.start()
+	pos[f.stream] += min(off-f.combined, f.length)
+	return pos, nil
+}
+
+// A Part is one frame: what arrived on one stream from one place of both on.
+type Part struct {
+	Combined int64
+	Start    [2]int64
+	Stream   int
+	Length   int64
+}
+
+// Last returns the last part for whose start ok holds, which must hold up to
+// some part and for none behind it; or none.
+func (x *Index) Last(ok func(start [2]int64) (bool, error)) (p Part, some bool, err error) {
+	var failed error
+	i, err := x.search(func(f frame) bool {
+		if failed != nil {
+			return true
+		}
+		var yes bool
+		yes, failed = ok(f.start())
+		return !yes
+	})
+	if err = errors.Join(err, failed); err != nil || i == 0 {
+		return p, false, err
+	}
+	f, err := x.at(i - 1)
+	return Part{f.combined, f.start(), f.stream, f.length}, err == nil, err
+}
+
 // A Piece is a part of the combined stream that arrived on one stream at one time.
 type Piece struct {
 	At     int64

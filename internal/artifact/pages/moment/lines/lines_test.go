@@ -25,7 +25,7 @@ func draw(t *rapid.T) text {
 	return text(strings.Join(rapid.SliceOfN(part, 0, 12).Draw(t, "parts"), ""))
 }
 
-func TestFindAndTail(t *testing.T) {
+func TestTail(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
@@ -35,15 +35,15 @@ func TestFindAndTail(t *testing.T) {
 			all = all[:len(all)-1]
 		}
 		n := rapid.IntRange(1, 20).Draw(t, "n")
-		complete := bytes.Count(s, []byte("\n"))
-		from, seen, err := Find(s, total, int64(n))
-		want := int64(len(bytes.Join(all[:min(n-1, len(all))], nil)))
-		if err != nil || from != want || seen != int64(min(n-1, complete)) {
-			t.Fatalf("line %d at %d after %d, want %d, %v", n, from, seen, want, err)
-		}
-		tail, err := Tail(s, total, int64(n))
-		if want := total - int64(len(bytes.Join(all[max(0, len(all)-n):], nil))); err != nil || tail != want {
+		most := rapid.SampledFrom([]int64{1, Block, 1 << 40}).Draw(t, "most")
+		tail, found, err := Tail(s, total, int64(n), most)
+		want := total - int64(len(bytes.Join(all[max(0, len(all)-n):], nil)))
+		if err != nil || found && tail != want {
 			t.Fatalf("tail %d at %d, want %d, %v", n, tail, want, err)
+		}
+		// What is read at once is looked at whole.
+		if near := total-want < max(most, min(Block, total)); near && !found {
+			t.Fatalf("tail %d of %d bytes isn't found within %d", n, total-want, most)
 		}
 	})
 }

@@ -1,4 +1,13 @@
-package pages
+// Package moment opens the streams of a run as they are at one moment: one of
+// them, or both in order of arrival, with where their lines are.
+//
+// # Limits
+//
+// A [View] is of the moment in which it was opened: what is kept later isn't in
+// it. Nothing is written, and nothing is waited for. Whether a stream is complete
+// is what the caller says. How files are opened is the caller's too, who must
+// keep links and pipes out.
+package moment
 
 import (
 	"errors"
@@ -9,8 +18,9 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/artifact/pages/frames"
-	"paddock/internal/artifact/pages/lines"
+	"paddock/internal/artifact/pages/moment/frames"
+	"paddock/internal/artifact/pages/moment/lines"
+	"paddock/internal/artifact/pages/moment/marks"
 )
 
 // Files are the three files of a run's output.
@@ -69,29 +79,38 @@ func (s stitched) Read(p []byte, off int64) error {
 // A View is a stream as of the moment in which it was opened.
 type View struct {
 	lines.Span
-	stream paddock.Stream
+	Stream paddock.Stream
+	Sealed bool
+	Frames *frames.Index
 	total  int64
-	sealed bool
-	frames *frames.Index
+	from   Files
 	opened []frames.Source
+	// files are the streams that were opened, as long as they were then.
+	files    [2]kept
+	counters [2]*marks.Counter // those that were needed
 }
 
-// View opens s, or stdout where that is empty, as of now.
-func (f Files) View(s paddock.Stream, sealed bool) (*View, error) {
-	s, err := knownStream(s)
-	if err != nil {
-		return nil, err
-	}
-	return f.open(s, sealed)
+// kept is one stream of a View.
+type kept struct {
+	section
+	size    int64
+	changed time.Time
 }
 
-// open opens s. The frames are read before the files are measured: what they
+// View opens s, or stdout where that is empty, as of now. The frames are read before the files are measured: what they
 // cover by then has been written.
-func (f Files) open(s paddock.Stream, sealed bool) (_ *View, err error) {
+func (f Files) View(s paddock.Stream, sealed bool) (_ *View, err error) {
+	switch s {
+	case "":
+		s = paddock.Stdout
+	case paddock.Stdout, paddock.Stderr, paddock.Combined:
+	default:
+		return nil, paddock.Refused(paddock.InvalidRequest, "there is no stream %.40q; ask for stdout, stderr or combined", s)
+	}
 	if f.Dir == "" || f.Open == nil {
 		return nil, errors.New("reading output: no directory is named")
 	}
-	v := &View{stream: s, sealed: sealed}
+	v := &View{Stream: s, Sealed: sealed, from: f}
 	defer func() {
 		if err != nil {
 			v.Close()
@@ -102,42 +121,41 @@ func (f Files) open(s paddock.Stream, sealed bool) (_ *View, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.frames, err = frames.Open(src); err != nil {
+	if v.Frames, err = frames.Open(src); err != nil {
 		return nil, err
 	}
 	if i, ok := frames.Number(s); ok {
-		v.Span, v.total, _, err = f.section(v, i)
+		err = f.section(v, i)
+		v.Span, v.total = v.files[i].section, v.files[i].size
 		return v, err
 	}
-	both := stitched{frames: v.frames}
-	covered := v.frames.Covered()
+	covered := v.Frames.Covered()
 	for i := range frames.Streams {
-		var size int64
-		var changed time.Time
-		if both.files[i], size, changed, err = f.section(v, i); err != nil {
+		if err = f.section(v, i); err != nil {
 			return nil, err
 		}
 		v.total += covered[i]
-		if rest := size - covered[i]; sealed && rest > 0 {
-			v.frames.Extend(i, changed.UnixNano(), rest)
+		if rest := v.files[i].size - covered[i]; sealed && rest > 0 {
+			v.Frames.Extend(i, v.files[i].changed.UnixNano(), rest)
 			v.total += rest
 		}
 	}
-	v.Span = both
+	v.Span = stitched{v.Frames, [2]section{v.files[0].section, v.files[1].section}}
 	return v, nil
 }
 
 // section opens one stream and holds it to what the frames say is there.
-func (f Files) section(v *View, i int) (section, int64, time.Time, error) {
+func (f Files) section(v *View, i int) error {
 	name := string(frames.Streams[i])
 	src, info, err := f.source(v, name)
 	if err != nil {
-		return section{}, 0, time.Time{}, err
+		return err
 	}
-	if want := v.frames.Covered()[i]; info.Size() < want {
-		return section{}, 0, time.Time{}, fmt.Errorf("%s has %d bytes of at least %d: output is missing", name, info.Size(), want)
+	if want := v.Frames.Covered()[i]; info.Size() < want {
+		return fmt.Errorf("%s has %d bytes of at least %d: output is missing", name, info.Size(), want)
 	}
-	return section{src, name}, info.Size(), info.ModTime(), nil
+	v.files[i] = kept{section{src, name}, info.Size(), info.ModTime()}
+	return nil
 }
 
 func (f Files) source(v *View, name string) (frames.Source, os.FileInfo, error) {
@@ -156,9 +174,20 @@ func (f Files) source(v *View, name string) (frames.Source, os.FileInfo, error) 
 // Total returns how many bytes the View has.
 func (v *View) Total() int64 { return v.total }
 
+// Within refuses a place that the View doesn't have.
+func (v *View) Within(offset int64) error {
+	if offset < 0 {
+		return paddock.Refused(paddock.InvalidRequest, "offset is %d; it can't be negative", offset)
+	}
+	if offset > v.total {
+		return paddock.Refused(paddock.InvalidRequest, "offset %d is beyond the end: %s has %d bytes", offset, v.Stream, v.total)
+	}
+	return nil
+}
+
 // Copy writes what there is from offset to w and returns the offset reached.
 func (v *View) Copy(w io.Writer, offset int64) (int64, error) {
-	if err := v.within(offset); err != nil {
+	if err := v.Within(offset); err != nil {
 		return offset, err
 	}
 	buf := make([]byte, min(lines.Block, v.total-offset))

@@ -1,5 +1,4 @@
-// Package lines finds lines in a stream, from the start, from the end or by a
-// filter, in memory that depends neither on the stream nor on its lines.
+// Package lines finds lines in a stream, from the end or by a filter, in memory that depends neither on the stream nor on its lines.
 //
 // # Limits
 //
@@ -25,42 +24,19 @@ type Span interface {
 	Read(p []byte, off int64) error
 }
 
-// Find returns where line n, counted from one, begins. It does if n-1 lines are
-// complete before: seen is how many it saw.
-func Find(span Span, total, n int64) (from, seen int64, err error) {
-	if n == 1 {
-		return 0, 0, nil
-	}
-	buf := make([]byte, min(Block, total))
-	for off := int64(0); off < total; {
-		p := buf[:min(int64(len(buf)), total-off)]
-		if err := span.Read(p, off); err != nil {
-			return 0, seen, err
-		}
-		if c := int64(bytes.Count(p, []byte{'\n'})); seen+c < n-1 {
-			seen += c
-			off += int64(len(p))
-			continue
-		}
-		for i := 0; ; i++ {
-			i += bytes.IndexByte(p[i:], '\n')
-			if seen++; seen == n-1 {
-				return off + int64(i) + 1, seen, nil
-			}
-		}
-	}
-	return total, seen, nil
-}
-
-// Tail returns where the last n lines begin, reading backwards from the end.
-func Tail(span Span, total, n int64) (int64, error) {
+// Tail returns where the last n lines begin, reading backwards from the end. It
+// gives up when it has read most bytes without finding out.
+func Tail(span Span, total, n, most int64) (from int64, found bool, err error) {
 	buf := make([]byte, min(Block, total))
 	seen := int64(0)
 	for end := total; end > 0; {
+		if total-end >= most {
+			return 0, false, nil
+		}
 		p := buf[:min(int64(len(buf)), end)]
 		off := end - int64(len(p))
 		if err := span.Read(p, off); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		for i := len(p); i > 0; {
 			if i = bytes.LastIndexByte(p[:i], '\n'); i < 0 {
@@ -71,12 +47,12 @@ func Tail(span Span, total, n int64) (int64, error) {
 				continue
 			}
 			if seen++; seen == n {
-				return off + int64(i) + 1, nil
+				return off + int64(i) + 1, true, nil
 			}
 		}
 		end = off
 	}
-	return 0, nil
+	return 0, true, nil
 }
 
 // CutCharacter returns how many bytes at the end of b begin a character that

@@ -73,6 +73,25 @@ func (s *Scanner) Next() (Line, error) {
 	return Line{Text: slices.Clip(text[:Max-CutCharacter(text)]), Cut: true, End: end}, err
 }
 
+// Skip goes on to so many lines before the first line ahead that may contain
+// needle, or some of the way, and returns how many lines it went by.
+func (s *Scanner) Skip(needle []byte, before int) (int64, error) {
+	head, err := s.peek(min(Block, s.stop-s.At))
+	if err != nil {
+		return 0, err
+	}
+	end := len(head)
+	if i := bytes.Index(head, needle); i >= 0 {
+		end = i
+	}
+	end = bytes.LastIndexByte(head[:end], '\n') + 1 // what the rest begins isn't known
+	for ; before > 0 && end > 0; before-- {
+		end = bytes.LastIndexByte(head[:end-1], '\n') + 1
+	}
+	s.At += int64(end)
+	return int64(bytes.Count(head[:end], []byte{'\n'})), nil
+}
+
 // peek returns the bytes from s.At on: n, or fewer at the end.
 func (s *Scanner) peek(n int64) ([]byte, error) {
 	n = min(n, s.total-s.At)
