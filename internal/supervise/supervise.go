@@ -37,6 +37,7 @@ import (
 	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
 	"paddock/internal/spawn"
+	"paddock/internal/supervise/account"
 	"paddock/internal/supervise/bounds"
 	"paddock/internal/supervise/hub"
 	"paddock/internal/supervise/reason"
@@ -137,11 +138,11 @@ func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) 
 		return err
 	}
 	if err := reserve(dir); err != nil {
-		return errors.Join(err, publish(dir, failedToStart("disk space", err, opt.Now()), opt))
+		return errors.Join(err, publish(ctx, job, dir, failedToStart("disk space", err, opt.Now()), opt))
 	}
 	bank, err := artifact.Create(job.RunDir, artifact.Options{Cap: job.OutputCap, Now: opt.Now})
 	if err != nil {
-		return errors.Join(err, publish(dir, failedToStart("output files", err, opt.Now()), opt))
+		return errors.Join(err, publish(ctx, job, dir, failedToStart("output files", err, opt.Now()), opt))
 	}
 	r := &run{job: job, files: files, dir: dir, bank: bank, opt: opt, ends: make(chan end), over: make(chan struct{}), hub: hub.New()}
 	return errors.Join(r.supervise(ctx, conn), bank.Close())
@@ -215,10 +216,10 @@ func (r *run) supervise(ctx context.Context, conn net.Conn) error {
 	doors, err := r.serve(serving, conn)
 	if err != nil {
 		r.hub.Close()
-		return errors.Join(err, publish(r.dir, failedToStart("control socket", err, r.opt.Now()), r.opt))
+		return errors.Join(err, publish(ctx, r.job, r.dir, failedToStart("control socket", err, r.opt.Now()), r.opt))
 	}
 	outcome := r.live(ctx)
-	err = publish(r.dir, outcome, r.opt)
+	err = publish(ctx, r.job, r.dir, outcome, r.opt)
 	r.hub.Settle(outcome)
 	r.hub.Drain(time.Second)
 	stop()
@@ -370,14 +371,19 @@ func reserve(dir *rundir.Dir) error {
 // publish writes the outcome, in the room that was reserved for it if need be.
 // The disk may be full for a moment only, so it is tried for some seconds;
 // without an outcome the next user of the state directory calls the run lost.
-func publish(dir *rundir.Dir, outcome paddock.Outcome, opt Options) error {
+// Then the journal is told, before anybody hears that the run is settled.
+func publish(ctx context.Context, job Job, dir *rundir.Dir, outcome paddock.Outcome, opt Options) error {
 	err := os.Remove(filepath.Join(dir.Path(), "reserve"))
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil // the run ended before it took any room
 	}
 	for range 10 {
 		var publishErr error
-		if _, publishErr = dir.PublishOutcome(outcome); publishErr == nil {
+		var first bool
+		if first, publishErr = dir.PublishOutcome(outcome); publishErr == nil {
+			if first {
+				err = errors.Join(err, account.End(ctx, job.Journal, dir, outcome, opt.Now))
+			}
 			return err
 		}
 		err = publishErr
