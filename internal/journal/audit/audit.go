@@ -32,6 +32,8 @@ type Options struct {
 	// [journal.ErrUnknownKey] when only unknown keys signed it. Nil knows no key,
 	// and then checkpoints in the journal are counted and not checked.
 	OpenNote func(note string) (journal.Statement, error)
+	// Strangers means that checkpoints by unknown keys are only counted.
+	Strangers bool
 	// Each, when set, is given each whole entry.
 	Each func(journal.Entry) error
 }
@@ -125,7 +127,7 @@ func New(dir string, opt Options) *Audit {
 		opt.OpenNote = func(string) (journal.Statement, error) { return journal.Statement{}, journal.ErrUnknownKey }
 	}
 	a := &Audit{
-		dir: dir, opt: opt, keyless: keyless, chain: &journal.Tree{},
+		dir: dir, opt: opt, keyless: keyless || opt.Strangers, chain: &journal.Tree{},
 		open: map[paddock.RunID]struct{}{}, heads: map[int64][]journal.Head{}, notes: map[int64][]journal.Statement{},
 	}
 	a.Missing, a.Faults = []Gap{}, []Fault{}
@@ -135,8 +137,9 @@ func New(dir string, opt Options) *Audit {
 	for _, note := range opt.Checkpoints {
 		s, err := opt.OpenNote(note)
 		switch {
+		case errors.Is(err, journal.ErrUnknownKey) && opt.Strangers:
 		case errors.Is(err, journal.ErrUnknownKey):
-			a.fault("a saved checkpoint can't be checked: no known key signed it; name its public key")
+			a.fault("a saved checkpoint is signed by a key that wasn't named: forged, or name its public key, too")
 		case err != nil:
 			a.fault("a saved checkpoint is forged or damaged: %v", err)
 		default:

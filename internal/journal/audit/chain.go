@@ -201,6 +201,9 @@ func (a *Audit) checkpoint(e journal.Entry) {
 	case errors.Is(err, journal.ErrUnknownKey) && a.keyless:
 		a.Unsigned++
 		return
+	case errors.Is(err, journal.ErrUnknownKey):
+		a.here("its checkpoint is signed by a key that wasn't named: forged, or name its public key, too")
+		return
 	case err != nil:
 		a.here("its checkpoint is forged or damaged: %v", err)
 		return

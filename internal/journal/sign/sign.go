@@ -243,3 +243,26 @@ func remove(path string) error {
 	}
 	return nil
 }
+
+// Newest returns the checkpoint that was last signed for the journal at dir;
+// empty when none was.
+func Newest(dir string) (string, error) {
+	file, err := journal.Open(filepath.Join(dir, "checkpoint"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, mostKey))
+	return string(text), errors.Join(err, file.Close())
+}
+
+// SetNewest keeps a checkpoint for Newest.
+func SetNewest(dir, note string) error {
+	temp := filepath.Join(dir, "checkpoint.new-"+rand.Text())
+	if err := write(temp, note, 0o600); err != nil {
+		return errors.Join(err, remove(temp))
+	}
+	return os.Rename(temp, filepath.Join(dir, "checkpoint"))
+}
