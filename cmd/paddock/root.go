@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/audits"
 	"paddock/cmd/paddock/internal/desk/doctor"
 	"paddock/cmd/paddock/internal/desk/pages"
 	"paddock/cmd/paddock/internal/desk/rules"
@@ -74,6 +75,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 	}
 	add("runs", runs.Commands(d)...)
 	add("runs", pages.Commands(d)...)
+	add("runs", audits.Commands(d)...)
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", mcpCommand(d))
 	root.AddCommand(versionCommand(d), manCommand(d))

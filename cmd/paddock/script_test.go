@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "each": each, "until": until, "keep": keep, "many": many, "crowd": crowd, "recipe": recipe,
+			"swap": swap, "corrupt": corrupt,
 		},
 	})
 }
@@ -127,6 +128,26 @@ func many(ts *testscript.TestScript, _ bool, args []string) {
 func crowd(ts *testscript.TestScript, neg bool, args []string) {
 	words := append([]string{args[0]}, args[2:]...)
 	exits(ts, neg, append(words, strings.Split(strings.Repeat("x ", number(args[1:])), " ")...))
+}
+
+// swap puts other text in the place of a run's kept output: swap RUN STREAM
+func swap(ts *testscript.TestScript, _ bool, args []string) {
+	found, err := filepath.Glob(filepath.Join(ts.Getenv("PADDOCK_STATE"), "runs", "*", args[0], args[1]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%d files", len(found))
+	}
+	ts.Check(os.WriteFile(found[0], []byte("another\n"), 0o600))
+}
+
+// corrupt changes a text in a file, the first time it is there: corrupt FILE OLD NEW
+func corrupt(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	changed := strings.Replace(text, args[1], args[2], 1)
+	if changed == text {
+		ts.Fatalf("%q isn't in %s", args[1], args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(changed), 0o600))
 }
 
 // waitForFile returns when there is a file at path. Another process makes it,

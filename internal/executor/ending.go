@@ -42,6 +42,7 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 	if end.Signal == "" {
 		end.Signal = "TERM"
 	}
+	e.notes.Kill(ctx, dir, end.Kind, end.Signal, end.By, end.Why)
 	limited, cancel := context.WithTimeout(ctx, e.cfg.Grace+time.Second)
 	defer cancel()
 	told := false

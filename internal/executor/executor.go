@@ -31,8 +31,10 @@ import (
 	"paddock"
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/executor/judge"
+	"paddock/internal/executor/notes"
 	"paddock/internal/executor/stages"
 	"paddock/internal/executor/watch"
+	"paddock/internal/journal/writer"
 	"paddock/internal/rundir"
 )
 
@@ -91,6 +93,8 @@ type Config struct {
 	// Levels lists what containment can be given here, and of each other level
 	// what is missing; nil means that this machine is asked.
 	Levels func() ([]paddock.Level, map[paddock.Level]string)
+	// Journal is for tests that let the disk fail.
+	Journal writer.Options
 }
 
 // An Executor starts runs and follows them. Its methods may be called
@@ -99,6 +103,7 @@ type Executor struct {
 	cfg   Config
 	state *rundir.State
 	judge *judge.Judge
+	notes *notes.Notes
 	hub   *watch.Hub
 	life  context.Context // until Close
 	end   context.CancelFunc
@@ -136,6 +141,10 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels})
 	e.hub = watch.New(ctx, e.seek)
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
+	e.notes, err = notes.Open(e.life, state, cfg.Now, cfg.Warn, cfg.Journal)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	// A run that can't be reconciled must not keep the others from their owners.
 	if err := e.reconcile(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -176,7 +185,10 @@ func (e *Executor) Close() error {
 			e.pool.Close()
 		}
 		e.work.Wait()
-		err = e.state.Close()
+		if e.notes != nil {
+			err = e.notes.Close()
+		}
+		err = errors.Join(err, e.state.Close())
 	})
 	return err
 }
@@ -216,7 +228,7 @@ func (e *Executor) reconcile(ctx context.Context) error {
 		// that nobody ends but us.
 		err = errors.Join(err, lifecycle.EndCgroup(string(id)))
 	}
-	if err != nil {
+	if err = errors.Join(err, e.notes.Flush(ctx)); err != nil {
 		return fmt.Errorf("reconciling: %w", err)
 	}
 	return nil

@@ -4,11 +4,13 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +18,8 @@ import (
 
 	"paddock"
 	"paddock/internal/contain/lifecycle"
+	"paddock/internal/journal"
+	"paddock/internal/journal/audit"
 	"paddock/internal/testproc"
 )
 
@@ -323,5 +327,54 @@ func TestContextThatEndsMeanwhile(t *testing.T) {
 		if err != nil || len(active) > 0 {
 			t.Errorf("canceled at %d: %d go on, %v", at, len(active), err)
 		}
+	}
+}
+
+// What the journal can't be told of isn't run, and everything else is told of.
+func TestTheJournalComesFirst(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	f := open(t, func(c *Config) {
+		c.Journal.Step = func(string) error {
+			if broken.Load() {
+				return unix.ENOSPC
+			}
+			return nil
+		}
+	})
+	broken.Store(true)
+	_, err := f.e.Start(t.Context(), request("echo ran > ran"))
+	var refusal *paddock.Refusal
+	if !errors.As(err, &refusal) || refusal.Code != paddock.Unrecordable || !strings.Contains(refusal.Message, "no space") {
+		t.Errorf("refused with %v", err)
+	}
+	if runs, _, err := f.e.List(t.Context(), "", 10, nil); len(runs) > 0 || err != nil {
+		t.Errorf("%d runs, %v", len(runs), err)
+	}
+	if _, err := os.Stat(filepath.Join(f.dir, "ran")); err == nil {
+		t.Error("the program ran")
+	}
+	broken.Store(false)
+	run, err := f.e.Start(t.Context(), request("sleep 600"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.e.Kill(t.Context(), run.ID, Ending{Signal: "KILL", By: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	var refused *paddock.Refusal
+	if _, err := f.e.Start(t.Context(), paddock.Request{Principal: request("").Principal}); !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	var kinds []string
+	report, err := audit.Run(t.Context(), f.e.notes.Dir(), audit.Options{Each: func(e journal.Entry) error {
+		kinds = append(kinds, string(e.Kind))
+		return nil
+	}})
+	if err != nil || !report.Whole() || report.Open != 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if got := strings.Join(kinds, " "); got != "begin policy start kill end refusal" {
+		t.Errorf("told %s", got)
 	}
 }

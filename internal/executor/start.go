@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"paddock"
-	"paddock/internal/artifact"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/executor/judge"
@@ -34,30 +33,43 @@ func (e *Executor) Start(ctx context.Context, req paddock.Request) (paddock.Run,
 	if err := e.life.Err(); err != nil {
 		return paddock.Run{}, ErrClosed
 	}
+	run, policy, err := e.start(ctx, req)
+	var refusal *paddock.Refusal
+	if errors.As(err, &refusal) {
+		e.notes.Refused(ctx, req, policy, refusal)
+	}
+	return run, err
+}
+
+// start is Start, and says which policy was asked.
+func (e *Executor) start(ctx context.Context, req paddock.Request) (_ paddock.Run, policy paddock.Digest, err error) {
 	// A key that stands for a run answers before anything is judged: the run is
 	// there, whatever the policy would say now.
 	if run, found, err := e.again(ctx, req); found || err != nil {
-		return run, err
+		return run, "", err
 	}
 	j := e.judge.Judge(ctx, req)
 	defer j.Close()
+	policy = j.Decision.PolicyDigest
 	if err := ctx.Err(); err != nil { // what was judged meanwhile may say so in other words
-		return paddock.Run{}, err
+		return paddock.Run{}, policy, err
 	}
 	if refusal := j.Decision.Refusal(); refusal != nil {
-		return paddock.Run{}, refusal
+		return paddock.Run{}, policy, refusal
 	}
 	if j.Decision.Effect != paddock.Allow || j.Decision.Grant == nil || j.Found.Launch == nil || j.Found.DirFile == nil {
-		return paddock.Run{}, fmt.Errorf("bug: the decision %q has neither a refusal nor all that it takes", j.Decision.Effect)
+		return paddock.Run{}, policy, fmt.Errorf("bug: the decision %q has neither a refusal nor all that it takes", j.Decision.Effect)
 	}
 	dir, existing, err := e.claim(ctx, req, j)
-	if err != nil {
-		return paddock.Run{}, err
+	var run paddock.Run
+	switch {
+	case err != nil:
+	case existing != "":
+		run, err = e.begun(ctx, existing)
+	default:
+		run, err = e.launch(ctx, dir, req, j)
 	}
-	if existing != "" {
-		return e.begun(ctx, existing)
-	}
-	return e.launch(ctx, dir, req, j)
+	return run, policy, err
 }
 
 // again returns the run that req's idempotency key stands for already.
@@ -105,7 +117,7 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 	if err != nil {
 		return nil, "", err
 	}
-	dir, err := e.state.Prepare(ctx, id, rundir.Intent{Request: req, Decision: j.Decision, CreatedAt: now})
+	dir, err := e.notes.Prepare(ctx, e.state, id, rundir.Intent{Request: req, Decision: j.Decision, CreatedAt: now})
 	if err != nil {
 		return nil, "", judge.RecordError(ctx, err)
 	}
@@ -128,6 +140,11 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 	if err == nil && existing == "" {
 		return dir, "", nil
 	}
+	why := err
+	if existing != "" {
+		why = fmt.Errorf("its idempotency key has become run %s meanwhile", existing)
+	}
+	e.notes.Abandoned(ctx, id, why)
 	// What was published in spite of an error is found lost without its lock,
 	// and what can't be removed is swept by whoever reconciles next.
 	if left := errors.Join(dir.Abandon(), dir.ReleaseLock()); left != nil {
@@ -145,7 +162,7 @@ func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Requ
 		if ctx.Err() != nil {
 			state, reason = paddock.Killed, paddock.Reason{Kind: paddock.ReasonAbort, By: req.Principal.ID, Detail: "before the program was started"}
 		}
-		run, err := e.neverStarted(dir, state, reason)
+		run, err := e.notes.NeverStarted(ctx, dir, state, reason)
 		return run, errors.Join(err, ctx.Err())
 	}
 	// The supervisor has its own descriptor of the lock, or will have it when it
@@ -188,7 +205,7 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 		Version: handover.JobVersion, RunDir: dir.Path(), RunID: dir.ID(), Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
 		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: j.Programs(),
 		Limits: grant.Limits, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
-		Grace: paddock.Duration(e.cfg.Grace), Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, StageDigest: digest,
+		Grace: paddock.Duration(e.cfg.Grace), Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, StageDigest: digest, Journal: e.notes.Dir(),
 	})
 	if err != nil {
 		return nil, "describe the run", err
@@ -215,22 +232,6 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 		return nil, "hand over the run", err
 	}
 	return stage, "", nil
-}
-
-// neverStarted settles a run that has no supervisor. We hold its lock.
-func (e *Executor) neverStarted(dir *rundir.Dir, state paddock.State, reason paddock.Reason) (paddock.Run, error) {
-	outcome := paddock.Outcome{State: state, Reason: reason, EndedAt: e.cfg.Now()}
-	bank, err := artifact.Create(dir.Path(), artifact.Options{Cap: 1, Now: e.cfg.Now})
-	if err == nil {
-		outcome.Stdout, outcome.Stderr, err = bank.Seal()
-		err = errors.Join(err, bank.Close())
-	}
-	outcome.SettledAt = e.cfg.Now()
-	_, published := dir.PublishOutcome(outcome)
-	if err := errors.Join(err, published, dir.ReleaseLock()); err != nil {
-		return paddock.Run{}, fmt.Errorf("run %s: %w", dir.ID(), err)
-	}
-	return dir.Record(e.cfg.Now())
 }
 
 // begun returns the run once its program has started or it is settled.

@@ -79,6 +79,7 @@ var reservations = []reservation{
 		"MCP is one door; its SDK can start programs, so nobody else holds it (tests and the demo play the client)"},
 	{"github.com/spf13/cobra", []string{"cmd"}, nil, "the command line is parsed at the command line"},
 	{"github.com/spf13/pflag", []string{"cmd"}, nil, "the command line is parsed at the command line"},
+	{"golang.org/x/mod/sumdb", []string{"internal/journal"}, nil, "what a log's hashes and signatures are is said in one place"},
 	{"cel.dev/cel-go", []string{"internal/policy"}, nil, "rules are evaluated where requests are decided, with cost limits"},
 	{"github.com/google/cel-go", nil, nil, "cel.dev/cel-go is the same library under its present name"},
 	{"mvdan.cc/sh", []string{"internal/policy"}, nil, "shell is parsed to word a refusal and for nothing else"},

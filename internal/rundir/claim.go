@@ -105,7 +105,7 @@ func (c *Claim) entry(id paddock.RunID) (*record.Entry, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case settled:
-		return nil, durable.Remove(c.s.activePath(id)) // whatever it says
+		return nil, c.s.forget(id) // whatever it says
 	case err != nil:
 		return nil, err
 	case e.ID != id:

@@ -31,6 +31,9 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 		}
 		for i, v := range found {
 			first, err := record.SettleLost(ctx, v.dir, now)
+			if err == nil && s.ended != nil {
+				err = s.ended(v.dir)
+			}
 			if err == nil {
 				err = durable.Remove(s.activePath(v.dir.ID()))
 			}
@@ -110,6 +113,24 @@ func (c *Claim) judge(id paddock.RunID) (*vacancy, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return &vacancy{d, f}, nil
+}
+
+// OnEnd, called before anything else, has fn called with each settled run that
+// nobody looks after any more, perhaps again, before it is dropped as active.
+func (s *State) OnEnd(fn func(*Dir) error) { s.ended = fn }
+
+// forget drops the active entry of a settled run.
+func (s *State) forget(id paddock.RunID) error {
+	if s.ended != nil {
+		d, err := s.Run(id)
+		if err != nil {
+			return err
+		}
+		if told, err := record.TellEnd(d, s.ended); err != nil || !told {
+			return err
+		}
+	}
+	return durable.Remove(s.activePath(id))
 }
 
 // sweep removes temporary directories that nobody has locked. It has the claim,

@@ -9,6 +9,7 @@
 //	STATE/keys/HASH              idempotency keys
 //	STATE/tmp/r…/                runs that are being written down
 //	STATE/homes/HASH/            private home directories, one per root
+//	STATE/journal/               what package journal keeps
 //	STATE/stage.json, stage/     what package executor keeps of the stage
 //
 // A run's directory is the matter of package record. It holds request.json,
@@ -84,8 +85,9 @@ func Alive(p paddock.Process) bool { return process.Alive(p) }
 // and by as many processes as like. The zero State is unusable; see [Open].
 type State struct {
 	path  string
-	turn  chan struct{} // holds one token: the goroutine that may try for claim.lock
-	claim *os.File      // claim.lock
+	turn  chan struct{}    // holds one token: the goroutine that may try for claim.lock
+	claim *os.File         // claim.lock
+	ended func(*Dir) error // see OnEnd; nil for none
 
 	// step, when set by a test, is called after each step that a crash could follow.
 	step func(name string)

@@ -37,6 +37,7 @@ import (
 	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
 	"paddock/internal/spawn"
+	"paddock/internal/supervise/account"
 	"paddock/internal/supervise/bounds"
 	"paddock/internal/supervise/hub"
 	"paddock/internal/supervise/reason"
@@ -138,11 +139,11 @@ func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) 
 		return err
 	}
 	if err := reserve(dir); err != nil {
-		return errors.Join(err, publish(dir, reason.FailedToStart("disk space", err, opt.Now()), opt))
+		return errors.Join(err, publish(ctx, job, dir, reason.FailedToStart("disk space", err, opt.Now()), opt))
 	}
 	bank, err := artifact.Create(job.RunDir, artifact.Options{Cap: job.OutputCap, Now: opt.Now})
 	if err != nil {
-		return errors.Join(err, publish(dir, reason.FailedToStart("output files", err, opt.Now()), opt))
+		return errors.Join(err, publish(ctx, job, dir, reason.FailedToStart("output files", err, opt.Now()), opt))
 	}
 	r := &run{job: job, files: files, dir: dir, bank: bank, opt: opt, ends: make(chan end), over: make(chan struct{}), hub: hub.New()}
 	r.silence = &silence.Watch{Most: time.Duration(job.Limits.Idle), Now: opt.Now, After: opt.After}
@@ -218,10 +219,10 @@ func (r *run) supervise(ctx context.Context, conn net.Conn) error {
 	doors, err := r.serve(serving, conn)
 	if err != nil {
 		r.hub.Close()
-		return errors.Join(err, publish(r.dir, reason.FailedToStart("control socket", err, r.opt.Now()), r.opt))
+		return errors.Join(err, publish(ctx, r.job, r.dir, reason.FailedToStart("control socket", err, r.opt.Now()), r.opt))
 	}
 	outcome := r.live(ctx)
-	err = publish(r.dir, outcome, r.opt)
+	err = publish(ctx, r.job, r.dir, outcome, r.opt)
 	r.hub.Settle(outcome)
 	r.hub.Drain(time.Second)
 	stop()
@@ -373,14 +374,19 @@ func reserve(dir *rundir.Dir) error {
 // publish writes the outcome, in the room that was reserved for it if need be.
 // The disk may be full for a moment only, so it is tried for some seconds;
 // without an outcome the next user of the state directory calls the run lost.
-func publish(dir *rundir.Dir, outcome paddock.Outcome, opt Options) error {
+// Then the journal is told, before anybody hears that the run is settled.
+func publish(ctx context.Context, job Job, dir *rundir.Dir, outcome paddock.Outcome, opt Options) error {
 	err := os.Remove(filepath.Join(dir.Path(), "reserve"))
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil // the run ended before it took any room
 	}
 	for range 10 {
 		var publishErr error
-		if _, publishErr = dir.PublishOutcome(outcome); publishErr == nil {
+		var first bool
+		if first, publishErr = dir.PublishOutcome(outcome); publishErr == nil {
+			if first {
+				err = errors.Join(err, account.End(ctx, job.Journal, dir, outcome, opt.Now))
+			}
 			return err
 		}
 		err = publishErr

@@ -39,4 +39,7 @@ type Job struct {
 	LeaveCgroup bool                `json:"leave_cgroup,omitempty"`
 	HasStdin    bool                `json:"has_stdin,omitempty"`
 	StageDigest paddock.Digest      `json:"stage_digest,omitempty"`
+	// Journal is the directory of the journal that gets the run's end; empty
+	// means that somebody else tells it.
+	Journal string `json:"journal,omitempty"`
 }

@@ -106,6 +106,19 @@ func (d *Dir) OpenStdin() (*os.File, error) { return durable.Open(d.file("stdin"
 // fs.ErrNotExist when the run had none.
 func (d *Dir) OpenConnections() (*os.File, error) { return durable.Open(d.file("network.jsonl")) }
 
+// Noted says whether the run's end is known to be in the journal. That it isn't
+// known means nothing: a power cut may take the mark along.
+func (d *Dir) Noted() (bool, error) { return durable.Exists(d.file("noted")) }
+
+// MarkNoted notes that the run's end is in the journal.
+func (d *Dir) MarkNoted() error {
+	f, err := os.OpenFile(d.file("noted"), os.O_WRONLY|os.O_CREATE|durable.NoFollow, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
 
 // What follows is for package rundir alone, and so not among the methods that

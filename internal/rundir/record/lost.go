@@ -82,6 +82,21 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, 
 	return d.PublishOutcome(o)
 }
 
+// TellEnd calls tell unless the settled run's end is noted, and says whether it
+// is told now: not so while its supervisor may still be about to. Only one who
+// has the claim may ask.
+func TellEnd(d *Dir, tell func(*Dir) error) (told bool, err error) {
+	if noted, err := d.Noted(); noted || err != nil {
+		return noted, err
+	}
+	f, err := Vacant(d)
+	if err != nil || f == nil {
+		return false, err
+	}
+	err = errors.Join(tell(d), f.Close())
+	return err == nil, err
+}
+
 // summarize reads a kept stream to its end; a missing one is empty.
 func summarize(ctx context.Context, name string) (paddock.StreamSummary, error) {
 	h := sha256.New()

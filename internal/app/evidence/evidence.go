@@ -1,0 +1,219 @@
+// Package evidence has the verbs about what can be shown of the past: the
+// journal's entries, whether it is whole, its checkpoints, and whether what is
+// kept of a run is what was told of it.
+//
+// # Limits
+//
+// All of it is the operator's: the journal tells of everybody's runs. It starts
+// no run and settles none.
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"paddock"
+	"paddock/internal/journal"
+	"paddock/internal/journal/audit"
+	"paddock/internal/journal/sign"
+	"paddock/internal/journal/writer"
+	"paddock/internal/rundir"
+)
+
+// Evidence is that of one state directory. See [Open].
+type Evidence struct {
+	state *rundir.State
+	dir   string
+	now   func() time.Time
+}
+
+// Open opens the state directory at path for p, who closes it again.
+func Open(p paddock.Principal, path string, now func() time.Time) (*Evidence, error) {
+	if p.Kind != paddock.Operator || p.ID == "" {
+		return nil, paddock.Refused(paddock.Forbidden, "Only an operator may look at the journal.")
+	}
+	state, err := rundir.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Evidence{state, journal.Dir(state.Path()), now}, nil
+}
+
+// Close lets go of the state directory.
+func (e *Evidence) Close() error { return e.state.Close() }
+
+// errEmpty is of a state directory in which nothing was ever told.
+func errEmpty(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		r := paddock.Refused(paddock.NotFound, "There is no journal yet: nothing was run or refused here.")
+		r.Hint = "Run something first, or name the right state directory with --state."
+		return r
+	}
+	return err
+}
+
+// A Filter narrows what is listed. The zero Filter lists everything.
+type Filter struct {
+	Run   paddock.RunID
+	Kind  journal.Kind
+	Since time.Time
+	// Archive lists further directories that have segments.
+	Archive []string
+}
+
+// List calls each with the entries that fit, oldest first, and with their lines,
+// which are good until it returns. It returns how many lines aren't whole
+// entries, which Verify tells of.
+func (e *Evidence) List(ctx context.Context, f Filter, each func(entry journal.Entry, line []byte) error) (broken int, err error) {
+	segments, err := journal.Snapshot(ctx, append([]string{e.dir}, f.Archive...)...)
+	if err != nil {
+		return 0, errEmpty(err)
+	}
+	for _, s := range segments {
+		err := journal.ScanSegment(s, func(l journal.Line) error {
+			entry, err := l.Entry()
+			switch {
+			case err != nil:
+				broken++
+				return ctx.Err()
+			case f.Run != "" && entry.Run != f.Run, f.Kind != "" && entry.Kind != f.Kind, entry.Time.Before(f.Since):
+				return ctx.Err()
+			}
+			return each(entry, l.Bytes)
+		})
+		if err != nil {
+			return broken, err
+		}
+	}
+	return broken, nil
+}
+
+// Against says what a journal is verified against.
+type Against struct {
+	Heads       []journal.Head
+	Checkpoints []string // signed notes
+	Archive     []string
+	// Keys are the public keys that may have signed. None means the one that lies
+	// beside the journal, if there is one, and that checkpoints by others are
+	// only counted.
+	Keys []*sign.Public
+}
+
+// Verify checks the whole journal, and its newest checkpoint.
+func (e *Evidence) Verify(ctx context.Context, a Against) (*audit.Report, error) {
+	opt, err := e.options(a)
+	if err != nil {
+		return nil, err
+	}
+	report, err := audit.Run(ctx, e.dir, opt)
+	return report, errEmpty(err)
+}
+
+func (e *Evidence) options(a Against) (audit.Options, error) {
+	opt := audit.Options{Heads: a.Heads, Checkpoints: a.Checkpoints, Archive: a.Archive}
+	keys := a.Keys
+	if len(keys) == 0 {
+		opt.Strangers = true
+		beside, err := sign.LoadPublic(e.keyPath("") + ".pub")
+		switch {
+		case err == nil:
+			keys = append(keys, beside)
+		case !errors.Is(err, fs.ErrNotExist):
+			return opt, err
+		}
+	}
+	if len(keys) == 0 {
+		return opt, nil
+	}
+	opt.OpenNote = func(note string) (s journal.Statement, err error) {
+		for _, key := range keys {
+			if s, err = key.Open(note); !errors.Is(err, journal.ErrUnknownKey) {
+				break
+			}
+		}
+		return s, err
+	}
+	newest, err := sign.Newest(e.dir)
+	if newest != "" {
+		opt.Checkpoints = append(opt.Checkpoints, newest)
+	}
+	return opt, err
+}
+
+// Head returns the newest entry of a journal in which nothing is wrong.
+func (e *Evidence) Head(ctx context.Context) (journal.Head, error) {
+	report, err := e.Verify(ctx, Against{})
+	if err != nil {
+		return journal.Head{}, err
+	}
+	return report.Head, wrong(report)
+}
+
+// wrong is an error when a journal can't be vouched for.
+func wrong(r *audit.Report) error {
+	if r.Whole() {
+		return nil
+	}
+	return fmt.Errorf("the journal isn't whole, so nothing is said or signed of it; the first fault is %v. paddock audit verify tells of all", r.Faults[0])
+}
+
+// Key returns the signing key at path, or the one beside the journal when that is
+// empty. It is made when it is used for the first time.
+func (e *Evidence) Key(path string) (key *sign.Key, made bool, err error) {
+	if _, err := journal.Segments(e.dir); err != nil {
+		return nil, false, errEmpty(err)
+	}
+	return sign.LoadOrCreate(e.keyPath(path))
+}
+
+func (e *Evidence) keyPath(path string) string {
+	if path == "" {
+		return filepath.Join(e.dir, "key")
+	}
+	return path
+}
+
+// Checkpoint verifies the journal, signs what was verified, and adds that to it.
+// It returns the signed note.
+func (e *Evidence) Checkpoint(ctx context.Context, key *sign.Key) (note string, err error) {
+	w, err := writer.Open(e.dir, writer.Options{Now: e.now})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	opt, err := e.options(Against{Keys: []*sign.Public{&key.Public}})
+	if err != nil {
+		return "", err
+	}
+	opt.Strangers = true // whoever looks has to know the keys of before
+	// Most is read while others may write on, and only the rest under the lock.
+	a := audit.New(e.dir, opt)
+	if err := a.Read(ctx); err != nil {
+		return "", errEmpty(err)
+	}
+	err = w.AppendWhere(ctx, func() ([]journal.Entry, error) {
+		if a.Torn() {
+			a = audit.New(e.dir, opt)
+		}
+		if err := a.ReadLocked(ctx); err != nil {
+			return nil, err
+		}
+		report := a.Finish()
+		s, ok := report.Statement()
+		if !ok {
+			return nil, errors.Join(wrong(report), errors.New("the journal can't be signed"))
+		}
+		if note, err = key.Checkpoint(s); err != nil {
+			return nil, err
+		}
+		return []journal.Entry{{Kind: journal.Checkpoint, Checkpoint: note}}, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return note, sign.SetNewest(e.dir, note)
+}

@@ -1,0 +1,94 @@
+package notes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"paddock"
+	"paddock/internal/journal"
+	"paddock/internal/rundir"
+)
+
+// ended tells the end of a settled run whose supervisor is gone and may or may
+// not have told it: each run has one end in the journal.
+func (n *Notes) ended(dir *rundir.Dir) error {
+	if noted, err := dir.Noted(); noted || err != nil {
+		return err
+	}
+	outcome, err := dir.Outcome()
+	if outcome == nil || err != nil {
+		return err
+	}
+	started, err := dir.Started()
+	if err != nil || started == nil {
+		started = &rundir.Started{} // what can't be read isn't told
+	}
+	ctx, cancel := context.WithTimeout(n.life, patience)
+	defer cancel()
+	err = n.w.AppendWhere(ctx, func() ([]journal.Entry, error) {
+		told, err := hasEnd(n.dir, dir.ID())
+		if told || err != nil {
+			return nil, err
+		}
+		return []journal.Entry{journal.EndOf(dir.ID(), *outcome, &started.Enforced, started.Isolation, started.StageDigest)}, nil
+	})
+	if err != nil {
+		return err
+	}
+	return dir.MarkNoted()
+}
+
+// slack is how much the clock may have been set back within a run.
+const slack = time.Hour
+
+// hasEnd looks for the end of a run, from the newest segment back to where the
+// run was told to start.
+func hasEnd(dir string, id paddock.RunID) (bool, error) {
+	segments, err := journal.Segments(dir)
+	if err != nil {
+		return false, err
+	}
+	for i := len(segments) - 1; i >= 0; i-- {
+		ended, begun, err := lookFor(segments[i], id)
+		if ended || begun || err != nil {
+			return ended, err
+		}
+	}
+	return false, nil
+}
+
+// lookFor says whether a segment has the end of the run, and whether none before
+// it needs to be looked at.
+func lookFor(s journal.Segment, id paddock.RunID) (ended, begun bool, err error) {
+	done := errors.New("done")
+	first := true
+	err = journal.ScanSegment(s, func(l journal.Line) error {
+		if !first && !bytes.Contains(l.Bytes, []byte(id)) {
+			return nil
+		}
+		e, err := l.Entry()
+		if err != nil {
+			return nil // an audit tells of it
+		}
+		if first {
+			first, begun = false, e.Time.Before(id.Time().Add(-slack))
+		}
+		if e.Run != id {
+			return nil
+		}
+		switch e.Kind {
+		case journal.Start:
+			begun = true
+		case journal.End:
+			ended = true
+			return done
+		}
+		return nil
+	})
+	if errors.Is(err, done) {
+		err = nil
+	}
+	return ended, begun, err
+}

@@ -1,0 +1,121 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"unicode/utf8"
+
+	"paddock"
+)
+
+// What an entry has room for. JSON makes of one byte six at the worst.
+const (
+	mostArgv  = 2 << 10 // bytes of words
+	mostNames = 2 << 10 // bytes of names
+	mostText  = 512     // of a message, a rule's name, somebody's words
+	mostPath  = 1 << 10
+)
+
+// WordsOf is argv as entries have it.
+func WordsOf(argv []string) Words {
+	h := sha256.New()
+	for _, word := range argv {
+		h.Write([]byte(word))
+		h.Write([]byte{0})
+	}
+	w := Words{Digest: paddock.DigestOf([sha256.Size]byte(h.Sum(nil)))}
+	w.Argv, w.Count = some(argv, mostArgv)
+	return w
+}
+
+// some returns as much of words as has room, and how many there are if that
+// isn't all.
+func some(words []string, room int) (part []string, count int) {
+	part = []string{}
+	for _, word := range words {
+		if room < 8 {
+			return part, len(words)
+		}
+		short := Cut(word, room)
+		part = append(part, short)
+		if short != word {
+			return part, len(words)
+		}
+		room -= len(word) + 3 // quotes and a comma, also of words without bytes
+	}
+	return part, 0
+}
+
+// Cut returns text of at most most bytes; where something was left out it ends
+// in "…".
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	end := most - len("…")
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// StartOf is the entry of a run that is about to be made.
+func StartOf(id paddock.RunID, req paddock.Request, d paddock.Decision) Entry {
+	s := StartDetail{
+		Words: WordsOf(req.Command.Argv), Door: req.Door,
+		RequestDigest: d.RequestDigest, PolicyDigest: d.PolicyDigest,
+	}
+	if g := d.Grant; g != nil {
+		s.Rule, s.Dir = g.Rule, Cut(g.Dir, mostPath)
+		s.Executable, s.ExecutableDigest = Cut(g.Executable.Path, mostPath), g.Executable.Digest
+		s.EnvironmentNames, s.EnvironmentCount = some(g.EnvironmentNames, mostNames)
+		s.Containment, s.Network = g.Contain.Level, g.Contain.Network
+	}
+	if s.Rule != nil {
+		short := *s.Rule
+		short.File = Cut(short.File, mostPath)
+		s.Rule = &short
+	}
+	return Entry{Kind: Start, Principal: named(req.Principal), Run: id, Start: &s}
+}
+
+// EndOf is the entry of a run that is settled. enforced is nil, and isolation and
+// stage are empty, when it never started.
+func EndOf(id paddock.RunID, o paddock.Outcome, enforced *paddock.Enforced, isolation paddock.Isolation, stage paddock.Digest) Entry {
+	e := EndDetail{
+		State: o.State, Reason: o.Reason.Kind, ExitCode: o.Reason.ExitCode, Signal: o.Reason.Signal, By: Cut(o.Reason.By, mostText),
+		Stdout: o.Stdout, Stderr: o.Stderr, Survivors: o.Survivors, SettledAt: o.SettledAt, Isolation: isolation, Stage: stage,
+	}
+	if enforced != nil {
+		e.Enforced = enforced.Level
+	}
+	return Entry{Kind: End, Run: id, End: &e}
+}
+
+// RefusalOf is the entry of a refused request.
+func RefusalOf(req paddock.Request, policy paddock.Digest, r *paddock.Refusal) Entry {
+	d := RefusalDetail{
+		Words: WordsOf(req.Command.Argv), Door: req.Door, Code: r.Code,
+		Message: Cut(r.Message, mostText), Rule: Cut(r.Rule, mostText), PolicyDigest: policy,
+	}
+	for _, other := range r.Others {
+		if len(d.Others) < 20 {
+			d.Others = append(d.Others, other.Code)
+		}
+	}
+	return Entry{Kind: Refusal, Principal: named(req.Principal), Refusal: &d}
+}
+
+// KillOf is the entry of a request to end a run.
+func KillOf(id paddock.RunID, kind paddock.ReasonKind, signal, by, why string) Entry {
+	return Entry{Kind: Kill, Run: id, Kill: &KillDetail{kind, signal, Cut(by, mostText), Cut(why, mostText)}}
+}
+
+// AbandonedOf is the entry of a run that was about to be made and isn't.
+func AbandonedOf(id paddock.RunID, why error) Entry {
+	return Entry{Kind: Abandoned, Run: id, Abandoned: Cut(why.Error(), mostText)}
+}
+
+func named(p paddock.Principal) *paddock.Principal {
+	p.ID = Cut(p.ID, mostText)
+	return &p
+}

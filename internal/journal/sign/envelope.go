@@ -1,0 +1,61 @@
+package sign
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+)
+
+// PayloadType is that of in-toto statements in DSSE envelopes.
+const PayloadType = "application/vnd.in-toto+json"
+
+// An Envelope is a signed text, as DSSE (secure-systems-lab/dsse) has it.
+type Envelope struct {
+	PayloadType string      `json:"payloadType"`
+	Payload     string      `json:"payload"` // base 64
+	Signatures  []Signature `json:"signatures"`
+}
+
+// A Signature is one of an envelope's.
+type Signature struct {
+	KeyID string `json:"keyid"`
+	Sig   string `json:"sig"` // base 64
+}
+
+// Encoding is exactly what is signed for a payload.
+func Encoding(payload []byte) []byte {
+	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(PayloadType), PayloadType, len(payload), payload)
+}
+
+// Envelope signs a statement.
+func (k *Key) Envelope(statement []byte) Envelope {
+	sig := ed25519.Sign(k.private, Encoding(statement))
+	return Envelope{
+		PayloadType: PayloadType, Payload: base64.StdEncoding.EncodeToString(statement),
+		Signatures: []Signature{{KeyID: k.ID(), Sig: base64.StdEncoding.EncodeToString(sig)}},
+	}
+}
+
+// OpenEnvelope returns the statement of an envelope that this key signed.
+func (p *Public) OpenEnvelope(text []byte) ([]byte, error) {
+	var e Envelope
+	if err := json.Unmarshal(text, &e); err != nil {
+		return nil, fmt.Errorf("it isn't an envelope: %w", err)
+	}
+	if e.PayloadType != PayloadType {
+		return nil, fmt.Errorf("its payload is a %.100q and not a statement", e.PayloadType)
+	}
+	statement, err := base64.StdEncoding.Strict().DecodeString(e.Payload)
+	if err != nil {
+		return nil, errors.New("its payload isn't in base 64")
+	}
+	for _, s := range e.Signatures {
+		sig, err := base64.StdEncoding.Strict().DecodeString(s.Sig)
+		if err == nil && ed25519.Verify(p.key, Encoding(statement), sig) {
+			return statement, nil
+		}
+	}
+	return nil, errors.New("no signature of this key fits it")
+}
