@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/artifact"
-	"paddock/internal/artifact/prompt"
 	"paddock/internal/control"
 	"paddock/internal/executor/watch"
 	"paddock/internal/rundir"
@@ -123,17 +121,7 @@ func (e *Executor) Wait(ctx context.Context, id paddock.RunID) (paddock.Run, err
 	if err == nil && !run.State.Settled() {
 		err = waited
 	}
-	return questioned(dir, run), err
-}
-
-// askAfter is the silence after which a question counts as one: a program that
-// goes on printing isn't waiting.
-const askAfter = paddock.Duration(3 * time.Second)
-
-// questioned says whether a silent run seems to wait for an answer.
-func questioned(dir *rundir.Dir, run paddock.Run) paddock.Run {
-	run.Asks = run.State == paddock.Running && run.Silent >= askAfter && prompt.Asked(artifact.Open(dir.Path()))
-	return run
+	return watch.Questioned(dir, run), err
 }
 
 // Run returns the run as of now; the error is fs.ErrNotExist when there is none.
@@ -145,7 +133,7 @@ func (e *Executor) Run(ctx context.Context, id paddock.RunID) (paddock.Run, erro
 	}
 	run, err := dir.Record(e.cfg.Now())
 	if err != nil || run.State.Settled() || run.Supervisor == nil || rundir.Alive(*run.Supervisor) {
-		return questioned(dir, run), err
+		return watch.Questioned(dir, run), err
 	}
 	if err := e.seek(ctx, dir); err != nil {
 		return paddock.Run{}, err
