@@ -250,8 +250,8 @@ func (p *Plan) protect(w Wish) {
 // masked are files of /proc that tell of the host, or take orders for it.
 var masked = []string{"kcore", "keys", "sysrq-trigger", "timer_list", "sched_debug", "kmsg", "latency_stats"}
 
-// proc shows the run's own processes. It is read-only: much below /proc/sys
-// belongs to root, and so does a run that root started.
+// proc shows the run's own processes. It is read-only: whose what is below
+// /proc/sys is, and in which namespace, isn't for us to follow.
 func (p *Plan) proc() {
 	p.mount("proc", "proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	fd := newCell()

@@ -32,8 +32,12 @@ func As(account paddock.Account, do func()) error {
 	if err := unix.Capget(&header, &caps[0]); err != nil {
 		return fmt.Errorf("capabilities: %w", err)
 	}
-	defer again(groups)
-	gid := uintptr(os.Getegid())
+	const nobody = 1<<32 - 1 // the kernel takes it for "as it is"
+	if account.UID == 0 || account.GID == 0 || account.UID == nobody || account.GID == nobody {
+		return fmt.Errorf("act as %s: that is root, or nobody", account)
+	}
+	gid := uintptr(os.Getegid()) // of this thread, so it is asked before
+	defer again(gid, groups)
 	err = inOrder(
 		func() error { return setGroups(nil) },
 		change(unix.SYS_SETRESGID, same, uintptr(account.GID), same),
@@ -54,8 +58,7 @@ func As(account paddock.Account, do func()) error {
 
 // again makes the thread root again. It can't fail while the real identity is
 // root's; a thread that stayed somebody else would be worse than none.
-func again(groups []int) {
-	gid := uintptr(os.Getegid())
+func again(gid uintptr, groups []int) {
 	err := inOrder(
 		change(unix.SYS_SETRESUID, same, 0, same),
 		change(unix.SYS_SETRESGID, same, gid, same),

@@ -134,6 +134,11 @@ func (s *scene) beside(dir string) string {
 		return ""
 	}
 	s.remove, s.open = append(s.remove, f.Name()), append(s.open, f)
+	if s.level == paddock.Standard && os.Geteuid() == 0 {
+		if err := f.Chown(owner.Reserved, owner.Reserved); err != nil {
+			return "" // it would be for want of rights that it isn't got at
+		}
+	}
 	return f.Name()
 }
 
