@@ -1,6 +1,7 @@
 package paddock
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -180,6 +181,27 @@ type ContainAs struct {
 	// Read and Write are paths beside the system's own and the root.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
+	// RunAs is the policy's word for whose account a run gets; empty leaves it
+	// to Paddock. Account is what it stands for on this machine.
+	RunAs   string   `json:"run_as,omitempty"`
+	Account *Account `json:"account,omitempty"`
+}
+
+// An Account is a user and a group of the machine, by the kernel's numbers.
+type Account struct {
+	UID uint32 `json:"uid"`
+	GID uint32 `json:"gid"`
+	// Name is the user's, where it has one.
+	Name string `json:"name,omitempty"`
+}
+
+// String says the name and the numbers.
+func (a Account) String() string {
+	s := fmt.Sprintf("uid %d, gid %d", a.UID, a.GID)
+	if a.Name != "" {
+		s = a.Name + ", " + s
+	}
+	return s
 }
 
 // String says the level, and of one that holds anything the network.
@@ -188,6 +210,9 @@ func (c ContainAs) String() string {
 		return string(c.Level)
 	}
 	s := string(c.Level) + ", network " + c.Network
+	if c.RunAs != "" {
+		s += ", as " + c.RunAs
+	}
 	if len(c.Reach) > 0 {
 		s += " of " + strings.Join(c.Reach, ", ")
 	}

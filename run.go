@@ -137,7 +137,24 @@ type Enforced struct {
 	Limits map[string]string `json:"limits,omitempty"`
 	// Network is none, allowlist or host.
 	Network string `json:"network,omitempty"`
+	// Identity is the account that the run's processes have for the kernel; nil
+	// in records of before it was written down.
+	Identity *Account `json:"identity,omitempty"`
+	// Evidence says whether the run could have changed its own record.
+	Evidence Safekeeping `json:"evidence,omitempty"`
 }
+
+// A Safekeeping says what stands between a run and its record.
+type Safekeeping string
+
+// The ways of keeping a record from the run it is about.
+const (
+	// EvidenceProtected means that the state directory was invisible to the run,
+	// or belonged to another account.
+	EvidenceProtected Safekeeping = "protected"
+	// EvidenceSameUID means that the run's account owns its own record.
+	EvidenceSameUID Safekeeping = "same-uid"
+)
 
 // A StreamSummary is what is known of one kept stream.
 type StreamSummary struct {

@@ -102,5 +102,8 @@ func outside(t *testing.T, content string) string {
 	}
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
 	must(t, os.WriteFile(dir+"/file", []byte(content+"\n"), 0o644))
+	if os.Geteuid() == 0 { // then it is not for want of rights that it is kept
+		must(t, errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, testproc.Nobody, testproc.Nobody)))
+	}
 	return dir
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +60,11 @@ func newWorld(t testing.TB, text string, change ...func(*Options)) *world {
 	must(t, err)
 	w := &world{t: t, root: base + "/root", state: base + "/state", policy: base + "/policy.yaml", warnings: &warnings{}}
 	must(t, os.Mkdir(w.root, 0o755))
+	if os.Geteuid() == 0 && strings.Contains(text, "{require: standard") {
+		// At this level runs of root need an account, and that needs a way there.
+		text = strings.Replace(text, "{require: standard", "{run_as: "+strconv.Itoa(testproc.Nobody)+", require: standard", 1)
+		must(t, errors.Join(os.Chmod(filepath.Dir(base), 0o711), os.Chown(w.root, testproc.Nobody, testproc.Nobody)))
+	}
 	w.write(text)
 	w.r = w.open(change...)
 	return w

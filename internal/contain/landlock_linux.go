@@ -82,7 +82,7 @@ func standardRules(w Wish, host Host) []pathRule {
 	}
 	rules = append(rules,
 		pathRule{path: "/proc", access: read, maybe: true},
-		// Without a namespace root's runs own the disks, /dev/kmsg and the like.
+		// Without a namespace an account has what its groups have: disks, consoles and the like.
 		pathRule{path: "/etc", access: rightReadDir, maybe: true}, pathRule{path: "/dev", access: rightReadDir, maybe: true},
 		pathRule{path: "/tmp", access: ^uint64(0), maybe: true}, pathRule{path: "/var/tmp", access: ^uint64(0), maybe: true},
 	)

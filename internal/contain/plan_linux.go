@@ -27,6 +27,9 @@ const (
 	FirstFile  = 7 // Plan.Files
 )
 
+// ReportStarted is the kind of the report that all is done.
+const ReportStarted = 1
+
 // ReportListener is the kind of the report, 16 bytes that begin with it, that
 // brings the descriptor on which denied system calls are heard.
 const ReportListener = 5
@@ -61,6 +64,11 @@ type Wish struct {
 	Protect []protect.Path
 	// Exec and Start identify what was judged; the program must find the same.
 	Exec, Start Identity
+	// Account is whose the run's processes are for the kernel; nil is our own.
+	Account *paddock.Account
+	// Shown are mounts, by their path, that take the place of what is there: of
+	// other owners, so that it is the run's own. Only at level full.
+	Shown map[string]*os.File
 }
 
 // An Identity tells a file from any other that exists at the time.
@@ -87,6 +95,8 @@ type Plan struct {
 	// and GIDMap are its maps, empty for one's own id mapped to itself.
 	UserNamespace  bool
 	UIDMap, GIDMap string
+	// Account is whose the user namespace is, where that isn't us.
+	Account *paddock.Account
 	// Setup is for the process in between, before it forks the program.
 	Setup []Call
 	// Become is for the program; what follows is its execution from Exec.
@@ -130,8 +140,11 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	var err error
 	switch w.Level {
 	case paddock.Off:
+		p.account(w)
 		p.enter(w)
 	case paddock.Standard:
+		p.boundingSet()
+		p.account(w)
 		p.enter(w)
 		p.unprivileged(w)
 		p.landlock(w, host, standardRules(w, host))
@@ -140,6 +153,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 		p.namespaces(w, host)
 		p.tree(w, host)
 		p.arrive(w)
+		p.boundingSet()
 		p.unprivileged(w)
 		p.landlock(w, host, fullRules(w))
 		err = p.filter(filter.Options{Network: w.Network, UnixSockets: true, Notify: true})
@@ -150,6 +164,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 		return nil, err
 	}
 	p.Enforced.Network = w.Network
+	p.identity(w, host)
 	return p, nil
 }
 
@@ -197,14 +212,15 @@ func (p *Plan) process(w Wish) {
 }
 
 // inside is who root's programs are in their user namespace: nobody special.
-const inside = "1000"
+const inside = 1000
 
 func (p *Plan) namespaces(w Wish, host Host) {
 	p.UserNamespace = true
 	p.Namespaces = unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	p.Enforced.Namespaces = []string{"user", "mount", "pid", "ipc", "uts", "cgroup"}
-	if host.EUID == 0 {
-		p.UIDMap, p.GIDMap = inside+" 0 1\n", inside+" 0 1\n"
+	if w.Account != nil {
+		p.Account = w.Account
+		p.UIDMap, p.GIDMap = fmt.Sprintf("%d %d 1\n", inside, w.Account.UID), fmt.Sprintf("%d %d 1\n", inside, w.Account.GID)
 	}
 	p.setup("host name", unix.SYS_SETHOSTNAME, Text("paddock"), Number(len("paddock")))
 	if w.Network != "host" {
@@ -236,8 +252,12 @@ func (p *Plan) loopback() {
 // out of which it couldn't find its own path. What the path leads to is
 // compared with what was judged: if it is another by now, the start ends.
 func (p *Plan) enter(w Wish) {
-	p.become("working directory", unix.SYS_CHDIR, Text(w.Dir))
-	p.same("working directory", Number(at), Text("."), w.Start)
+	step := "working directory"
+	if w.Account != nil && w.Level != paddock.Full {
+		step = fmt.Sprintf("enter the directory as %s", w.Account)
+	}
+	p.become(step, unix.SYS_CHDIR, Text(w.Dir))
+	p.same(step, Number(at), Text("."), w.Start)
 }
 
 // arrive enters the directory and opens what is executed, both in the new tree:
@@ -274,12 +294,6 @@ func (p *Plan) same(step string, dir, path Arg, want Identity) {
 // unprivileged gives up what a user namespace or root's own identity brought,
 // for ever.
 func (p *Plan) unprivileged(Wish) {
-	for bit := range host64 {
-		p.Become = append(p.Become, Call{
-			Step: "bounding set", Nr: unix.SYS_PRCTL, Accept: []syscall.Errno{unix.EINVAL, unix.EPERM},
-			Args: [6]Arg{Number(unix.PR_CAPBSET_DROP), Number(bit)},
-		})
-	}
 	p.Become = append(p.Become, Call{
 		Step: "ambient capabilities", Nr: unix.SYS_PRCTL, Accept: []syscall.Errno{unix.EINVAL},
 		Args: [6]Arg{Number(unix.PR_CAP_AMBIENT), Number(unix.PR_CAP_AMBIENT_CLEAR_ALL)},
@@ -288,6 +302,16 @@ func (p *Plan) unprivileged(Wish) {
 	p.become("capabilities", unix.SYS_CAPSET, Memory(bytesOf(&header)), Memory(make([]byte, 24)))
 	p.become("no new privileges", unix.SYS_PRCTL, Number(unix.PR_SET_NO_NEW_PRIVS), Number(1), Number(0), Number(0), Number(0))
 	p.Enforced.NoNewPrivileges = true
+}
+
+// boundingSet gives up every capability that a later execution could bring.
+func (p *Plan) boundingSet() {
+	for bit := range host64 {
+		p.Become = append(p.Become, Call{
+			Step: "bounding set", Nr: unix.SYS_PRCTL, Accept: []syscall.Errno{unix.EINVAL, unix.EPERM},
+			Args: [6]Arg{Number(unix.PR_CAPBSET_DROP), Number(bit)},
+		})
+	}
 }
 
 // host64 is how many capabilities a kernel could know.

@@ -1,7 +1,9 @@
 package contain
 
 import (
+	"encoding/binary"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,8 +40,9 @@ func (p *Plan) tree(w Wish, host Host) {
 	p.Setup = append(p.Setup, private())
 	binds := p.binds(w, host)
 	for i := range binds {
-		p.take(&binds[i])
+		p.take(&binds[i], w.Shown)
 	}
+	p.settle(w)
 	size := w.Tmp
 	if size == 0 {
 		size = 1 << 30
@@ -111,8 +114,13 @@ func (p *Plan) binds(w Wish, host Host) []bind {
 }
 
 // take gets hold of a part of the host as a mount that is nowhere yet.
-func (p *Plan) take(b *bind) {
+func (p *Plan) take(b *bind, shown map[string]*os.File) {
 	b.tree = newCell()
+	if given := shown[b.path]; given != nil {
+		binary.NativeEndian.PutUint32(b.tree, uint32(FirstFile+len(p.Files)))
+		p.Files = append(p.Files, given)
+		return
+	}
 	p.Setup = append(p.Setup, Call{
 		Step: "show " + b.path, Nr: unix.SYS_OPEN_TREE, Into: b.tree,
 		Args: [6]Arg{Number(at), Text(b.path), Number(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE)},
@@ -199,8 +207,9 @@ func etcOf(w Wish, host Host) []Entry {
 func (p *Plan) etc(w Wish, host Host) {
 	user := fmt.Sprintf("%d", host.EUID)
 	group := fmt.Sprintf("%d", host.EGID)
-	if host.EUID == 0 {
-		user, group = inside, inside
+	if w.Account != nil {
+		user = fmt.Sprint(inside)
+		group = user
 	}
 	for name, text := range map[string]string{
 		"passwd":        "root:x:0:0:root:/:/usr/sbin/nologin\npaddock:x:" + user + ":" + group + ":paddock:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
@@ -241,8 +250,8 @@ func (p *Plan) protect(w Wish) {
 // masked are files of /proc that tell of the host, or take orders for it.
 var masked = []string{"kcore", "keys", "sysrq-trigger", "timer_list", "sched_debug", "kmsg", "latency_stats"}
 
-// proc shows the run's own processes. It is read-only: much below /proc/sys
-// belongs to root, and so does a run that root started.
+// proc shows the run's own processes. It is read-only: whose what is below
+// /proc/sys is, and in which namespace, isn't for us to follow.
 func (p *Plan) proc() {
 	p.mount("proc", "proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	fd := newCell()

@@ -88,7 +88,7 @@ func (j *judge) grant() *paddock.Grant {
 		EnvironmentNames: names,
 		Environment:      list,
 		Limits:           j.granted,
-		Contain:          j.policy.file.ContainFor(e),
+		Contain:          j.policy.file.ContainFor(e, f.Account),
 		Rule:             j.allowedAt,
 	}
 }

@@ -166,8 +166,8 @@ func (j *judge) limits() {
 
 // containment asks whether what the policy requires can be given here.
 func (j *judge) containment() {
-	as, at := j.policy.file.ContainFor(j.executable), j.policy.file.Sections["containment"]
-	if r := j.policy.file.Uncontained(j.facts.Levels, j.facts.Unavailable); r != nil {
+	as, at := j.policy.file.ContainFor(j.executable, j.facts.Account), j.policy.file.Sections["containment"]
+	for _, r := range j.policy.file.Uncontained(as, j.facts.Levels, j.facts.Unavailable, j.facts.Unowned) {
 		j.Refuse(at, r)
 	}
 	left, unheld := compiled.Held(j.granted, j.facts.Held, j.facts.Unheld)

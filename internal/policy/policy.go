@@ -103,8 +103,7 @@ func (t Test) Problem(d paddock.Decision) string {
 	return ""
 }
 
-// Schema returns the JSON Schema of policy files, as docs/policy.schema.json
-// holds it.
+// Schema returns the JSON Schema that docs/policy.schema.json holds.
 func Schema() []byte { return document.Schema() }
 
 // Wanted lists what Decide must know of the machine to judge req.
@@ -131,13 +130,14 @@ type Facts struct {
 	Stdin StdinFacts
 	// HostEnv holds the values of those Wanted.HostEnv names that are set.
 	HostEnv map[string]string
-	// Home is the private home directory of the workspace.
-	Home string
+	Home    string // the private home directory of the workspace
 	// Active counts the principal's runs that have not settled.
 	Active int
 	// Levels of containment can be given here; Unavailable says what others lack.
 	Levels      []paddock.Level
 	Unavailable map[paddock.Level]string
+	Account     *paddock.Account // what `run_as` stands for
+	Unowned     *paddock.Refusal // why a run can't have the account that it should get
 	// Held names the limits of a tree that can be enforced here, Unheld says why not others.
 	Held   []string
 	Unheld string

@@ -499,6 +499,15 @@ func TestRefusal_containment_unavailable(t *testing.T) {
 			},
 			want: "The policy requires containment `full`, which can't be given here: user namespaces: max_user_namespaces is 0; raise it.",
 		},
+		refusalCase{name: "an account that nobody looked up", policy: none + "containment: {require: off, run_as: builder}\n", want: "`run_as: builder`", line: 14},
+		refusalCase{
+			name: "an account that can't be had", policy: none + "containment: {require: off, run_as: builder}\n", line: 14, hint: "make that user",
+			facts: func(f *policy.Facts) {
+				f.Unowned = paddock.Refused(paddock.ContainmentUnavailable, "There is no builder.")
+				f.Unowned.Hint = "make that user"
+			},
+			want: "There is no builder.",
+		},
 		refusalCase{
 			name: "the reason of another level", policy: none, hint: "require: off",
 			facts: func(f *policy.Facts) { f.Unavailable = map[paddock.Level]string{paddock.Standard: "Landlock"} },
@@ -518,16 +527,25 @@ func TestContainmentIsGranted(t *testing.T) {
 		"containment: {require: standard, read: [/a, /b], write: [/c]}\n": {
 			Level: paddock.Standard, Network: "none", Read: []string{"/a", "/b"}, Write: []string{"/c"},
 		},
+		"containment: {run_as: 7}\n":                       {Level: paddock.Full, Network: "none", RunAs: "7"},
+		"containment: {run_as: 7:8}\n":                     {Level: paddock.Full, Network: "none", RunAs: "7:8"},
+		"containment: {require: off, run_as: a.b-c_D}\n":   {Level: paddock.Off, Network: "host", RunAs: "a.b-c_D"},
+		"containment: {run_as: '4294967294:4294967294'}\n": {Level: paddock.Full, Network: "none", RunAs: "4294967294:4294967294"},
 	} {
 		p := load(t, none+text)
 		req := ask("go", "test")
 		facts := friendly(p, req)
 		facts.Levels = []paddock.Level{want.Level}
+		granted := want
+		if want.RunAs != "" {
+			facts.Account = &paddock.Account{UID: 7, GID: 8}
+			granted.Account = facts.Account
+		}
 		d := policy.Decide(p, req, facts)
 		if d.Effect != paddock.Allow {
 			t.Fatalf("%q: refused with %v", text, d.Refusal())
 		}
-		if diff := cmp.Diff(want, d.Grant.Contain); diff != "" {
+		if diff := cmp.Diff(granted, d.Grant.Contain); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 		gate := slices.IndexFunc(d.Gates, func(g paddock.GateResult) bool { return g.Gate == paddock.GateContainment })

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"paddock"
@@ -168,6 +169,35 @@ func TestHome(t *testing.T) {
 	}
 	if a != again || a == b || filepath.Dir(a) != filepath.Join(s.Path(), homesDir) {
 		t.Errorf("homes: %s, %s, %s", a, again, b)
+	}
+}
+
+// The home of another account is its own; others may pass to it and see nothing.
+func TestHomeOf(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	uid, gid := uint32(os.Geteuid()), uint32(os.Getegid())
+	if uid == 0 {
+		uid, gid = 54321, 12345 // only root can give it to somebody
+	}
+	own, err1 := s.Home("/srv/a")
+	home, err2 := s.HomeOf("/srv/a", paddock.Account{UID: uid, GID: gid})
+	again, err3 := s.HomeOf("/srv/a", paddock.Account{UID: uid, GID: gid})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	if home == own || home != again || filepath.Dir(home) != filepath.Join(s.Path(), homesDir) {
+		t.Errorf("homes: %s, %s, %s", own, home, again)
+	}
+	for path, want := range map[string]os.FileMode{s.Path(): 0o711, filepath.Dir(home): 0o711, home: 0o700, own: 0o700, filepath.Join(s.Path(), runsDir): 0o700} {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+	info, err := os.Stat(home)
+	if st, ok := info.Sys().(*syscall.Stat_t); err != nil || !ok || st.Uid != uid || st.Gid != gid {
+		t.Errorf("it is of %+v, %v", info.Sys(), err)
 	}
 }
 

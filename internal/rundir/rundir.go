@@ -143,6 +143,28 @@ func (s *State) Home(root string) (string, error) {
 	return home, nil
 }
 
+// HomeOf is Home for commands that run as another account, without mounts by
+// which ours would be theirs: the directory is the account's, and others may
+// pass through the state directory, though see nothing in it.
+func (s *State) HomeOf(root string, account paddock.Account) (string, error) {
+	homes := filepath.Join(s.path, homesDir)
+	home := filepath.Join(homes, fmt.Sprintf("%s.%d", record.HashOf(root), account.UID))
+	err := durable.MakeDir(home)
+	if err == nil {
+		err = os.Lchown(home, int(account.UID), int(account.GID))
+	}
+	return home, errors.Join(err, passable(s.path), passable(homes))
+}
+
+// passable lets others through a directory.
+func passable(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil || info.Mode().Perm()&0o011 == 0o011 {
+		return err
+	}
+	return os.Chmod(dir, info.Mode().Perm()|0o011)
+}
+
 // Prepare writes a run down, durably, in a directory that is locked and that
 // nobody sees yet. The caller publishes or abandons it; a directory that its
 // maker left behind is swept by [State.Reconcile].

@@ -159,11 +159,10 @@ func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*initState, *net.Un
 	if err != nil {
 		return nil, nil, errors.Join(err, reports.Close())
 	}
-	pid, errno := fork(state)
-	runtime.KeepAlive(state)
+	pid, err := forkAs(state, spec.Plan.Account)
 	runtime.KeepAlive(spec)
-	if errno != 0 {
-		return nil, nil, errors.Join(&StartError{"clone", errno}, reports.Close())
+	if err != nil {
+		return nil, nil, errors.Join(err, reports.Close())
 	}
 	p.holder = pid
 	return state, reports, nil

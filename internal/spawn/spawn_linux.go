@@ -157,7 +157,7 @@ func initMain(s *initState) {
 	carryOut(s, s.setup, stepSetup)
 	call(syscall.SYS_SETSID, 0, 0, 0, 0, 0)
 	startLeader(s)
-	for fd := uintptr(0); fd < slots; fd++ {
+	for fd := uintptr(0); fd < uintptr(s.used); fd++ {
 		if fd != slotReport && fd != slotCgroupKill {
 			call(syscall.SYS_CLOSE, fd, 0, 0, 0, 0)
 		}
@@ -210,7 +210,7 @@ func carryOut(s *initState, ops []op, first uintptr) {
 //go:nosplit
 //go:norace
 func moveDescriptors(s *initState) {
-	for i := range s.fds {
+	for i := range s.used {
 		s.high[i] = -1
 		if s.fds[i] < 0 {
 			continue
@@ -222,7 +222,7 @@ func moveDescriptors(s *initState) {
 		s.high[i] = int32(r)
 	}
 	s.reportFD = s.high[slotReport]
-	for i := range s.high {
+	for i := range s.used {
 		if s.high[i] < 0 {
 			call(syscall.SYS_CLOSE, uintptr(i), 0, 0, 0, 0)
 			continue
@@ -236,7 +236,7 @@ func moveDescriptors(s *initState) {
 		}
 	}
 	s.reportFD = slotReport
-	if _, e := call(unix.SYS_CLOSE_RANGE, slots, 0xffffffff, 0, 0, 0); e != 0 {
+	if _, e := call(unix.SYS_CLOSE_RANGE, uintptr(s.used), 0xffffffff, 0, 0, 0); e != 0 {
 		fail(s, stepDescriptors, e)
 	}
 }

@@ -29,7 +29,7 @@ const (
 )
 
 // mostFiles is how many descriptors a plan can hand over.
-const mostFiles = 8
+const mostFiles = 40
 
 // The steps of starting, as reported by number.
 const (
@@ -47,11 +47,11 @@ var stepNames = [...]string{"fork", "descriptors", "user namespace", "session", 
 
 // Kinds of reports.
 const (
-	reportHello = iota
-	reportStarted
-	reportFailed // a is the step, b the errno
-	reportLeader // a is the wait status
-	reportEmpty  // a is the number of leftovers
+	reportHello   = iota
+	reportStarted = contain.ReportStarted
+	reportFailed  = iota // a is the step, b the errno
+	reportLeader         // a is the wait status
+	reportEmpty          // a is the number of leftovers
 	// A listener comes with the program's last step before its execution.
 	reportListener = contain.ReportListener
 	// The socket of the way out comes before the program is forked.
@@ -73,6 +73,7 @@ type initState struct {
 	namespace  bool // it is the init of a PID namespace
 	supervisor int32
 	fds        [slots]int32 // in the supervisor's numbering; -1 is absent
+	used       int          // slots that there are in this start
 	high       [slots]int32
 	reportFD   int32
 	argv, envp uintptr    // into keep
@@ -175,6 +176,7 @@ func newState(spec *Spec, isolation paddock.Isolation, reportFD *os.File, group 
 		return nil, &StartError{"descriptors", errors.New("the plan hands over too many")}
 	}
 	files = append(files, spec.Plan.Files...)
+	s.used = len(files)
 	for i := range s.fds {
 		s.fds[i] = -1
 		if i < len(files) && files[i] != nil {

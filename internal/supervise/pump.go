@@ -13,6 +13,7 @@ import (
 	"paddock"
 	"paddock/internal/contain"
 	"paddock/internal/spawn"
+	"paddock/internal/supervise/walls"
 )
 
 // readSize is the most that is read from a pipe at once: larger reads gain
@@ -53,6 +54,10 @@ func (r *run) start(plan *contain.Plan) (*pumps, error) {
 		return nil, err
 	}
 	theirs = append(theirs, stdin)
+	if err := walls.Give(theirs, plan.Enforced.Identity); err != nil {
+		p.close()
+		return nil, err
+	}
 	r.program, err = spawn.Start(spawn.Spec{
 		Argv: r.job.Argv, Env: r.job.Env, Exec: r.files.Exec, Plan: plan,
 		Stdin: stdin, Stdout: theirs[0], Stderr: theirs[1],

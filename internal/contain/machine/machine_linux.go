@@ -107,7 +107,7 @@ var systemDirectories = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/li
 var ofEtc = []string{
 	"/etc/alternatives", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/fonts", "/etc/ld.so.cache", "/etc/ld.so.conf",
 	"/etc/ld.so.conf.d", "/etc/localtime", "/etc/magic", "/etc/mime.types", "/etc/protocols", "/etc/services", "/etc/timezone",
-	// Not what lies beside: private keys that root's runs could read.
+	// Not what lies beside: private keys, whoever may read them.
 	"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf",
 	"/etc/pki/ca-trust", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf",
 	"/etc/java-17-openjdk", "/etc/maven", "/etc/python3", "/etc/crypto-policies",

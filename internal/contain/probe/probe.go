@@ -29,6 +29,8 @@ type Targets struct {
 	// and write.
 	Secret   string `json:"secret,omitempty"`
 	Writable string `json:"writable,omitempty"`
+	// RootOnly is a file that only root may read, in a directory that is shown.
+	RootOnly string `json:"root_only,omitempty"`
 	// Key lies where keys lie in a home directory, Other in another root.
 	Key   string `json:"key,omitempty"`
 	Other string `json:"other,omitempty"`

@@ -28,6 +28,7 @@ func Run(t Targets) []Result {
 
 var attempts = map[string]func(Targets) Result{
 	"read_outside":       func(t Targets) Result { return opens(unix.O_RDONLY, t.Secret) },
+	"root_only":          func(t Targets) Result { return opens(unix.O_RDONLY, t.RootOnly) },
 	"link_from_outside":  links,
 	"stat_outside":       func(t Targets) Result { return stats(t.Secret) },
 	"write_outside":      writes,

@@ -2,6 +2,7 @@ package probe
 
 const (
 	filesRow = "reads outside the root, HOME, `read`, `write` and the system's directories"
+	rootRow  = "files that only root may read, in `read` and the system's directories"
 	writeRow = "writes outside the root, HOME and `write`"
 	traceRow = "tracing, memory and descriptors of processes outside (`ptrace`, `process_vm_readv`, `/proc/PID/mem`)"
 	mountRow = "mounts, new namespaces, chroot, setns"
@@ -18,6 +19,7 @@ const (
 // Table is everything that is attempted, in the order of docs/threat-model.md.
 var Table = []Check{
 	{"read_outside", filesRow, Always, Always, Never, "a program can read any file that the account can read", fixFiles},
+	{"root_only", rootRow, Always, Always, Never, "a program can read what only root may, where it is shown the place", fixRights},
 	{"link_from_outside", filesRow, Always, Always, Never, "a program can bring files of others into its workspace, by hard or symbolic links", fixFiles},
 	{"stat_outside", "names and attributes of files outside (`stat`, does it exist)", Always, Never, Never, "a program can find out which files exist", fixFiles},
 	{"write_outside", writeRow, Always, Always, Never, "a program can change any file that the account can change", fixFiles},
@@ -43,7 +45,7 @@ var Table = []Check{
 	{"abstract_socket", "abstract unix sockets outside", Always, Always, Never, "a program can talk to the desktop's and other services", fixFiles},
 	{"setuid", "setuid programs, file capabilities", Always, Always, Never, "a program can gain rights by sudo and its like", fixRights},
 	{"capabilities", "capabilities", Always, Always, Never, "a program has rights of the administrator", fixRights},
-	{"identity", "identity", Always, Never, Never, "a program is root, though without root's capabilities", fixRights},
+	{"identity", "identity", Always, Always, Never, "a program is root, though without root's capabilities", fixRights},
 	{"mounts", mountRow, Always, Always, Never, "a program can change what it and others see of the file system", fixFilter},
 	{"namespaces", mountRow, Always, Always, Never, "a program can get rights in namespaces of its own, and by them at faults of the kernel", fixFilter},
 	{"kernel_calls", callsRow, Always, Always, Never, "a program gets at parts of the kernel that no build needs and that often have faults", fixFilter},

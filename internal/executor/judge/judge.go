@@ -20,6 +20,7 @@ import (
 	"paddock"
 	"paddock/internal/contain"
 	"paddock/internal/contain/lifecycle"
+	"paddock/internal/executor/judge/account"
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled/environ"
@@ -128,19 +129,17 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 	}}
 	out.facts.Levels, out.facts.Unavailable = j.cfg.Levels()
 	out.facts.Held, out.facts.Unheld = lifecycle.Holdable(p.Contain().Level)
+	out.facts.Account, out.facts.Unowned = account.Find(p.Contain())
 	for _, name := range wanted.HostEnv {
 		if value, ok := j.cfg.HostEnv(name); ok {
 			out.facts.HostEnv[name] = value
 		}
 	}
 	out.trouble = append(out.trouble, unfitting(out.facts.HostEnv)...)
-	var err error
 	if found.Dir.Root != "" {
-		if out.facts.Home, err = j.cfg.State.Home(found.Dir.Root); err != nil {
-			out.trouble = append(out.trouble, *Unrecordable(err))
-		}
+		out.home(j.cfg.State, found.Dir.Root)
 	}
-	err = j.cfg.State.Claim(ctx, func(c *rundir.Claim) (err error) {
+	err := j.cfg.State.Claim(ctx, func(c *rundir.Claim) (err error) {
 		out.facts.Active, err = c.Active(req.Principal)
 		return err
 	})
@@ -148,6 +147,22 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		out.trouble = append(out.trouble, *Unrecordable(err))
 	}
 	return out
+}
+
+// home makes the private home directory for root.
+func (j *Judgement) home(state *rundir.State, root string) {
+	var err error
+	if as := j.facts.Account; as != nil && j.policy.Contain().Level != paddock.Full {
+		j.facts.Home, err = state.HomeOf(root, *as)
+		if refusal := account.Reach(*as, j.facts.Home); refusal != nil && err == nil {
+			j.trouble = append(j.trouble, *refusal)
+		}
+	} else {
+		j.facts.Home, err = state.Home(root)
+	}
+	if err != nil {
+		j.trouble = append(j.trouble, *Unrecordable(err))
+	}
 }
 
 // Unrecordable refuses because of an error from writing things down.

@@ -38,6 +38,7 @@ func containment(c document.Containment) paddock.ContainAs {
 		as.Network = "host"
 	}
 	as.Read, as.Write = values(c.Read), values(c.Write)
+	as.RunAs = c.RunAs
 	return as
 }
 

@@ -89,9 +89,11 @@ func (f *File) Variables(e *Executable, host map[string]string, home, dir string
 	return env
 }
 
-// ContainFor returns how runs of e are contained, or of all where e is nil.
-func (f *File) ContainFor(e *Executable) paddock.ContainAs {
+// ContainFor returns how runs of e are contained, or of all where e is nil, where
+// account is what `run_as` stands for.
+func (f *File) ContainFor(e *Executable, account *paddock.Account) paddock.ContainAs {
 	as := f.Contain
+	as.Account = account
 	if e != nil {
 		as.Reach = slices.Clone(e.Reach)
 	}

@@ -10,6 +10,7 @@
 package walls
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,8 +20,10 @@ import (
 	"paddock"
 	"paddock/internal/contain"
 	"paddock/internal/contain/lifecycle"
+	"paddock/internal/contain/owner"
 	"paddock/internal/contain/protect"
 	"paddock/internal/control/handover"
+	"paddock/internal/spawn"
 )
 
 // Plan plans how the run of job is held to what it was granted, its tree by hold.
@@ -38,10 +41,55 @@ func Plan(job handover.Job, exec, dir *os.File, hold *lifecycle.Hold) (plan *con
 			}
 		}
 	}
-	if err == nil {
-		plan, err = planned(job, exec, dir, hold, guard)
+	if err != nil {
+		return nil, release, err
 	}
-	return plan, release, err
+	wish := contain.Wish{Account: account(job)}
+	if wish.Shown, err = shown(job, wish.Account); err == nil {
+		plan, err = planned(job, wish, exec, dir, hold, guard)
+	}
+	remove := release
+	return plan, func() { remove(); hide(wish.Shown) }, err
+}
+
+// account is whose the run is, where that isn't us: the policy's word, or at
+// full what is kept for runs of root.
+func account(job handover.Job) *paddock.Account {
+	if job.Contain.Account == nil && job.Contain.Level == paddock.Full && os.Geteuid() == 0 {
+		reserved := owner.For(job.RunID)
+		return &reserved
+	}
+	return job.Contain.Account
+}
+
+// shown takes hold of what the run may write, as its own.
+func shown(job handover.Job, account *paddock.Account) (mounts map[string]*os.File, err error) {
+	if account == nil || job.Contain.Level != paddock.Full {
+		return nil, nil
+	}
+	show := owner.As(*account, spawn.UserNamespace)
+	defer func() { err = errors.Join(err, show.Close()) }()
+	mounts = map[string]*os.File{}
+	for _, path := range append([]string{job.Root, job.Home}, job.Contain.Write...) {
+		if path == "" || mounts[path] != nil {
+			continue
+		}
+		if mounts[path], err = show.Show(path, path == job.Root || path == job.Home); err != nil {
+			delete(mounts, path)
+			hide(mounts)
+			return nil, err
+		}
+	}
+	return mounts, nil
+}
+
+// hide lets go of mounts; what a run has of them stays.
+func hide(mounts map[string]*os.File) {
+	for path, f := range mounts {
+		if err := f.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "mount of", path+":", err)
+		}
+	}
 }
 
 // keep readies what in the workspace must stay as it is.
@@ -62,7 +110,7 @@ func keep(job handover.Job) (*protect.Guard, error) {
 	return protect.Keep(root, except)
 }
 
-func planned(job handover.Job, execFile, dir *os.File, hold *lifecycle.Hold, guard *protect.Guard) (*contain.Plan, error) {
+func planned(job handover.Job, wish contain.Wish, execFile, dir *os.File, hold *lifecycle.Hold, guard *protect.Guard) (*contain.Plan, error) {
 	exec, err := contain.IdentityOf(execFile)
 	if err != nil {
 		return nil, err
@@ -71,13 +119,28 @@ func planned(job handover.Job, execFile, dir *os.File, hold *lifecycle.Hold, gua
 	if err != nil {
 		return nil, err
 	}
-	wish := contain.Wish{
-		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Write: job.Contain.Write,
-		Root: job.Root, Dir: job.Dir, Home: job.Home, Programs: job.Programs, OpenFiles: job.OpenFiles, Exec: exec, Start: start,
-		Join: hold.Join(), Rlimits: hold.Rlimits,
-	}
+	wish.Level, wish.Network, wish.Read, wish.Write = job.Contain.Level, job.Contain.Network, job.Contain.Read, job.Contain.Write
+	wish.Root, wish.Dir, wish.Home, wish.Programs, wish.OpenFiles = job.Root, job.Dir, job.Home, job.Programs, job.OpenFiles
+	wish.Exec, wish.Start, wish.Join, wish.Rlimits = exec, start, hold.Join(), hold.Rlimits
 	if guard != nil {
 		wish.Protect = guard.Paths()
 	}
 	return contain.NewPlan(wish, contain.Probe(append(wish.Read, wish.Write...)...))
+}
+
+// Give makes pipes another account's, where the run isn't ours: a program may
+// open what it writes to once more, as /dev/stderr.
+func Give(files []*os.File, to *paddock.Account) error {
+	if to == nil || int(to.UID) == os.Geteuid() {
+		return nil
+	}
+	for _, f := range files {
+		if f.Name() == os.DevNull {
+			continue
+		}
+		if err := f.Chown(int(to.UID), int(to.GID)); err != nil {
+			return fmt.Errorf("give the pipes to uid %d: %w", to.UID, err)
+		}
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"paddock"
 	"paddock/internal/policy/compiled/document/reach"
@@ -117,7 +118,9 @@ type Containment struct {
 	Require     paddock.Level
 	Network     string
 	Read, Write []Text
-	At          paddock.Position
+	// RunAs is a user's name, or a uid and perhaps a gid in numbers; no root's.
+	RunAs string
+	At    paddock.Position
 }
 
 // A Test is one entry of tests.
@@ -227,6 +230,7 @@ func (b *builder) file(v *shape.Value) File {
 
 func (b *builder) containment(v *shape.Value) Containment {
 	c := Containment{Require: paddock.Level(b.text(v.Get("require")).Value), Network: b.text(v.Get("network")).Value, At: b.at(v)}
+	c.RunAs = b.runAs(v.Get("run_as"))
 	for _, item := range v.Get("read").Items() {
 		c.Read = append(c.Read, b.clean(item))
 	}
@@ -248,6 +252,20 @@ func (b *builder) containment(v *shape.Value) Containment {
 		b.fault(n, "`require: off` contains nothing: the network is `host`")
 	}
 	return c
+}
+
+// runAs returns a user that may be somebody's.
+func (b *builder) runAs(v *shape.Value) string {
+	t := b.text(v).Value
+	if t == "root" {
+		b.fault(v, "root may do what nothing holds; name an ordinary user")
+	}
+	for number := range strings.SplitSeq(t, ":") {
+		if n, err := strconv.ParseUint(number, 10, 64); err == nil && n >= 1<<32-1 {
+			b.fault(v, number+" is nobody's number: the highest is 4294967294")
+		}
+	}
+	return t
 }
 
 // clean returns a path that is written in the one way that it is compared in.

@@ -134,7 +134,7 @@ func (d commands) exam(ctx context.Context, level paddock.Level, available []pad
 		}
 		return report, nil
 	}
-	s, err := build(ctx, d.base(), level)
+	s, err := build(ctx, d.base(level), level)
 	if err != nil {
 		return report, err
 	}

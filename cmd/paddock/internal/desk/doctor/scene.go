@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/doctor/diagnosis"
+	"paddock/internal/contain/owner"
 	"paddock/internal/contain/probe"
 )
 
@@ -30,7 +32,10 @@ const mostFiles = 64
 
 // base is where scenes are made: not in /tmp if that can be helped, because
 // level standard doesn't keep programs from it.
-func (d commands) base() string {
+func (d commands) base(level paddock.Level) string {
+	if level == paddock.Standard && os.Geteuid() == 0 && writable("/dev/shm") {
+		return "/dev/shm" // another account can get there
+	}
 	for dir := d.StateDir(d.State); dir != ""; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			if !diagnosis.Shared(dir) && writable(dir) {
@@ -76,12 +81,12 @@ func (s *scene) at(name string) string { return filepath.Join(s.dir, name) }
 // furnish makes the files. What a program may have at this level by the words
 // of docs/threat-model.md, because the scene lies in /tmp, isn't a target.
 func (s *scene) furnish() error {
-	for _, dir := range []string{"root/.git/hooks", "state", "home/.ssh", "other"} {
-		if err := os.MkdirAll(s.at(dir), 0o700); err != nil {
+	for _, dir := range []string{"root/.git/hooks", "state", "home/.ssh", "other", "shown"} {
+		if err := os.MkdirAll(s.at(dir), 0o755); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{"root/.git/config", "secret", "writable", "home/.ssh/key", "other/file", "policy.yaml"} {
+	for _, name := range []string{"root/.git/config", "secret", "writable", "home/.ssh/key", "other/file", "policy.yaml", "shown/of-root"} {
 		if err := os.WriteFile(s.at(name), []byte("paddock doctor made this file\n"), 0o600); err != nil {
 			return err
 		}
@@ -92,6 +97,12 @@ func (s *scene) furnish() error {
 		s.targets.Other, s.targets.State, s.targets.Policy = s.at("other/file"), s.at("state/format"), s.at("policy.yaml")
 	}
 	s.targets.Tmp, s.targets.Shm = s.beside("/tmp"), s.beside("/dev/shm")
+	if os.Geteuid() == 0 {
+		s.targets.RootOnly = s.at("shown/of-root")
+		if err := s.entrust(); err != nil {
+			return err
+		}
+	}
 	for _, path := range []string{"/etc/fstab", "/etc/hostname", "/etc/debian_version", "/etc/login.defs", "/etc/profile", "/etc/motd"} {
 		if f, err := os.Open(path); err == nil {
 			s.targets.Etc = path
@@ -101,6 +112,21 @@ func (s *scene) furnish() error {
 	return nil
 }
 
+// entrust gives the account as which root's programs run at standard what a
+// program's own account has: it isn't for want of rights that it doesn't get at it.
+func (s *scene) entrust() error {
+	if s.level != paddock.Standard {
+		return nil
+	}
+	err := os.Chmod(s.dir, 0o711)
+	for _, part := range []string{"root", "secret", "writable", "home", "other"} {
+		err = errors.Join(err, filepath.WalkDir(s.at(part), func(path string, _ fs.DirEntry, err error) error {
+			return errors.Join(err, os.Lchown(path, owner.Reserved, owner.Reserved))
+		}))
+	}
+	return err
+}
+
 // beside makes a file in a directory that the machine shares, if there is one.
 func (s *scene) beside(dir string) string {
 	f, err := os.CreateTemp(dir, "paddock-doctor-")
@@ -108,6 +134,11 @@ func (s *scene) beside(dir string) string {
 		return ""
 	}
 	s.remove, s.open = append(s.remove, f.Name()), append(s.open, f)
+	if s.level == paddock.Standard && os.Geteuid() == 0 {
+		if err := f.Chown(owner.Reserved, owner.Reserved); err != nil {
+			return "" // it would be for want of rights that it isn't got at
+		}
+	}
 	return f.Name()
 }
 
@@ -173,16 +204,19 @@ func (s *scene) outside(results []probe.Result) error {
 
 // policy is the throw-away policy: it permits the attempts and nothing else.
 func (s *scene) policy(stage string) []byte {
-	network := ", network: none"
-	if s.level == paddock.Off {
-		network = ""
+	more := fmt.Sprintf(", network: none, read: [%q]", s.at("shown"))
+	switch {
+	case s.level == paddock.Off:
+		more = ""
+	case s.level == paddock.Standard && os.Geteuid() == 0:
+		more += fmt.Sprintf(", run_as: %d", owner.Reserved)
 	}
 	return fmt.Appendf(nil, `version: 1
 roots: [{path: %q}]
 executables: [{name: paddock-stage, path: %q, args: [{allow: [probe]}]}]
 limits: {timeout: 1m, open_files: %d}
 containment: {require: %s%s}
-`, s.targets.Root, stage, mostFiles, s.level, network)
+`, s.targets.Root, stage, mostFiles, s.level, more)
 }
 
 func (s *scene) close() error {

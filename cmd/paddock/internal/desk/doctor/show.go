@@ -90,6 +90,9 @@ func means(r LevelReport) string {
 	if e := r.Enforced; e != nil && e.Level != paddock.Off {
 		text += fmt.Sprintf("; Landlock ABI %d, filter %s", e.LandlockABI, e.Filter.Short())
 	}
+	if e := r.Enforced; e != nil && e.Identity != nil {
+		text += fmt.Sprintf("; as uid %d, evidence %s", e.Identity.UID, e.Evidence)
+	}
 	return desk.Plain(text)
 }
 

@@ -16,9 +16,9 @@ func enforced(e *paddock.Enforced) [][2]string {
 		return nil
 	}
 	if e.Level == paddock.Off {
-		return [][2]string{{"enforced", "nothing: containment was off"}}
+		return append([][2]string{{"enforced", "nothing: containment was off"}}, identity(e)...)
 	}
-	f := [][2]string{{"enforced", string(e.Level) + ", " + privileges(e)}}
+	f := append([][2]string{{"enforced", string(e.Level) + ", " + privileges(e)}}, identity(e)...)
 	if len(e.Namespaces) > 0 {
 		f = append(f, [2]string{"namespaces", strings.Join(e.Namespaces, ", ")})
 	}
@@ -42,6 +42,23 @@ func enforced(e *paddock.Enforced) [][2]string {
 			means = "not held"
 		}
 		f = append(f, [2]string{Plain(name), means})
+	}
+	return f
+}
+
+// identity says whose the run was, and what that means for its record.
+func identity(e *paddock.Enforced) (f [][2]string) {
+	if e.Identity != nil {
+		f = append(f, [2]string{"identity", Plain(e.Identity.String())})
+	}
+	switch e.Evidence {
+	case "":
+	case paddock.EvidenceProtected:
+		f = append(f, [2]string{"evidence", "protected: the run couldn't change its record"})
+	case paddock.EvidenceSameUID:
+		f = append(f, [2]string{"evidence", "same-uid: the run's account owns its record"})
+	default:
+		f = append(f, [2]string{"evidence", Plain(string(e.Evidence))})
 	}
 	return f
 }

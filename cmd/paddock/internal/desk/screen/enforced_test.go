@@ -17,6 +17,11 @@ func TestEnforced(t *testing.T) {
 		want string
 	}{
 		{"nothing known", nil, ""},
+		{"off as root", &paddock.Enforced{Level: paddock.Off, Network: "host", Identity: &paddock.Account{}, Evidence: paddock.EvidenceSameUID},
+			"enforced: nothing: containment was off\nidentity: uid 0, gid 0\nevidence: same-uid: the run's account owns its record\n"},
+		{"another's", &paddock.Enforced{Level: paddock.Standard, LandlockABI: 6, Network: "none", Identity: &paddock.Account{UID: 7, GID: 8, Name: "a\x1bb"}, Evidence: paddock.EvidenceProtected},
+			"enforced: standard, privileges could be gained\nidentity: a\\x1bb, uid 7, gid 8\nevidence: protected: the run couldn't change its record\nfiles: the machine's, Landlock ABI 6\nnetwork: none\n"},
+		{"what isn't known", &paddock.Enforced{Level: paddock.Off, Evidence: "x\x1b"}, "enforced: nothing: containment was off\nevidence: x\\x1b\n"},
 		{"off", &paddock.Enforced{Level: paddock.Off, Network: "host"}, "enforced: nothing: containment was off\n"},
 		{"full", &paddock.Enforced{
 			Level: paddock.Full, Namespaces: []string{"user", "network"}, LandlockABI: 7, Filter: paddock.Digest("sha256:0123456789abcdef"), Mounts: "private",

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package account
+
+import "paddock"
+
+// Find finds none: nothing runs on this system.
+func Find(paddock.ContainAs) (*paddock.Account, *paddock.Refusal) { return nil, nil }
+
+// Reach doesn't refuse: there are no accounts to reach anything.
+func Reach(paddock.Account, string) *paddock.Refusal { return nil }
