@@ -2,8 +2,10 @@ package facts
 
 import (
 	"context"
+	"errors"
 	"os"
 
+	"paddock"
 	"paddock/internal/executor/judge/facts/roots"
 	"paddock/internal/policy"
 	"paddock/internal/trust"
@@ -128,4 +130,17 @@ func (f *Finder) Find(ctx context.Context, q Query) *Found {
 		found.Stdin, found.StdinFile = in.Stdin(found.DirFile, found.Dir.Real, q.Stdin)
 	}
 	return found
+}
+
+// Content returns the digest of the trusted file at p and, if it is a script, the
+// interpreters that it leads to; searchPath is for those that it names through env.
+func Content(ctx context.Context, p, searchPath string) (paddock.Digest, []paddock.Interpreter, error) {
+	f := New()
+	found := f.Find(ctx, Query{Wanted: policy.Wanted{Executable: p}, SearchPath: searchPath})
+	defer found.Close()
+	if found.Executable.Unsafe != "" {
+		return "", nil, errors.New(found.Executable.Unsafe)
+	}
+	digest, err := f.DigestFile(ctx, p)
+	return digest, found.Executable.Interpreters, err
 }

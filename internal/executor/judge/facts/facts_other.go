@@ -4,8 +4,10 @@ package facts
 
 import (
 	"context"
+	"errors"
 	"os"
 
+	"paddock"
 	"paddock/internal/policy"
 )
 
@@ -18,4 +20,9 @@ type memory struct{}
 func (f *Finder) executable(_ context.Context, q Query) (policy.ExecutableFacts, *Launch) {
 	_, err := os.Stat(q.Wanted.Executable)
 	return policy.ExecutableFacts{Found: err == nil}, nil
+}
+
+// DigestFile returns nothing: what runs nothing pins nothing.
+func (f *Finder) DigestFile(context.Context, string) (paddock.Digest, error) {
+	return "", errors.New("executables are pinned on Linux, where they run")
 }
