@@ -77,7 +77,7 @@ var codes = []CodeInfo{
 	{ExecutableMissing, GatePin, "The policy permits this executable, but there is no such file on this machine.",
 		"The operator installs it, or corrects `path` in the policy.", false},
 	{ExecutableChanged, GatePin, "The executable isn't the file that the policy pinned.",
-		"If the change is expected, the operator puts the new digest into `sha256` of this executable.", false},
+		"If the change is expected, the operator pins it anew with `paddock policy pin NAME`.", false},
 	{ExecutableUnsafe, GatePin, "The executable, a directory above it or its interpreter could be changed by someone else than its owner, or isn't executable.",
 		"The operator makes the file and the directories above it writable by their owner only (root or the user that runs Paddock).", false},
 	{ArgumentsNotAllowed, GateArguments, "No argument rule of this executable allows these arguments.",

@@ -138,6 +138,8 @@ type Interpreter struct {
 	Path string `json:"path"`
 	// Argument is the rest of the script's first line, as the kernel passes it.
 	Argument string `json:"argument,omitempty"`
+	// Digest of the content, where the policy pins it.
+	Digest Digest `json:"digest,omitempty"`
 }
 
 // Limits bound one run. In a Grant the timeout and the output are positive.

@@ -11,6 +11,7 @@ import (
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/contain"
+	"paddock/internal/executor/judge/facts"
 	"paddock/internal/policy"
 )
 
@@ -33,6 +34,7 @@ func run() int {
 		host := contain.Probe()
 		return host.Levels(), host.Unavailable()
 	}
+	d.Content = facts.Content
 	d.Open = func(ctx context.Context) (desk.Verbs, error) { return house(ctx, d, d.State, source(d), 0) }
 	d.Judge = func(ctx context.Context, state string, p *policy.Policy) (desk.Verbs, error) {
 		return house(ctx, d, state, only{p}, 0)

@@ -62,6 +62,11 @@ type Wish struct {
 	Tmp int64
 	// Protect lists what in the workspace stays as it is.
 	Protect []protect.Path
+	// Held is set when a lease keeps what is executed from being written: it must
+	// be whole when the program is about to be one.
+	Held bool
+	// Copies are shown in the place of what lies at their paths, at level full.
+	Copies []Copy
 	// Exec and Start identify what was judged; the program must find the same.
 	Exec, Start Identity
 	// Account is whose the run's processes are for the kernel; nil is our own.
@@ -135,6 +140,9 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	if w.Network == "allowlist" && w.Level != paddock.Full {
 		return nil, fmt.Errorf("network allowlist needs level full, which alone gives a run a network of its own: %w", ErrUnavailable)
 	}
+	if err := w.copyable(); err != nil {
+		return nil, err
+	}
 	p.join(w)
 	p.process(w)
 	var err error
@@ -142,20 +150,25 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	case paddock.Off:
 		p.account(w)
 		p.enter(w)
+		p.held(w)
 	case paddock.Standard:
 		p.boundingSet()
 		p.account(w)
 		p.enter(w)
 		p.unprivileged(w)
 		p.landlock(w, host, standardRules(w, host))
+		p.held(w)
 		err = p.filter(filter.Options{Network: w.Network, TCPOnly: w.Network != "host", Notify: true})
 	case paddock.Full:
 		p.namespaces(w, host)
-		p.tree(w, host)
+		if err = p.tree(w, host); err != nil {
+			return nil, err
+		}
 		p.arrive(w)
 		p.boundingSet()
 		p.unprivileged(w)
 		p.landlock(w, host, fullRules(w))
+		p.held(w)
 		err = p.filter(filter.Options{Network: w.Network, UnixSockets: true, Notify: true})
 	default:
 		return nil, fmt.Errorf("level %q: %w", w.Level, ErrUnavailable)

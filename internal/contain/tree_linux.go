@@ -36,7 +36,7 @@ var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 // what was granted, read-only but for the workspace; a /tmp, /dev, /proc and
 // /etc of its own; and nothing else. Everything of the host is taken hold of
 // before the first mount could hide it.
-func (p *Plan) tree(w Wish, host Host) {
+func (p *Plan) tree(w Wish, host Host) error {
 	p.Setup = append(p.Setup, private())
 	binds := p.binds(w, host)
 	for i := range binds {
@@ -48,7 +48,11 @@ func (p *Plan) tree(w Wish, host Host) {
 		size = 1 << 30
 	}
 	tmpfs := fmt.Sprintf("mode=1777,size=%d", size)
-	p.mount("tmpfs", base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=16m")
+	own := int64(16 << 20)
+	for _, c := range w.Copies {
+		own += c.size
+	}
+	p.mount("tmpfs", base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=0755,size=%d", own))
 	p.setup("new root", unix.SYS_CHDIR, Text(base))
 	made := map[string]bool{}
 	for _, dir := range []string{"proc", "dev", "tmp", "etc", "run", "var/tmp", "sys"} {
@@ -61,6 +65,9 @@ func (p *Plan) tree(w Wish, host Host) {
 		p.setup("link "+path, unix.SYS_SYMLINKAT, Text(target), Number(at), Text(strings.TrimPrefix(path, "/")))
 	}
 	p.etc(w, host)
+	if err := p.copies(w, binds, made); err != nil {
+		return err
+	}
 	for _, b := range binds {
 		p.put(b, made)
 	}
@@ -71,6 +78,7 @@ func (p *Plan) tree(w Wish, host Host) {
 	p.setup("new root", unix.SYS_CHDIR, Text("/"))
 	p.attributes("/", unix.MOUNT_ATTR_RDONLY, 0)
 	p.Enforced.Mounts = "private"
+	return nil
 }
 
 // binds lists what of the host is shown, outermost first.

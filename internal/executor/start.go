@@ -204,7 +204,7 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	text, err := json.Marshal(handover.Job{
 		Version: handover.JobVersion, RunDir: dir.Path(), RunID: dir.ID(), Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
 		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: j.Programs(),
-		Limits: grant.Limits, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
+		Held: j.Found.Launch.Held, Copies: j.Copies(), Limits: grant.Limits, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
 		Grace: paddock.Duration(e.cfg.Grace), Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, StageDigest: digest, Journal: e.notes.Dir(),
 	})
 	if err != nil {
@@ -213,6 +213,9 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	files := []*os.File{dir.Lock(), j.Found.DirFile, j.Found.Launch.File}
 	if stdin != nil {
 		files = append(files, stdin)
+	}
+	for _, c := range j.Found.Launch.Copies {
+		files = append(files, c.File)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, "hand over the run", err

@@ -25,6 +25,7 @@ func tryStarts(t *testing.T) {
 			th := newTheater(t)
 			t.Run("the workspace is exchanged for a link", func(t *testing.T) { exchangeRoot(t, th, level) })
 			t.Run("the executable is exchanged", func(t *testing.T) { exchangeProgram(t, th, level) })
+			t.Run("pins", func(t *testing.T) { tryPins(t, th, level) })
 			t.Run("everything of the run is killed by itself", func(t *testing.T) { killAll(t, th, level) })
 			t.Run("homes are one per workspace", func(t *testing.T) { homes(t, th, level) })
 			t.Run("our own things lie in the workspace", func(t *testing.T) { exposed(t, level) })

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -106,16 +105,14 @@ func (j *judge) pin() {
 		j.Skip(paddock.GatePin, "no executable to look at")
 		return
 	}
-	detail := "not pinned"
+	detail, changed := j.policy.file.Pinned(e, f.Digest, f.Interpreters)
 	switch {
 	case !f.Found:
 		j.Refuse(e.At, paddock.Refused(paddock.ExecutableMissing, "The policy permits %s as %s, but there is no such file.", e.Word(), e.Path))
 	case f.Unsafe != "":
 		j.Refuse(e.At, paddock.Refused(paddock.ExecutableUnsafe, "%s can't be trusted: %s.", e.Path, phrase.Shown(strings.TrimSuffix(f.Unsafe, "."))))
-	case e.Pin != "" && f.Digest != e.Pin:
-		j.Refuse(e.At, paddock.Refused(paddock.ExecutableChanged, "%s isn't the file that the policy pinned: its digest is %s and not %s.", e.Path, cmp.Or(f.Digest.Short(), "unknown"), e.Pin.Short()))
-	case e.Pin != "":
-		detail = "pinned to " + e.Pin.Short()
+	case changed != nil:
+		j.Refuse(e.At, changed)
 	}
 	j.Answer(paddock.GatePin, e.At, detail)
 }

@@ -112,6 +112,7 @@ type Wanted struct {
 	// isn't permitted. Pinned asks for its digest.
 	Executable string
 	Pinned     bool
+	Pins       map[string]paddock.Digest // of every pinned path: scripts lead to others
 	// Paths are arguments that a rule may have to take as paths inside a root.
 	Paths []string
 	// HostEnv names the variables that the policy passes on from the host.
@@ -150,7 +151,7 @@ type ExecutableFacts struct {
 	// not executable, a wrong owner, writable by others, a parent that is, an
 	// interpreter of which one of these holds. Empty means that it is safe.
 	Unsafe string
-	// Digest is set when Wanted.Pinned.
+	// Digest is set when Wanted.Pinned, and an interpreter's where Wanted.Pins has it.
 	Digest       paddock.Digest
 	Interpreters []paddock.Interpreter
 }

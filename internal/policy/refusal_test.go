@@ -279,7 +279,7 @@ func TestRefusal_executable_changed(t *testing.T) {
 	refused(t, paddock.ExecutableChanged, paddock.GatePin,
 		refusalCase{name: "another", policy: text, facts: func(f *policy.Facts) {
 			f.Executable.Digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
-		}, want: "000000000000 and not 9f2c00000000", line: 5},
+		}, want: "its digest is sha256:" + strings.Repeat("0", 64) + ", pinned is sha256:" + strings.ToLower(pinned), hint: "paddock policy pin --file", line: 5},
 		refusalCase{name: "not computed", policy: text, want: "unknown", line: 5},
 	)
 	p := load(t, text)

@@ -22,7 +22,7 @@ func (p *Policy) Wanted(req paddock.Request) Wanted {
 		w.Paths, w.HostEnv = sorted(w.Paths), sorted(w.HostEnv)
 		return w
 	}
-	w.Executable, w.Pinned = e.Path, e.Pin != ""
+	w.Executable, w.Pinned, w.Pins = e.Path, e.Pin != "", p.file.Pins()
 	w.HostEnv = append(w.HostEnv, e.Environment.Pass...)
 	if args := req.Command.Argv[1:]; len(args) < e.MaxArgs { // else the rules aren't asked
 		for _, r := range e.Candidates(args) {

@@ -67,6 +67,7 @@ func (r *run) start(plan *contain.Plan) (*pumps, error) {
 		p.close()
 		return nil, err
 	}
+	_ = r.files.Exec.Close() // it is executed: whoever waits to write to it may
 	for i, stream := range []paddock.Stream{paddock.Stdout, paddock.Stderr} {
 		p.reading.Go(func() { r.pump(p, stream, p.ours[i]) })
 	}

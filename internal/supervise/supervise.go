@@ -74,18 +74,20 @@ type Files struct {
 	Dir, Exec *os.File
 	// Stdin is what to feed, a regular file; nil without Job.HasStdin.
 	Stdin *os.File
+	// Copies are those of Job.Copies.
+	Copies []*os.File
 }
 
 // FilesOf names the descriptors that came with job.
 func FilesOf(job Job, files []*os.File) (Files, error) {
-	want := 3
+	copies := 3
 	if job.HasStdin {
-		want = 4
+		copies = 4
 	}
-	if len(files) != want {
+	if want := copies + len(job.Copies); len(files) != want {
 		return Files{}, fmt.Errorf("%d descriptors came with the job, want %d", len(files), want)
 	}
-	f := Files{Lock: files[0], Dir: files[1], Exec: files[2]}
+	f := Files{Lock: files[0], Dir: files[1], Exec: files[2], Copies: files[copies:]}
 	if job.HasStdin {
 		f.Stdin = files[3]
 	}
@@ -328,7 +330,7 @@ func (r *run) prepare() (plan *contain.Plan, release func(), err error) {
 	if err != nil {
 		return nil, func() {}, fmt.Errorf("limits: %w", err)
 	}
-	plan, unprotect, err := walls.Plan(r.job, r.files.Exec, r.files.Dir, r.bounds.Hold)
+	plan, unprotect, err := walls.Plan(r.job, r.files.Exec, r.files.Dir, r.files.Copies, r.bounds.Hold)
 	if err == nil {
 		plan.Enforced.Limits = r.bounds.Enforced(r.job.OpenFiles)
 	}

@@ -3,11 +3,12 @@ package handover
 import "paddock"
 
 // JobVersion is the version of Job and of what its descriptors mean.
-const JobVersion = 1
+const JobVersion = 2
 
 // A Job is one run as its supervisor is told of it. With it come descriptors, in
 // this order: the lock of the run's directory, the directory the program starts
-// in, the file that is executed, and with HasStdin what to feed, a regular file.
+// in, the file that is executed, with HasStdin what to feed, a regular file, and a
+// file for each of Copies.
 type Job struct {
 	Version int           `json:"version"`
 	RunDir  string        `json:"run_dir"`
@@ -28,6 +29,11 @@ type Job struct {
 	Root     string            `json:"root"`
 	Home     string            `json:"home,omitempty"`
 	Programs []string          `json:"programs"`
+	// Held is set when a lease keeps the bytes of the file that is executed. Copies
+	// are the paths at which the run sees, in the place of what is there, files that
+	// nobody can change; only at level full.
+	Held   bool     `json:"held,omitempty"`
+	Copies []string `json:"copies,omitempty"`
 	// Timeout and OutputCap must be positive. Grace zero means the supervisor's own.
 	Timeout   paddock.Duration `json:"timeout_ms"`
 	OutputCap int64            `json:"output_cap"`

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"paddock"
@@ -87,4 +88,43 @@ func (j *Judgement) Programs() []string {
 		programs = append(programs, i.Path)
 	}
 	return programs
+}
+
+// Copies lists the paths of what the run sees copies of. The decision must allow.
+func (j *Judgement) Copies() []string {
+	var paths []string
+	for _, c := range j.Found.Launch.Copies {
+		paths = append(paths, c.Path)
+	}
+	return paths
+}
+
+// rewritable refuses pinned scripts that runs could change: an interpreter opens
+// a script by its name, and a name in a directory that runs may write stands for
+// whatever one of them puts there. A copy can't stand there either, nor in what
+// the run is shown otherwise.
+func (j *Judgement) rewritable() []paddock.Refusal {
+	grant, launch := j.Decision.Grant, j.Found.Launch
+	if grant == nil || launch == nil {
+		return nil
+	}
+	var refusals []paddock.Refusal
+	refuse := func(script string, dirs []string, why string) {
+		for _, dir := range dirs {
+			if holds(dir, script) {
+				r := paddock.Refused(paddock.ExecutableUnsafe, "%s is a pinned script and lies inside %s, %s.", script, dir, why)
+				r.Gate = paddock.GatePin
+				r.Hint = "Keep it outside of every root and of what `containment` lists."
+				refusals = append(refusals, *r)
+				return
+			}
+		}
+	}
+	for _, script := range launch.Scripts {
+		refuse(script, slices.Concat([]string{grant.Root, j.Home()}, grant.Contain.Write), "where runs can put another in its place")
+	}
+	for _, c := range launch.Copies {
+		refuse(c.Path, grant.Contain.Read, "where no copy of it can be shown")
+	}
+	return refusals
 }

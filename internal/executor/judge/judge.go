@@ -104,7 +104,7 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 		out = j.look(ctx, p, req, got)
 		out.Decision = policy.Decide(p, req, out.facts)
 	}
-	deny(&out.Decision, append(out.trouble, j.exposed(out.Decision.Grant)...)...)
+	deny(&out.Decision, slices.Concat(out.trouble, j.exposed(out.Decision.Grant), out.rewritable())...)
 	if out.Decision.Effect == paddock.Allow && j.cfg.Hook != nil {
 		j.ask(ctx, req, &out.Decision)
 	}
@@ -119,6 +119,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 	wanted := p.Wanted(req)
 	found := j.finder.Find(ctx, facts.Query{
 		Wanted: wanted, Roots: p.Roots(), Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: search,
+		PrivateFiles: p.Contain().Level == paddock.Full,
 	})
 	if id := req.Command.Stdin.Run; id != "" && req.Command.Stdin.File == "" {
 		found.Stdin, found.StdinFile = j.stdinOf(req.Principal, id, req.Command.Stdin.Stream)

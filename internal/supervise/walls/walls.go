@@ -27,9 +27,10 @@ import (
 )
 
 // Plan plans how the run of job is held to what it was granted, its tree by hold.
-// Exec is what is executed and dir where. What was put into the workspace stays until release is
-// called, which is to be called in any case.
-func Plan(job handover.Job, exec, dir *os.File, hold *lifecycle.Hold) (plan *contain.Plan, release func(), err error) {
+// Exec is what is executed, dir where, and copies are those of the job. What was
+// put into the workspace stays until release is called, which is to be called in
+// any case.
+func Plan(job handover.Job, exec, dir *os.File, copies []*os.File, hold *lifecycle.Hold) (plan *contain.Plan, release func(), err error) {
 	guard, err := keep(job)
 	if err != nil || guard == nil {
 		release = func() {}
@@ -44,7 +45,10 @@ func Plan(job handover.Job, exec, dir *os.File, hold *lifecycle.Hold) (plan *con
 	if err != nil {
 		return nil, release, err
 	}
-	wish := contain.Wish{Account: account(job)}
+	wish := contain.Wish{Account: account(job), Held: job.Held}
+	for i, file := range copies {
+		wish.Copies = append(wish.Copies, contain.Copy{Path: job.Copies[i], File: file})
+	}
 	if wish.Shown, err = shown(job, wish.Account); err == nil {
 		plan, err = planned(job, wish, exec, dir, hold, guard)
 	}

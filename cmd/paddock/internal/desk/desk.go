@@ -58,6 +58,10 @@ type Desk struct {
 	// levels lack; nil means that nobody knows.
 	Levels func() ([]paddock.Level, map[paddock.Level]string)
 
+	// Content returns the digest of the file at path and the interpreters that a
+	// script leads to, those that it names through env looked for in searchPath.
+	Content func(ctx context.Context, path, searchPath string) (paddock.Digest, []paddock.Interpreter, error)
+
 	// State and Policy are the flags that every command has.
 	State, Policy string
 }

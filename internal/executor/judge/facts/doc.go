@@ -9,10 +9,10 @@
 //
 // # Limits
 //
-// A descriptor pins a file, not its bytes: whoever may write to an executable
-// can change it after it was hashed, which is why a file that anyone but root
-// and its user may write to is refused. A script's interpreter opens the script
-// by its path. Libraries and what a program loads later are not looked at. The
+// A descriptor pins a file, not its bytes. Those stay as they were hashed where
+// the policy pins them (package pinned); of others only root and the user that
+// runs Paddock can change them, which is why a file that anyone else may write to
+// is refused. A script's interpreter opens the script by its path. Libraries and what a program loads later are not looked at. The
 // paths among the arguments are looked at once and not held: they are a check
 // of intent.
 package facts

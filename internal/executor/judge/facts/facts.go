@@ -2,10 +2,11 @@ package facts
 
 import (
 	"context"
+	"errors"
 	"os"
-	"sync"
 
 	"paddock"
+	"paddock/internal/executor/judge/facts/roots"
 	"paddock/internal/policy"
 	"paddock/internal/trust"
 )
@@ -22,6 +23,9 @@ type Query struct {
 	// SearchPath is the PATH that the program will get. It is consulted only
 	// for scripts that name their interpreter through env.
 	SearchPath string
+	// PrivateFiles is set when the run sees no files but those put there for it,
+	// so that copies can be put in the place of others.
+	PrivateFiles bool
 }
 
 // Found is what was seen, with the descriptors by which it was seen. Fields for
@@ -50,6 +54,25 @@ type Launch struct {
 	// Before replaces argv[0]: the interpreters' words and the script's path.
 	// Nil for a binary, which sees the word that the caller used.
 	Before []string
+	// Held is set when a lease keeps File's bytes as they were hashed.
+	Held bool
+	// Scripts are the pinned scripts on the way, which interpreters open by name,
+	// and Copies what the run must see in the place of some of them.
+	Scripts []string
+	Copies  []Copy
+}
+
+// A Copy is a file that nobody can change, with the bytes that were hashed.
+type Copy struct {
+	Path string // of what was copied
+	File *os.File
+}
+
+func (l *Launch) close() {
+	l.File.Close()
+	for _, c := range l.Copies {
+		c.File.Close()
+	}
 }
 
 // Argv returns the words that the binary sees for a command's argv.
@@ -66,7 +89,7 @@ func (f *Found) Close() {
 		return
 	}
 	if f.Launch != nil {
-		f.Launch.File.Close()
+		f.Launch.close()
 	}
 	for _, file := range []*os.File{f.DirFile, f.StdinFile} {
 		if file != nil {
@@ -81,31 +104,11 @@ func (f *Found) Close() {
 type Finder struct {
 	owner trust.Owner // whose files are trusted, beside root's
 
-	mu      sync.Mutex
-	digests map[trust.Identity]paddock.Digest // guarded by mu
+	memory memory
 }
 
 // New returns a Finder that trusts files of root and of the user it runs as.
 func New() *Finder { return &Finder{owner: trust.User()} }
-
-// mostDigests bounds the memory of a Finder; a policy has far fewer executables.
-const mostDigests = 4096
-
-func (f *Finder) remembered(id trust.Identity) (paddock.Digest, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	d, ok := f.digests[id]
-	return d, ok
-}
-
-func (f *Finder) remember(id trust.Identity, d paddock.Digest) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.digests == nil || len(f.digests) >= mostDigests {
-		f.digests = make(map[trust.Identity]paddock.Digest)
-	}
-	f.digests[id] = d
-}
 
 // Find looks up everything that q asks for. It doesn't fail: what can't be
 // looked at is reported as that, in the facts.
@@ -114,17 +117,30 @@ func (f *Finder) Find(ctx context.Context, q Query) *Found {
 	if q.Wanted.Executable != "" {
 		found.Executable, found.Launch = f.executable(ctx, q)
 	}
-	roots := openRoots(q.Roots)
-	defer roots.close()
-	found.Dir, found.DirFile = roots.dir(q.Dir)
+	in := roots.Open(q.Roots)
+	defer in.Close()
+	found.Dir, found.DirFile = in.Dir(q.Dir)
 	if found.DirFile == nil {
 		return found
 	}
 	for _, p := range q.Wanted.Paths {
-		found.Paths[p] = roots.path(found.DirFile, found.Dir.Real, p)
+		found.Paths[p] = in.Path(found.DirFile, found.Dir.Real, p)
 	}
 	if q.Stdin != "" {
-		found.Stdin, found.StdinFile = roots.stdin(found.DirFile, found.Dir.Real, q.Stdin)
+		found.Stdin, found.StdinFile = in.Stdin(found.DirFile, found.Dir.Real, q.Stdin)
 	}
 	return found
+}
+
+// Content returns the digest of the trusted file at p and, if it is a script, the
+// interpreters that it leads to; searchPath is for those that it names through env.
+func Content(ctx context.Context, p, searchPath string) (paddock.Digest, []paddock.Interpreter, error) {
+	f := New()
+	found := f.Find(ctx, Query{Wanted: policy.Wanted{Executable: p}, SearchPath: searchPath})
+	defer found.Close()
+	if found.Executable.Unsafe != "" {
+		return "", nil, errors.New(found.Executable.Unsafe)
+	}
+	digest, err := f.DigestFile(ctx, p)
+	return digest, found.Executable.Interpreters, err
 }

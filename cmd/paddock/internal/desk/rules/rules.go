@@ -26,6 +26,6 @@ PADDOCK_POLICY, then the one that policy init made for this directory or one abo
 it, then a paddock.yaml here or above whose exact content was trusted, then
 ` + desk.SystemPolicy + `. Without one, nothing runs.`,
 	})
-	cmd.AddCommand(d.checkCommand(), d.explainCommand(), d.initCommand(), d.trustCommand(), d.pathCommand())
+	cmd.AddCommand(d.checkCommand(), d.explainCommand(), d.initCommand(), d.trustCommand(), d.pathCommand(), d.pinCommand())
 	return cmd
 }

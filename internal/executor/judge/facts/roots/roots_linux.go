@@ -1,4 +1,4 @@
-package facts
+package roots
 
 import (
 	"errors"
@@ -22,20 +22,21 @@ type root struct {
 	file *os.File
 }
 
-// roots are those of the policy that exist.
-type roots struct {
+// Roots are those of the policy that exist.
+type Roots struct {
 	list  []root
 	first *root // of the policy, for relative paths; nil if it doesn't exist
 }
 
-func openRoots(names []string) *roots {
-	r := &roots{}
+// Open opens the roots that exist.
+func Open(names []string) *Roots {
+	r := &Roots{}
 	for _, name := range names {
 		file, err := trust.Openat(unix.AT_FDCWD, name, unix.O_PATH|unix.O_DIRECTORY)
 		if err != nil {
 			continue
 		}
-		real, err := realPath(file)
+		real, err := RealPath(file)
 		if err != nil {
 			file.Close()
 			continue
@@ -59,7 +60,7 @@ func openRoots(names []string) *roots {
 
 // plantable reports whether one is a link inside another root: whoever runs
 // there could have put it in the place of the directory that was meant.
-func (r *roots) plantable(one root) bool {
+func (r *Roots) plantable(one root) bool {
 	return one.real != one.name && slices.ContainsFunc(r.list, func(other root) bool {
 		_, byName := inside(other.name, one.name)
 		_, byReal := inside(other.real, one.name)
@@ -67,7 +68,7 @@ func (r *roots) plantable(one root) bool {
 	})
 }
 
-func (r *roots) close() {
+func (r *Roots) Close() {
 	for _, one := range r.list {
 		one.file.Close()
 	}
@@ -75,7 +76,7 @@ func (r *roots) close() {
 
 // holding returns the root that holds the real path p, and the rest of p below
 // it. Of roots inside one another the innermost is meant.
-func (r *roots) holding(p string) (found *root, rest string) {
+func (r *Roots) holding(p string) (found *root, rest string) {
 	for i := range r.list {
 		one := &r.list[i]
 		below, ok := inside(one.real, p)
@@ -109,7 +110,7 @@ const tries = 64
 // from the root's own descriptor and without following any link, so that at
 // that moment it was inside whatever anyone did to the path. kind is the file
 // type that it must have. The real path is returned with errOutside, too.
-func (r *roots) open(base *os.File, p string, flags int, kind uint32) (*os.File, string, *root, error) {
+func (r *Roots) open(base *os.File, p string, flags int, kind uint32) (*os.File, string, *root, error) {
 	var err error
 	for range tries {
 		var seen *os.File
@@ -145,12 +146,12 @@ func openFrom(base *os.File, p string) (*os.File, error) {
 }
 
 // reopen opens seen again beneath the root that holds it.
-func (r *roots) reopen(seen *os.File, flags int, kind uint32) (*os.File, string, *root, error) {
+func (r *Roots) reopen(seen *os.File, flags int, kind uint32) (*os.File, string, *root, error) {
 	var was, is unix.Stat_t
 	if err := unix.Fstat(int(seen.Fd()), &was); err != nil {
 		return nil, "", nil, err
 	}
-	real, err := realPath(seen)
+	real, err := RealPath(seen)
 	if err != nil {
 		return nil, "", nil, err
 	}
@@ -179,9 +180,9 @@ func (r *roots) reopen(seen *os.File, flags int, kind uint32) (*os.File, string,
 	return file, real, in, nil
 }
 
-// dir finds the working directory. A directory outside every root looks the
+// Dir finds the working directory. A directory outside every root looks the
 // same whether it exists or not, so that asking for it tells nothing.
-func (r *roots) dir(name string) (policy.DirFacts, *os.File) {
+func (r *Roots) Dir(name string) (policy.DirFacts, *os.File) {
 	if r.first == nil && !path.IsAbs(name) {
 		return policy.DirFacts{}, nil
 	}
@@ -204,8 +205,8 @@ func (r *roots) dir(name string) (policy.DirFacts, *os.File) {
 	return policy.DirFacts{Found: !leads.Inside && leads.Real != "", Real: leads.Real}, nil
 }
 
-// path says where the argument p leads for a program that runs in dir.
-func (r *roots) path(dir *os.File, dirPath, p string) policy.PathFacts {
+// Path says where the argument p leads for a program that runs in dir.
+func (r *Roots) Path(dir *os.File, dirPath, p string) policy.PathFacts {
 	if p == "" {
 		return policy.PathFacts{}
 	}
@@ -214,7 +215,7 @@ func (r *roots) path(dir *os.File, dirPath, p string) policy.PathFacts {
 
 // leads follows p, for a program, as far as it exists. A link whose target is
 // missing leads to where the target would be.
-func (r *roots) leads(base *os.File, basePath, p string) policy.PathFacts {
+func (r *Roots) leads(base *os.File, basePath, p string) policy.PathFacts {
 	walk := trust.WalkForOther
 	if everywhere, _ := r.holding("/"); everywhere != nil {
 		walk = trust.WalkForUs // it is inside, whoever follows it
@@ -224,7 +225,7 @@ func (r *roots) leads(base *os.File, basePath, p string) policy.PathFacts {
 		return policy.PathFacts{}
 	}
 	defer end.Close()
-	real, err := realPath(end.File)
+	real, err := RealPath(end.File)
 	if err != nil {
 		return policy.PathFacts{}
 	}
@@ -238,8 +239,8 @@ func (r *roots) leads(base *os.File, basePath, p string) policy.PathFacts {
 	return policy.PathFacts{Real: real, Inside: in != nil}
 }
 
-// stdin opens a regular file inside a root for reading.
-func (r *roots) stdin(dir *os.File, dirPath, p string) (policy.StdinFacts, *os.File) {
+// Stdin opens a regular file inside a root for reading.
+func (r *Roots) Stdin(dir *os.File, dirPath, p string) (policy.StdinFacts, *os.File) {
 	facts := policy.StdinFacts{Checked: true}
 	// Not blocking, for the case that a pipe takes the file's place meanwhile.
 	file, real, _, err := r.open(dir, p, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, unix.S_IFREG)
@@ -266,8 +267,8 @@ func (r *roots) stdin(dir *os.File, dirPath, p string) (policy.StdinFacts, *os.F
 	return facts, nil
 }
 
-// realPath asks the kernel where an open file is.
-func realPath(f *os.File) (string, error) {
+// RealPath asks the kernel where an open file is.
+func RealPath(f *os.File) (string, error) {
 	return os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
 }
 

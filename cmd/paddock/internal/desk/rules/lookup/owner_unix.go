@@ -1,0 +1,19 @@
+//go:build unix
+
+package lookup
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// likewise gives file the owner and the mode of another.
+func likewise(file *os.File, as os.FileInfo) error {
+	if owner, ok := as.Sys().(*syscall.Stat_t); ok {
+		if err := file.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
+			return fmt.Errorf("its owner can't be kept: %w", err)
+		}
+	}
+	return file.Chmod(as.Mode().Perm())
+}

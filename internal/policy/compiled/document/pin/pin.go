@@ -1,0 +1,174 @@
+// Package pin writes digests into the text of a policy.
+//
+// # Limits
+//
+// It changes nothing but digests, and gives up where the text is written so that
+// it can't: what it has written is read again and compared. Files are hashed and
+// written elsewhere.
+package pin
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	yaml "go.yaml.in/yaml/v4"
+
+	"paddock"
+	"paddock/internal/policy/compiled/document"
+)
+
+// Write returns data, a policy without faults, with the executables whose paths are
+// keys of pins pinned to the digests that are their values. Nothing else of the
+// text changes, its comments and its layout least of all.
+func Write(data []byte, pins map[string]paddock.Digest) ([]byte, error) {
+	file, faults := document.Read("", data)
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("line %d: %s", faults[0].At.Line, faults[0].Message)
+	}
+	p := pen{data}
+	var edits []edit
+	for _, e := range file.Executables {
+		pin, wanted := pins[e.Path.Value]
+		if !wanted || same(e.SHA256.Value, pin) {
+			continue
+		}
+		one, err := p.pin(e, strings.TrimPrefix(string(pin), "sha256:"))
+		if err != nil {
+			return nil, err
+		}
+		edits = append(edits, one)
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return b.from - a.from }) // the last first, so that places stay
+	text := data
+	for _, e := range edits {
+		text = slices.Concat(text[:e.from], []byte(e.text), text[e.to:])
+	}
+	return text, onlyPinned(data, text, pins)
+}
+
+func same(written string, pin paddock.Digest) bool {
+	return written != "" && strings.EqualFold(strings.TrimPrefix(written, "sha256:"), strings.TrimPrefix(string(pin), "sha256:"))
+}
+
+// onlyPinned reads both texts again: they must say the same but for the pins.
+func onlyPinned(before, after []byte, pins map[string]paddock.Digest) error {
+	file, faults := document.Read("", after)
+	if len(faults) > 0 {
+		return fmt.Errorf("line %d can't be changed by itself: %s; put the digest there by hand", faults[0].At.Line, faults[0].Message)
+	}
+	for _, e := range file.Executables {
+		if pin, wanted := pins[e.Path.Value]; wanted && !same(e.SHA256.Value, pin) {
+			return fmt.Errorf("line %d can't be changed by itself; put the digest there by hand", e.At.Line)
+		}
+	}
+	was, err := unpinned(before)
+	if err != nil {
+		return err
+	}
+	is, err := unpinned(after)
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(was, is) {
+		return errors.New("the text can't be changed without changing more than digests; put them there by hand")
+	}
+	return nil
+}
+
+// unpinned is what a policy without faults says, digests aside.
+func unpinned(data []byte) (map[string]any, error) {
+	var said map[string]any
+	if err := yaml.Unmarshal(data, &said); err != nil {
+		return nil, err
+	}
+	executables, _ := said["executables"].([]any)
+	for _, e := range executables {
+		if entry, ok := e.(map[string]any); ok {
+			delete(entry, "sha256")
+		}
+	}
+	return said, nil
+}
+
+// An edit puts text in the place of some bytes.
+type edit struct {
+	from, to int
+	text     string
+}
+
+// A pen knows where in a text to write.
+type pen struct{ data []byte }
+
+// number is what YAML takes for a number though it is hexadecimal.
+var number = regexp.MustCompile(`^[0-9]+(e[0-9]+)?$`)
+
+// pin changes the digest that is there, or adds one after the path.
+func (p pen) pin(e document.Executable, digits string) (edit, error) {
+	word := digits
+	if number.MatchString(digits) {
+		word = `"` + digits + `"`
+	}
+	if e.SHA256.Given() {
+		from, quoted, err := p.letters(e.SHA256)
+		if quoted {
+			word = digits
+		}
+		return edit{from, from + len(e.SHA256.Value), word}, err
+	}
+	from, quoted, err := p.letters(e.Path)
+	if err != nil {
+		return edit{}, err
+	}
+	end := from + len(e.Path.Value)
+	if quoted {
+		end++
+	}
+	if at := p.offset(e.At.Line, e.At.Column); at < len(p.data) && p.data[at] == '{' {
+		return edit{end, end, ", sha256: " + word}, nil
+	}
+	line := strings.Repeat(" ", e.At.Column-1) + "sha256: " + word
+	next := bytes.IndexByte(p.data[end:], '\n')
+	if next < 0 {
+		return edit{len(p.data), len(p.data), "\n" + line}, nil
+	}
+	next += end + 1
+	if bytes.HasSuffix(p.data[:next], []byte("\r\n")) {
+		line += "\r"
+	}
+	return edit{next, next, line + "\n"}, nil
+}
+
+// letters returns where the letters of a text are that is written as it reads, on
+// one line.
+func (p pen) letters(t document.Text) (from int, quoted bool, err error) {
+	at := t.Within(1, 0)
+	from = p.offset(at.Line, cmp.Or(at.Column, t.At.Column))
+	if !bytes.HasPrefix(p.data[from:], []byte(t.Value)) {
+		return 0, false, fmt.Errorf("line %d is written in a way that can't be changed by itself; put the digest there by hand", t.At.Line)
+	}
+	return from, from > 0 && (p.data[from-1] == '"' || p.data[from-1] == '\''), nil
+}
+
+// offset is that of a place, whose column counts letters.
+func (p pen) offset(line, column int) int {
+	at := 0
+	for ; line > 1; line-- {
+		next := bytes.IndexByte(p.data[at:], '\n')
+		if next < 0 {
+			return len(p.data)
+		}
+		at += next + 1
+	}
+	for ; column > 1 && at < len(p.data); column-- {
+		_, size := utf8.DecodeRune(p.data[at:])
+		at += size
+	}
+	return at
+}
