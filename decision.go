@@ -177,7 +177,13 @@ type ContainAs struct {
 	// Read and Write are paths beside the system's own and the root.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
+	// Workspace is overlay where what the run writes to its root is kept apart;
+	// empty where it goes there directly.
+	Workspace string `json:"workspace,omitempty"`
 }
+
+// OverlayWorkspace is the workspace of runs whose writes are kept apart.
+const OverlayWorkspace = "overlay"
 
 // String says the level, and of one that holds anything the network.
 func (c ContainAs) String() string {
@@ -187,6 +193,9 @@ func (c ContainAs) String() string {
 	s := string(c.Level) + ", network " + c.Network
 	if len(c.Reach) > 0 {
 		s += " of " + strings.Join(c.Reach, ", ")
+	}
+	if c.Workspace != "" {
+		s += ", workspace " + c.Workspace
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/doctor"
+	"paddock/cmd/paddock/internal/desk/kept"
 	"paddock/cmd/paddock/internal/desk/pages"
 	"paddock/cmd/paddock/internal/desk/rules"
 	"paddock/cmd/paddock/internal/desk/runs"
@@ -73,6 +74,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 	}
 	add("runs", runs.Commands(d)...)
 	add("runs", pages.Commands(d)...)
+	add("runs", kept.Commands(d)...)
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", mcpCommand(d))
 	root.AddCommand(versionCommand(d), manCommand(d))

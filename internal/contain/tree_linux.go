@@ -1,6 +1,7 @@
 package contain
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,8 @@ const base = "/tmp"
 // A bind shows a part of the host in the new tree.
 type bind struct {
 	path string
-	file bool // a single file
+	from string // where it is on the host, if not at path
+	file bool   // a single file
 	attr uint64
 	tree []byte // the cell of the detached mount
 }
@@ -38,7 +40,17 @@ func (p *Plan) tree(w Wish, host Host) {
 	p.Setup = append(p.Setup, private())
 	binds := p.binds(w, host)
 	for i := range binds {
-		p.take(&binds[i])
+		if !w.covered(binds[i].path) {
+			p.take(&binds[i])
+		}
+	}
+	if w.Overlay != "" {
+		p.overlay(w)
+		for i := range binds { // the root, and programs in it that are shown apart
+			if w.covered(binds[i].path) {
+				p.take(&binds[i])
+			}
+		}
 	}
 	size := w.Tmp
 	if size == 0 {
@@ -94,7 +106,7 @@ func (p *Plan) binds(w Wish, host Host) []bind {
 	for _, path := range w.Read {
 		rest = append(rest, bind{path: path, attr: readOnly, file: host.IsFile(path)})
 	}
-	rest = append(rest, bind{path: w.Root, attr: writable})
+	rest = append(rest, bind{path: w.Root, from: w.Stand, attr: writable})
 	if w.Home != "" {
 		rest = append(rest, bind{path: w.Home, attr: writable})
 	}
@@ -115,7 +127,7 @@ func (p *Plan) take(b *bind) {
 	b.tree = newCell()
 	p.Setup = append(p.Setup, Call{
 		Step: "show " + b.path, Nr: unix.SYS_OPEN_TREE, Into: b.tree,
-		Args: [6]Arg{Number(at), Text(b.path), Number(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE)},
+		Args: [6]Arg{Number(at), Text(cmp.Or(b.from, b.path)), Number(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE)},
 	})
 	attr := unix.MountAttr{Attr_set: b.attr}
 	p.setup("show "+b.path, unix.SYS_MOUNT_SETATTR, Result(b.tree), Text(""), Number(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE), Memory(bytesOf(&attr)), Number(32))

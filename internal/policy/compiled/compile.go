@@ -38,6 +38,9 @@ func containment(c document.Containment) paddock.ContainAs {
 		as.Network = "host"
 	}
 	as.Read, as.Write = values(c.Read), values(c.Write)
+	if c.Workspace == paddock.OverlayWorkspace {
+		as.Workspace = c.Workspace
+	}
 	return as
 }
 

@@ -116,6 +116,7 @@ type Containment struct {
 	Require     paddock.Level
 	Network     string
 	Read, Write []Text
+	Workspace   string
 	At          paddock.Position
 }
 
@@ -231,6 +232,10 @@ func (b *builder) containment(v *shape.Value) Containment {
 	}
 	for _, item := range v.Get("write").Items() {
 		c.Write = append(c.Write, b.clean(item))
+	}
+	c.Workspace = b.text(v.Get("workspace")).Value
+	if c.Workspace == paddock.OverlayWorkspace && c.Require != "" && c.Require != paddock.Full {
+		b.fault(v.Get("workspace"), "`overlay` needs `require: full`, which alone gives programs a view of their own")
 	}
 	if c.Network == "allowlist" && c.Require == paddock.Standard {
 		b.fault(v.Get("network"), "`allowlist` needs `require: full`, which alone gives programs a network of their own")
