@@ -58,10 +58,13 @@ func keptWorld(t *testing.T, name string) *world {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	w := &world{t: t, root: filepath.Join(base, name), state: base + "/state", policy: base + "/policy.yaml", warnings: &warnings{}}
-	quoted, err := json.Marshal(w.root)
-	must(t, err)
-	text := "version: 1\nroots: [{path: " + string(quoted) + "}]\nexecutables: [{name: sh, path: /bin/sh, args: any}, {name: tool, path: " +
-		strings.ReplaceAll(string(quoted), name, name+"/tool") + ", args: any}]\ncontainment: {workspace: overlay}\n"
+	quote := func(path string) string {
+		quoted, err := json.Marshal(path)
+		must(t, err)
+		return string(quoted)
+	}
+	text := "version: 1\nroots: [{path: " + quote(w.root) + "}]\nexecutables: [{name: sh, path: /bin/sh, args: any}, {name: tool, path: " +
+		quote(w.root+"/tool") + ", args: any}]\ncontainment: {workspace: overlay}\n"
 	must(t, os.WriteFile(w.policy, []byte(text), 0o600))
 	must(t, os.MkdirAll(w.root+"/dir", 0o755))
 	must(t, os.WriteFile(w.root+"/file", []byte("old\n"), 0o644))
@@ -132,6 +135,10 @@ func tryApply(t *testing.T) {
 	if err != nil || !slices.Equal(done.Paths, []string{"dir/inner", "dir/other"}) {
 		t.Errorf("%+v %v", done, err)
 	}
+	// What is there already may be named again.
+	if _, err := w.r.Apply(t.Context(), run.ID, Choice{Paths: []string{"dir", "link"}}); err != nil {
+		t.Error(err)
+	}
 	if _, err := w.r.Apply(t.Context(), run.ID, Choice{}); err != nil {
 		t.Error(err)
 	}
@@ -145,7 +152,7 @@ func tryApply(t *testing.T) {
 		t.Errorf("after all was applied: %+v", got)
 	}
 	run, err = w.r.Status(t.Context(), run.ID)
-	if err != nil || len(run.Deeds) != 4 || run.Deeds[3].Kind != paddock.DeedApplied || run.Deeds[1].By == "" {
+	if err != nil || len(run.Deeds) != 6 || run.Deeds[5].Kind != paddock.DeedApplied || run.Deeds[1].By == "" {
 		t.Errorf("%+v %v", run.Deeds, err)
 	}
 	entries, err := os.ReadDir(w.root)

@@ -51,6 +51,8 @@ var ErrMoved = errors.New("the root is another directory than the run saw")
 // Changes are what a run did to its root.
 type Changes struct {
 	All []change.Change
+	// There are further ones that the root has by now.
+	There []change.Change
 	// Unreadable are directories that can't be looked into.
 	Unreadable []string
 }

@@ -231,7 +231,10 @@ func (k *Kept) Changes() (Changes, error) {
 		all = change.Between(base, start, seen.Entries)
 	}
 	for _, c := range all {
-		if !k.there(c) && !inside(c.Path()) {
+		switch {
+		case k.there(c):
+			out.There = append(out.There, c)
+		case !inside(c.Path()):
 			out.All = append(out.All, c)
 		}
 	}

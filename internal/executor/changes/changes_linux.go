@@ -41,6 +41,7 @@ func (d Desk) open(choice Choice) (*workspace.Kept, workspace.Changes, error) {
 		return kept, all, nil
 	}
 	chosen, missing := change.Select(all.All, names)
+	_, missing = change.Select(all.There, missing)
 	if len(missing) > 0 {
 		r := paddock.Refused(paddock.InvalidRequest, "The run changed nothing at %q.", missing[0])
 		r.Hint = "`paddock diff RUN --name-only` lists what it changed; paths are relative to the root."
