@@ -36,6 +36,8 @@ const (
 	NotFound               Code = "not_found"
 	Conflict               Code = "conflict"
 	Unrecordable           Code = "unrecordable"
+	ChangeRefused          Code = "change_refused"
+	WorkspaceChanged       Code = "workspace_changed"
 )
 
 // A CodeInfo is what a code means to whoever meets it.
@@ -112,6 +114,10 @@ var codes = []CodeInfo{
 		"Use a new idempotency key for a new request.", false},
 	{Unrecordable, "", "The run can't be written down, so it isn't started.",
 		"The operator frees disk space or repairs the state directory; the message names the cause.", true},
+	{ChangeRefused, "", "A change of the run must not be brought into the workspace: it is protected, leads out of it, or isn't a file, a directory or a symbolic link.",
+		"Name the other paths to `paddock apply`, or copy what you have read by hand: no flag overrides this.", false},
+	{WorkspaceChanged, "", "The workspace changed since the run began, at paths that the run changed too.",
+		"Compare them with `paddock diff RUN`; paths that are named to `paddock apply` are replaced all the same.", false},
 }
 
 // Codes returns the table of every code, in the order of the catalogue.

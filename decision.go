@@ -187,6 +187,9 @@ type ContainAs struct {
 	// to Paddock. Account is what it stands for on this machine.
 	RunAs   string   `json:"run_as,omitempty"`
 	Account *Account `json:"account,omitempty"`
+	// Workspace is overlay where what the run writes to its root is kept apart;
+	// empty where it goes there directly.
+	Workspace string `json:"workspace,omitempty"`
 }
 
 // An Account is a user and a group of the machine, by the kernel's numbers.
@@ -206,6 +209,9 @@ func (a Account) String() string {
 	return s
 }
 
+// OverlayWorkspace is the workspace of runs whose writes are kept apart.
+const OverlayWorkspace = "overlay"
+
 // String says the level, and of one that holds anything the network.
 func (c ContainAs) String() string {
 	if c.Level == Off {
@@ -217,6 +223,9 @@ func (c ContainAs) String() string {
 	}
 	if len(c.Reach) > 0 {
 		s += " of " + strings.Join(c.Reach, ", ")
+	}
+	if c.Workspace != "" {
+		s += ", workspace " + c.Workspace
 	}
 	return s
 }

@@ -131,6 +131,10 @@ type Enforced struct {
 	Mounts string `json:"mounts,omitempty"`
 	// Protected lists the paths in the workspace that stayed as they were.
 	Protected []string `json:"protected,omitempty"`
+	// Workspace is overlay or copy when what the run wrote to its root was kept
+	// apart, in a layer or in a copy; WorkspaceWhy says why it was a copy.
+	Workspace    string `json:"workspace,omitempty"`
+	WorkspaceWhy string `json:"workspace_why,omitempty"`
 	// NoNewPrivileges means that no execution could gain any.
 	NoNewPrivileges bool `json:"no_new_privileges,omitempty"`
 	// Limits says what enforces each limit.
@@ -231,4 +235,6 @@ type Run struct {
 	Stderr        StreamSummary `json:"stderr"`
 	// Outcome is nil until the run is settled.
 	Outcome *Outcome `json:"outcome,omitempty"`
+	// Deeds are what was done with what the run changed, oldest first.
+	Deeds []Deed `json:"deeds,omitempty"`
 }

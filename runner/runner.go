@@ -258,6 +258,24 @@ func (r *Runner) KillAll(ctx context.Context, signal Signal, reason string) ([]R
 	return r.app.KillAll(ctx, r.principal, app.KillRequest{Signal: string(signal), Reason: reason})
 }
 
+// Diff returns what a settled run changed in its workspace, where the policy
+// has that kept apart (containment.workspace: overlay).
+func (r *Runner) Diff(ctx context.Context, id RunID, choice Choice) (Changes, error) {
+	return r.app.Diff(ctx, r.principal, id, choice)
+}
+
+// Apply brings the chosen changes of a settled run into its workspace, all of
+// them or none. Where the workspace changed since the run began, only paths
+// that are named are replaced.
+func (r *Runner) Apply(ctx context.Context, id RunID, choice Choice) (Applied, error) {
+	return r.app.Apply(ctx, r.principal, id, choice)
+}
+
+// Discard throws away what a settled run changed. Its record stays.
+func (r *Runner) Discard(ctx context.Context, id RunID) (Run, error) {
+	return r.app.Discard(ctx, r.principal, id)
+}
+
 // List returns this principal's runs, newest first.
 func (r *Runner) List(ctx context.Context, f Filter) (Listing, error) {
 	return r.app.List(ctx, r.principal, f)

@@ -35,6 +35,14 @@ type (
 	Filter = app.Filter
 	// A Listing is a page of runs.
 	Listing = app.Listing
+	// A Choice says which of a run's changes are meant.
+	Choice = app.Choice
+	// Changes are what a run did to its workspace while that was kept apart.
+	Changes = paddock.Changes
+	// A FileChange is what happened at one path.
+	FileChange = paddock.FileChange
+	// Applied is what was brought into a workspace.
+	Applied = paddock.Applied
 	// Stdin says what a program reads on its standard input.
 	Stdin = paddock.Stdin
 )

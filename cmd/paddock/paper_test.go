@@ -265,6 +265,18 @@ func (p *paper) Detail(_ context.Context, _ paddock.Principal, id paddock.RunID)
 	return d, nil
 }
 
+func (p *paper) Diff(context.Context, paddock.Principal, paddock.RunID, app.Choice) (paddock.Changes, error) {
+	return paddock.Changes{}, p.fault
+}
+
+func (p *paper) Apply(context.Context, paddock.Principal, paddock.RunID, app.Choice) (paddock.Applied, error) {
+	return paddock.Applied{}, p.fault
+}
+
+func (p *paper) Discard(context.Context, paddock.Principal, paddock.RunID) (paddock.Run, error) {
+	return paddock.Run{}, p.fault
+}
+
 func (p *paper) Close() error { p.closed++; return nil }
 
 // A person sits at a desk in front of a paper house.

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/audits"
 	"paddock/cmd/paddock/internal/desk/doctor"
+	"paddock/cmd/paddock/internal/desk/kept"
 	"paddock/cmd/paddock/internal/desk/pages"
 	"paddock/cmd/paddock/internal/desk/rules"
 	"paddock/cmd/paddock/internal/desk/runs"
@@ -73,9 +75,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 			root.AddCommand(cmd)
 		}
 	}
-	add("runs", runs.Commands(d)...)
-	add("runs", pages.Commands(d)...)
-	add("runs", audits.Commands(d)...)
+	add("runs", slices.Concat(runs.Commands(d), pages.Commands(d), audits.Commands(d), kept.Commands(d))...)
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", mcpCommand(d))
 	root.AddCommand(versionCommand(d), manCommand(d))

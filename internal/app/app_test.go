@@ -79,6 +79,9 @@ func TestWhoMaySeeWhat(t *testing.T) {
 			return a.Follow(t.Context(), p, run.ID, paddock.Stdout, 0, &strings.Builder{})
 		},
 		"shutdown": func(p paddock.Principal) error { return a.Shutdown(t.Context(), p, []paddock.RunID{run.ID}) },
+		"diff":     func(p paddock.Principal) error { _, err := a.Diff(t.Context(), p, run.ID, Choice{}); return err },
+		"apply":    func(p paddock.Principal) error { _, err := a.Apply(t.Context(), p, run.ID, Choice{}); return err },
+		"discard":  func(p paddock.Principal) error { _, err := a.Discard(t.Context(), p, run.ID); return err },
 		"kill":     func(p paddock.Principal) error { _, err := a.Kill(t.Context(), p, run.ID, KillRequest{}); return err },
 	}
 	code := func(err error) paddock.Code {
@@ -101,6 +104,15 @@ func TestWhoMaySeeWhat(t *testing.T) {
 			if err := verbs[name](p); err != nil {
 				t.Errorf("%s by %s: %v", name, p.Kind, err)
 			}
+		}
+	}
+	// What becomes of its changes is no agent's to say, but an operator's; who may
+	// gets as far as that there are none.
+	for name, want := range map[string][2]paddock.Code{
+		"diff": {paddock.Conflict, paddock.Conflict}, "apply": {paddock.Conflict, paddock.Forbidden}, "discard": {paddock.Conflict, paddock.Forbidden},
+	} {
+		if got := [2]paddock.Code{code(verbs[name](operator)), code(verbs[name](alice))}; got != want {
+			t.Errorf("%s by an operator and the agent itself: %q, want %q", name, got, want)
 		}
 	}
 	for p, want := range map[paddock.Principal]int{operator: 1, alice: 1, bob: 0} {

@@ -50,6 +50,10 @@ type Wish struct {
 	Programs []string
 	// Read and Write are further paths, read-only and writable.
 	Read, Write []string
+	// Overlay is a directory with the directories upper and work: what the run
+	// writes to the root lands in upper. Stand is shown in the root's place. At
+	// most one of them is set.
+	Overlay, Stand string
 	// Network is none, allowlist or host.
 	Network string
 	// OpenFiles is the most descriptors of a process; zero leaves the limit.
@@ -74,6 +78,9 @@ type Wish struct {
 	// Shown are mounts, by their path, that take the place of what is there: of
 	// other owners, so that it is the run's own. Only at level full.
 	Shown map[string]*os.File
+	// Lower and Layer are, where the root is to be another owner's, mounts that
+	// show it and the directory of Overlay so.
+	Lower, Layer *os.File
 }
 
 // An Identity tells a file from any other that exists at the time.
@@ -270,7 +277,9 @@ func (p *Plan) enter(w Wish) {
 		step = fmt.Sprintf("enter the directory as %s", w.Account)
 	}
 	p.become(step, unix.SYS_CHDIR, Text(w.Dir))
-	p.same(step, Number(at), Text("."), w.Start)
+	if w.Overlay == "" { // else it was compared before it was covered
+		p.same(step, Number(at), Text("."), w.Start)
+	}
 }
 
 // arrive enters the directory and opens what is executed, both in the new tree:
@@ -283,12 +292,21 @@ func (p *Plan) arrive(w Wish) {
 		Step: "executable", Nr: unix.SYS_OPENAT, Into: p.Exec,
 		Args: [6]Arg{Number(at), Text(w.Programs[0]), Number(flags), Number(0)},
 	})
-	p.same("executable", Result(p.Exec), Text(""), w.Exec)
+	compared := sameFile("executable", Result(p.Exec), Text(""), w.Exec)
+	if w.covered(w.Programs[0]) {
+		compared = compared[:1] // of what lies below an overlay only the inode stays
+	}
+	p.Become = append(p.Become, compared...)
 }
 
 const at = unix.AT_FDCWD
 
 func (p *Plan) same(step string, dir, path Arg, want Identity) {
+	p.Become = append(p.Become, sameFile(step, dir, path, want)...)
+}
+
+// sameFile compares the inode first and the device then.
+func sameFile(step string, dir, path Arg, want Identity) []Call {
 	var st unix.Statx_t
 	got := bytesOf(&st)
 	inode, device := make([]byte, 8), make([]byte, 8)
@@ -299,9 +317,9 @@ func (p *Plan) same(step string, dir, path Arg, want Identity) {
 		Step: step, Nr: unix.SYS_STATX, Got: got[unsafe.Offsetof(st.Ino):][:8], Want: inode,
 		Args: [6]Arg{dir, path, Number(unix.AT_EMPTY_PATH), Number(unix.STATX_INO), Memory(got)},
 	}
-	p.Become = append(p.Become, call)
-	call.Got, call.Want = got[unsafe.Offsetof(st.Dev_major):][:8], device
-	p.Become = append(p.Become, call)
+	other := call
+	other.Got, other.Want = got[unsafe.Offsetof(st.Dev_major):][:8], device
+	return []Call{call, other}
 }
 
 // unprivileged gives up what a user namespace or root's own identity brought,

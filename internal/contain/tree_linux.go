@@ -1,6 +1,7 @@
 package contain
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -19,7 +20,8 @@ const base = "/tmp"
 // A bind shows a part of the host in the new tree.
 type bind struct {
 	path string
-	file bool // a single file
+	from string // where it is on the host, if not at path
+	file bool   // a single file
 	attr uint64
 	tree []byte // the cell of the detached mount
 }
@@ -40,7 +42,13 @@ func (p *Plan) tree(w Wish, host Host) error {
 	p.Setup = append(p.Setup, private())
 	binds := p.binds(w, host)
 	for i := range binds {
-		p.take(&binds[i], w.Shown)
+		if !w.covered(binds[i].path) {
+			p.take(&binds[i], w.Shown)
+		}
+	}
+	if w.Overlay != "" && w.Lower == nil {
+		p.overlay(w)
+		p.takeCovered(w, binds, "")
 	}
 	p.settle(w)
 	size := w.Tmp
@@ -57,6 +65,9 @@ func (p *Plan) tree(w Wish, host Host) error {
 	made := map[string]bool{}
 	for _, dir := range []string{"proc", "dev", "tmp", "etc", "run", "var/tmp", "sys"} {
 		p.directory(dir, made)
+	}
+	if w.Lower != nil {
+		p.overlayShown(w, binds)
 	}
 	p.mount("tmpfs", "tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, tmpfs)
 	p.mount("tmpfs", "var/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, tmpfs)
@@ -105,7 +116,7 @@ func (p *Plan) binds(w Wish, host Host) []bind {
 	for _, path := range w.Read {
 		rest = append(rest, bind{path: path, attr: readOnly, file: host.IsFile(path)})
 	}
-	rest = append(rest, bind{path: w.Root, attr: writable})
+	rest = append(rest, bind{path: w.Root, from: w.Stand, attr: writable})
 	if w.Home != "" {
 		rest = append(rest, bind{path: w.Home, attr: writable})
 	}
@@ -123,18 +134,25 @@ func (p *Plan) binds(w Wish, host Host) []bind {
 
 // take gets hold of a part of the host as a mount that is nowhere yet.
 func (p *Plan) take(b *bind, shown map[string]*os.File) {
-	b.tree = newCell()
 	if given := shown[b.path]; given != nil {
-		binary.NativeEndian.PutUint32(b.tree, uint32(FirstFile+len(p.Files)))
-		p.Files = append(p.Files, given)
+		b.tree = p.hand(given)
 		return
 	}
+	b.tree = newCell()
 	p.Setup = append(p.Setup, Call{
 		Step: "show " + b.path, Nr: unix.SYS_OPEN_TREE, Into: b.tree,
-		Args: [6]Arg{Number(at), Text(b.path), Number(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE)},
+		Args: [6]Arg{Number(at), Text(cmp.Or(b.from, b.path)), Number(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE)},
 	})
 	attr := unix.MountAttr{Attr_set: b.attr}
 	p.setup("show "+b.path, unix.SYS_MOUNT_SETATTR, Result(b.tree), Text(""), Number(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE), Memory(bytesOf(&attr)), Number(32))
+}
+
+// hand hands f over and returns the cell with the number that it will have.
+func (p *Plan) hand(f *os.File) []byte {
+	cell := newCell()
+	binary.NativeEndian.PutUint32(cell, uint32(FirstFile+len(p.Files)))
+	p.Files = append(p.Files, f)
+	return cell
 }
 
 // put shows it at the same path below the new root.

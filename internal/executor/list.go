@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 
 	"paddock"
+	"paddock/internal/executor/changes"
 	"paddock/internal/rundir"
 )
 
@@ -81,17 +81,17 @@ func (e *Executor) Seen(p paddock.Principal, id paddock.RunID) error {
 	return e.state.MarkSeen(p, id)
 }
 
-// Kept is what was written down about a run beside its record.
-type Kept interface {
-	Sealed() (rundir.Sealed, error)
-	OpenConnections() (*os.File, error)
-}
+// Kept is what was written down about a run beside its record, and where what
+// it changed is dealt with.
+type Kept = changes.Desk
 
 // Kept returns what was written down about a run. [fs.ErrNotExist] means that
 // there is no such run.
 func (e *Executor) Kept(ctx context.Context, id paddock.RunID) (Kept, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	run, err := e.Run(ctx, id)
+	if err != nil {
+		return Kept{}, err
 	}
-	return e.state.Run(id)
+	dir, err := e.state.Run(id)
+	return Kept{Dir: dir, State: e.state, Run: run, Now: e.cfg.Now}, err
 }

@@ -18,13 +18,14 @@ var floors = map[string]float64{
 
 	"internal/trust": 1.5, // below the record, the judge and the desk, which all believe files by it
 
-	"internal/contain":  2,
-	"internal/artifact": 2,
-	"internal/rundir":   2,
-	"internal/control":  2,
-	"internal/journal":  2,
-	"internal/store":    2,
-	"internal/egress":   2,
+	"internal/contain":   2,
+	"internal/artifact":  2,
+	"internal/rundir":    2,
+	"internal/workspace": 2,
+	"internal/control":   2,
+	"internal/journal":   2,
+	"internal/store":     2,
+	"internal/egress":    2,
 
 	"internal/spawn": 3,
 

@@ -58,10 +58,12 @@ func TestLoadFaults(t *testing.T) {
 		{"later sections", head + "executables: []\nsecrets: {}\nlaunch: {}\ngit: {}\nagents: {}\nquotas: {}\nretention: {}\n", []string{
 			"4:1: `secrets` (", "5:1: `launch` (", "6:1: `git` (", "7:1: `agents` (", "8:1: `quotas` (", "9:1: `retention` (",
 		}},
-		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {disk: 1}\ncontainment: {read: [/a], write: [], exec: x, workspace: x, require: off, network: none}\n", []string{
+		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {disk: 1}\ncontainment: {read: [/a], write: [], exec: x, workspace: overlay, require: off, network: none}\n", []string{
 			"3:46: nothing holds a program to this list", "4:10: `disk` (",
-			"5:21: `require: off` contains nothing, so `read`", "5:34: `require: off` contains nothing, so `write`", "5:38: `exec` (", "5:47: `workspace` (", "5:84: `require: off` contains nothing: the network is `host`",
+			"5:21: `require: off` contains nothing, so `read`", "5:34: `require: off` contains nothing, so `write`", "5:38: `exec` (", "5:58: `overlay` needs `require: full`", "5:90: `require: off` contains nothing: the network is `host`",
 		}},
+		{"an unknown workspace", head + "executables: []\ncontainment: {workspace: copy}\n", []string{"4:26: want `direct` or `overlay`, not `copy`"}},
+		{"copy-on-write at standard", head + "executables: []\ncontainment: {workspace: overlay, require: standard}\n", []string{"4:26: `overlay` needs `require: full`"}},
 		{"an unknown network", head + "executables: []\ncontainment: {network: some}\n", []string{"4:24: want `none`, `allowlist` or `host`, not `some`"}},
 		{"an allowlist at standard", head + "executables: []\ncontainment: {network: allowlist, require: standard}\n", []string{"4:24: `allowlist` needs `require: full`"}},
 		{"proxy variables of others", head + "executables: []\nenvironment: {set: {https_proxy: x}, pass: [NO_PROXY]}\ncontainment: {network: allowlist}\n", []string{"4:21: `https_proxy` leads to the run's own proxy", "4:45: `NO_PROXY` leads to the run's own proxy"}},

@@ -520,10 +520,12 @@ func TestRefusal_containment_unavailable(t *testing.T) {
 func TestContainmentIsGranted(t *testing.T) {
 	none := strings.Replace(minimal, "containment: {require: off}\n", "", 1)
 	for text, want := range map[string]paddock.ContainAs{
-		"":                               {Level: paddock.Full, Network: "none"},
-		"containment: {}\n":              {Level: paddock.Full, Network: "none"},
-		"containment: {require: off}\n":  {Level: paddock.Off, Network: "host"},
-		"containment: {network: host}\n": {Level: paddock.Full, Network: "host"},
+		"":                                    {Level: paddock.Full, Network: "none"},
+		"containment: {}\n":                   {Level: paddock.Full, Network: "none"},
+		"containment: {require: off}\n":       {Level: paddock.Off, Network: "host"},
+		"containment: {network: host}\n":      {Level: paddock.Full, Network: "host"},
+		"containment: {workspace: direct}\n":  {Level: paddock.Full, Network: "none"},
+		"containment: {workspace: overlay}\n": {Level: paddock.Full, Network: "none", Workspace: "overlay"},
 		"containment: {require: standard, read: [/a, /b], write: [/c]}\n": {
 			Level: paddock.Standard, Network: "none", Read: []string{"/a", "/b"}, Write: []string{"/c"},
 		},

@@ -10,12 +10,14 @@
 //	STATE/tmp/r…/                runs that are being written down
 //	STATE/homes/HASH/            private home directories, one per root
 //	STATE/journal/               what package journal keeps
+//	STATE/roots/HASH             held while a run's changes are brought into a root
 //	STATE/stage.json, stage/     what package executor keeps of the stage
 //
 // A run's directory is the matter of package record. It holds request.json,
 // decision.json, claim.json, token, lock, stdin (if text was given), control (a
 // socket), started.json, stdout, stderr, frames and, when the run is over,
-// outcome.json. It is made in STATE/tmp, locked, and renamed into place; the
+// outcome.json; deeds.jsonl says what was done with its changes, which the
+// directory workspace has if they are kept apart. It is made in STATE/tmp, locked, and renamed into place; the
 // locked descriptor goes to the supervisor, so that the lock is free only when
 // nobody looks after the run.
 // The entries in active, unseen and keys are hard links to its claim.json, so
@@ -60,6 +62,7 @@ const (
 	keysDir   = "keys"
 	tmpDir    = "tmp"
 	homesDir  = "homes"
+	rootsDir  = "roots"
 )
 
 // The record of one run, and what it says.
@@ -110,7 +113,7 @@ func Open(path string) (*State, error) {
 	if err := checkFormat(real); err != nil {
 		return nil, fmt.Errorf("state directory %s: %w", real, err)
 	}
-	for _, name := range []string{runsDir, activeDir, unseenDir, keysDir, tmpDir, homesDir} {
+	for _, name := range []string{runsDir, activeDir, unseenDir, keysDir, tmpDir, homesDir, rootsDir} {
 		if err := durable.MakeDir(filepath.Join(real, name)); err != nil {
 			return nil, fmt.Errorf("state directory: %w", err)
 		}
@@ -163,6 +166,24 @@ func passable(dir string) error {
 		return err
 	}
 	return os.Chmod(dir, info.Mode().Perm()|0o011)
+}
+
+// LockRoot takes the lock of those who change the root by hand; nil when
+// somebody else has it. Closing the file lets go of it.
+func (s *State) LockRoot(root string) (*os.File, error) {
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	name := filepath.Join(s.path, rootsDir, record.HashOf(root))
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|durable.NoFollow, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	got, err := durable.Lock(f)
+	if err != nil || !got {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // Prepare writes a run down, durably, in a directory that is locked and that

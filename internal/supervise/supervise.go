@@ -31,7 +31,6 @@ import (
 
 	"paddock"
 	"paddock/internal/artifact"
-	"paddock/internal/contain"
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
@@ -260,32 +259,27 @@ func (r *run) serve(ctx context.Context, conn net.Conn) (wait func() error, err 
 // live is the run from its start to the seal of its output.
 func (r *run) live(ctx context.Context) paddock.Outcome {
 	cgroup := r.place()
-	plan, release, err := r.prepare()
+	held, release, err := r.prepare()
 	defer release()
 	if err != nil {
 		close(r.over)
 		return r.seal(reason.FailedToStart("containment", err, r.opt.Now()))
 	}
-	way, err := r.wayOut(plan)
+	way, err := r.wayOut(held.Plan)
 	if err != nil {
 		close(r.over)
 		return r.seal(reason.FailedToStart("way out", err, r.opt.Now()))
 	}
-	pumps, err := r.start(plan)
+	pumps, step, err := r.begun(held)
 	if err != nil {
 		close(r.over)
 		way.Close()
-		step, cause := "start", err
-		var failed *spawn.StartError
-		if errors.As(err, &failed) {
-			step, cause = failed.Step, failed.Err
-		}
-		return r.seal(reason.FailedToStart(step, cause, r.opt.Now()))
+		return r.seal(reason.FailedToStart(step, err, r.opt.Now()))
 	}
 	// A program of our own user must not be able to look into this process.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	heard := r.listen(plan)
-	r.recordStart(cgroup, plan.Enforced)
+	heard := r.listen(held.Plan)
+	r.recordStart(cgroup, held.Plan.Enforced)
 	r.open(way)
 	exit := r.untilEmpty(ctx)
 	ended := r.opt.Now()
@@ -325,16 +319,30 @@ func (r *run) place() string {
 
 // prepare makes what will hold the run and plans how. Release takes it away
 // again and is to be called in any case.
-func (r *run) prepare() (plan *contain.Plan, release func(), err error) {
+func (r *run) prepare() (held *walls.Walls, release func(), err error) {
 	r.bounds, err = bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level)
 	if err != nil {
 		return nil, func() {}, fmt.Errorf("limits: %w", err)
 	}
-	plan, unprotect, err := walls.Plan(r.job, r.files.Exec, r.files.Dir, r.files.Copies, r.bounds.Hold)
-	if err == nil {
-		plan.Enforced.Limits = r.bounds.Enforced(r.job.OpenFiles)
+	held, err = walls.New(r.job, r.files.Exec, r.files.Dir, r.files.Copies, r.bounds.Hold)
+	return held, func() { r.bounds.Release(); held.Release() }, err
+}
+
+// begun starts the program, in the next best way if need be; step is what failed.
+func (r *run) begun(held *walls.Walls) (p *pumps, step string, err error) {
+	for again := true; again; {
+		held.Plan.Enforced.Limits = r.bounds.Enforced(r.job.OpenFiles)
+		if p, err = r.start(held.Plan); err == nil {
+			return p, "", nil
+		}
+		step = "start"
+		var failed *spawn.StartError
+		if errors.As(err, &failed) {
+			step, err = failed.Step, failed.Err
+		}
+		again, err = held.Again(step, err)
 	}
-	return plan, func() { r.bounds.Release(); unprotect() }, err
+	return nil, step, err
 }
 
 func (r *run) recordStart(cgroup string, enforced paddock.Enforced) {

@@ -1,18 +1,3 @@
-// Package protect keeps a run from writing what other tools would execute later:
-// git's hooks and configuration, and the settings of agents and editors.
-//
-// A path that exists is shown read-only, and what it lies in can't be renamed. A
-// path that is missing must not be made, and the kernel can only keep a place
-// that exists: so an empty placeholder is put there for the time of the run. It
-// is known by its date, and every run that relies on it holds a shared lock on
-// it, so the last one takes it away, also when others crashed before.
-//
-// # Limits
-//
-// Only paths at the root of the workspace are protected; what lies deeper isn't.
-// A protected path that is a symbolic link can't be kept, and is refused. Where
-// git has no directory yet none is made up: programs would take it for a
-// repository.
 package protect
 
 import (
@@ -34,14 +19,6 @@ type Path struct {
 	Pinned bool
 	// File is set when it isn't a directory.
 	File bool
-}
-
-// names are what is protected; those that end in a slash are directories. What
-// has a directory in front is only kept where that directory is.
-var names = []string{
-	".git/hooks/", ".git/config", ".git/config.worktree", ".git/info/attributes", ".git/commondir", ".gitmodules",
-	".claude/", ".mcp.json", ".codex/", ".cursor/", ".gemini/", ".opencode/", ".zed/", ".vscode/", ".idea/", ".devcontainer/",
-	".envrc", ".paddock/",
 }
 
 // filling is what placeholders contain that must not be empty. Git dies of an

@@ -18,4 +18,3 @@ func Questioned(dir *rundir.Dir, run paddock.Run) paddock.Run {
 	run.Asks = run.State == paddock.Running && run.Silent >= askAfter && prompt.Asked(artifact.Open(dir.Path()))
 	return run
 }
-

@@ -39,6 +39,9 @@ func containment(c document.Containment) paddock.ContainAs {
 	}
 	as.Read, as.Write = values(c.Read), values(c.Write)
 	as.RunAs = c.RunAs
+	if c.Workspace == paddock.OverlayWorkspace {
+		as.Workspace = c.Workspace
+	}
 	return as
 }
 

@@ -45,6 +45,11 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 	} else if err := d.live(&run, now); err != nil {
 		return paddock.Run{}, err
 	}
+	if g := sealed.Decision.Grant; g != nil && g.Contain.Workspace != "" {
+		if run.Deeds, err = d.Deeds(); err != nil {
+			return paddock.Run{}, err
+		}
+	}
 	if started != nil {
 		run.Duration = paddock.Duration(max(0, end.Sub(started.At)))
 	}

@@ -12,8 +12,10 @@ package walls
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -24,75 +26,62 @@ import (
 	"paddock/internal/contain/protect"
 	"paddock/internal/control/handover"
 	"paddock/internal/spawn"
+	"paddock/internal/workspace"
 )
 
-// Plan plans how the run of job is held to what it was granted, its tree by hold.
+// Walls are what was made ready to hold one run.
+type Walls struct {
+	// Plan is for one start.
+	Plan *contain.Plan
+
+	job       handover.Job
+	exec, dir *os.File
+	copies    []*os.File
+	hold      *lifecycle.Hold
+	shown     map[string]*os.File // as the run's own; nil where the run is our account's
+	guard     *protect.Guard      // nil where writes don't reach the workspace
+	layout    *workspace.Layout   // nil where they do
+}
+
+// New plans how the run of job is held to what it was granted, its tree by hold.
 // Exec is what is executed, dir where, and copies are those of the job. What was
-// put into the workspace stays until release is called, which is to be called in
+// put into the workspace stays until Release is called, which is to be called in
 // any case.
-func Plan(job handover.Job, exec, dir *os.File, copies []*os.File, hold *lifecycle.Hold) (plan *contain.Plan, release func(), err error) {
-	guard, err := keep(job)
-	if err != nil || guard == nil {
-		release = func() {}
+func New(job handover.Job, exec, dir *os.File, copies []*os.File, hold *lifecycle.Hold) (w *Walls, err error) {
+	w = &Walls{job: job, exec: exec, dir: dir, copies: copies, hold: hold}
+	if job.Contain.Workspace == paddock.OverlayWorkspace {
+		w.layout, err = workspace.Prepare(job.Root, job.RunDir)
 	} else {
-		release = func() {
-			// What it can't remove is found by the next run in the workspace.
-			if err := guard.Release(); err != nil {
-				fmt.Fprintln(os.Stderr, "placeholders:", err)
-			}
-		}
+		w.guard, err = keep(job)
 	}
-	if err != nil {
-		return nil, release, err
+	if err == nil {
+		err = w.plan()
 	}
-	wish := contain.Wish{Account: account(job), Held: job.Held}
-	for i, file := range copies {
-		wish.Copies = append(wish.Copies, contain.Copy{Path: job.Copies[i], File: file})
-	}
-	if wish.Shown, err = shown(job, wish.Account); err == nil {
-		plan, err = planned(job, wish, exec, dir, hold, guard)
-	}
-	remove := release
-	return plan, func() { remove(); hide(wish.Shown) }, err
+	return w, err
 }
 
-// account is whose the run is, where that isn't us: the policy's word, or at
-// full what is kept for runs of root.
-func account(job handover.Job) *paddock.Account {
-	if job.Contain.Account == nil && job.Contain.Level == paddock.Full && os.Geteuid() == 0 {
-		reserved := owner.For(job.RunID)
-		return &reserved
+// Again plans another start after one that failed at step, if there is another
+// way: where the kernel lays no layer over the workspace, a copy does. Otherwise
+// it returns cause, which is what the kernel said.
+func (w *Walls) Again(step string, cause error) (again bool, err error) {
+	if w.layout == nil || w.layout.Kind != workspace.Overlay || step != contain.StepOverlay {
+		return false, cause
 	}
-	return job.Contain.Account
+	if err = w.layout.FallBack("the kernel lays no overlay over it: " + cause.Error()); err == nil {
+		err = w.plan()
+	}
+	return err == nil, err
 }
 
-// shown takes hold of what the run may write, as its own.
-func shown(job handover.Job, account *paddock.Account) (mounts map[string]*os.File, err error) {
-	if account == nil || job.Contain.Level != paddock.Full {
-		return nil, nil
+// Release takes away what was put into the workspace.
+func (w *Walls) Release() {
+	w.hide()
+	if w.guard == nil {
+		return
 	}
-	show := owner.As(*account, spawn.UserNamespace)
-	defer func() { err = errors.Join(err, show.Close()) }()
-	mounts = map[string]*os.File{}
-	for _, path := range append([]string{job.Root, job.Home}, job.Contain.Write...) {
-		if path == "" || mounts[path] != nil {
-			continue
-		}
-		if mounts[path], err = show.Show(path, path == job.Root || path == job.Home); err != nil {
-			delete(mounts, path)
-			hide(mounts)
-			return nil, err
-		}
-	}
-	return mounts, nil
-}
-
-// hide lets go of mounts; what a run has of them stays.
-func hide(mounts map[string]*os.File) {
-	for path, f := range mounts {
-		if err := f.Close(); err != nil {
-			fmt.Fprintln(os.Stderr, "mount of", path+":", err)
-		}
+	// What it can't remove is found by the next run in the workspace.
+	if err := w.guard.Release(); err != nil {
+		fmt.Fprintln(os.Stderr, "placeholders:", err)
 	}
 }
 
@@ -114,22 +103,134 @@ func keep(job handover.Job) (*protect.Guard, error) {
 	return protect.Keep(root, except)
 }
 
-func planned(job handover.Job, wish contain.Wish, execFile, dir *os.File, hold *lifecycle.Hold, guard *protect.Guard) (*contain.Plan, error) {
-	exec, err := contain.IdentityOf(execFile)
+func (w *Walls) plan() error {
+	job := w.job
+	exec, err := contain.IdentityOf(w.exec)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	start, err := contain.IdentityOf(dir)
+	start, err := contain.IdentityOf(w.dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	wish.Level, wish.Network, wish.Read, wish.Write = job.Contain.Level, job.Contain.Network, job.Contain.Read, job.Contain.Write
-	wish.Root, wish.Dir, wish.Home, wish.Programs, wish.OpenFiles = job.Root, job.Dir, job.Home, job.Programs, job.OpenFiles
-	wish.Exec, wish.Start, wish.Join, wish.Rlimits = exec, start, hold.Join(), hold.Rlimits
-	if guard != nil {
-		wish.Protect = guard.Paths()
+	wish := contain.Wish{
+		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Write: job.Contain.Write,
+		Root: job.Root, Dir: job.Dir, Home: job.Home, Programs: job.Programs, OpenFiles: job.OpenFiles, Exec: exec, Start: start,
+		Join: w.hold.Join(), Rlimits: w.hold.Rlimits, Held: job.Held, Account: account(job),
 	}
-	return contain.NewPlan(wish, contain.Probe(append(wish.Read, wish.Write...)...))
+	for i, file := range w.copies {
+		wish.Copies = append(wish.Copies, contain.Copy{Path: job.Copies[i], File: file})
+	}
+	if w.guard != nil {
+		wish.Protect = w.guard.Paths()
+	}
+	if err := w.apart(&wish); err != nil {
+		return err
+	}
+	if err := w.show(&wish); err != nil {
+		return err
+	}
+	w.Plan, err = contain.NewPlan(wish, contain.Probe(slices.Concat(wish.Read, wish.Write)...))
+	if err == nil && w.layout != nil {
+		w.Plan.Enforced.Workspace, w.Plan.Enforced.WorkspaceWhy = w.layout.Kind, w.layout.Why
+	}
+	return err
+}
+
+// account is whose the run is, where that isn't us: the policy's word, or at
+// full what is kept for runs of root.
+func account(job handover.Job) *paddock.Account {
+	if job.Contain.Account == nil && job.Contain.Level == paddock.Full && os.Geteuid() == 0 {
+		reserved := owner.For(job.RunID)
+		return &reserved
+	}
+	return job.Contain.Account
+}
+
+// show takes hold of what the run may write, as its own.
+func (w *Walls) show(wish *contain.Wish) (err error) {
+	w.hide() // of a start that failed
+	if wish.Account == nil || wish.Level != paddock.Full {
+		return nil
+	}
+	show := owner.As(*wish.Account, spawn.UserNamespace)
+	defer func() { err = errors.Join(err, show.Close()) }()
+	w.shown = map[string]*os.File{}
+	for _, path := range slices.Concat([]string{wish.Root, wish.Home, wish.Overlay}, wish.Write) {
+		if path == "" || w.shown[path] != nil {
+			continue
+		}
+		from, real := path, path == wish.Root || path == wish.Home || path == wish.Overlay
+		if path == wish.Root && wish.Stand != "" {
+			from = wish.Stand
+		}
+		file, err := show.Show(from, real)
+		if err != nil {
+			return err
+		}
+		w.shown[path] = file
+	}
+	wish.Shown = maps.Clone(w.shown)
+	if wish.Overlay != "" {
+		wish.Lower, wish.Layer = w.shown[wish.Root], w.shown[wish.Overlay]
+		delete(wish.Shown, wish.Root)
+	}
+	return nil
+}
+
+// hide lets go of what was shown; what a run has of it stays.
+func (w *Walls) hide() {
+	for path, f := range w.shown {
+		if err := f.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "mount of", path+":", err)
+		}
+	}
+	w.shown = nil
+}
+
+// apart has the run write beside the workspace.
+func (w *Walls) apart(wish *contain.Wish) error {
+	switch {
+	case w.layout == nil:
+		return nil
+	case w.layout.Kind == workspace.Overlay:
+		wish.Overlay = w.layout.Dir
+		return nil
+	}
+	wish.Stand = w.layout.Stand
+	var err error
+	if wish.Start, err = w.copied(wish.Dir, wish.Start); err == nil {
+		wish.Exec, err = w.copied(wish.Programs[0], wish.Exec)
+	}
+	return err
+}
+
+// copied returns what stands in the copy for what was judged, which must still
+// be at path: else the copy is of something else. Outside of the workspace
+// nothing is copied.
+func (w *Walls) copied(path string, judged contain.Identity) (contain.Identity, error) {
+	inside, err := filepath.Rel(w.job.Root, path)
+	if err != nil || !filepath.IsLocal(inside) {
+		return judged, nil
+	}
+	for _, granted := range slices.Concat(w.job.Contain.Read, w.job.Contain.Write) {
+		if in, err := filepath.Rel(granted, path); err == nil && filepath.IsLocal(in) && granted != w.job.Root {
+			return judged, nil // shown from the machine, above the copy
+		}
+	}
+	if there, err := identityAt(path); err != nil || there != judged {
+		return judged, errors.Join(err, fmt.Errorf("%s is another file than the one that was judged", path))
+	}
+	return identityAt(filepath.Join(w.layout.Stand, inside))
+}
+
+func identityAt(path string) (contain.Identity, error) {
+	f, err := os.OpenFile(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return contain.Identity{}, err
+	}
+	defer f.Close()
+	return contain.IdentityOf(f)
 }
 
 // Give makes pipes another account's, where the run isn't ours: a program may

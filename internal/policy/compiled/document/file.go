@@ -119,8 +119,9 @@ type Containment struct {
 	Network     string
 	Read, Write []Text
 	// RunAs is a user's name, or a uid and perhaps a gid in numbers; no root's.
-	RunAs string
-	At    paddock.Position
+	RunAs     string
+	Workspace string
+	At        paddock.Position
 }
 
 // A Test is one entry of tests.
@@ -236,6 +237,10 @@ func (b *builder) containment(v *shape.Value) Containment {
 	}
 	for _, item := range v.Get("write").Items() {
 		c.Write = append(c.Write, b.clean(item))
+	}
+	c.Workspace = b.text(v.Get("workspace")).Value
+	if c.Workspace == paddock.OverlayWorkspace && c.Require != "" && c.Require != paddock.Full {
+		b.fault(v.Get("workspace"), "`overlay` needs `require: full`, which alone gives programs a view of their own")
 	}
 	if c.Network == "allowlist" && c.Require == paddock.Standard {
 		b.fault(v.Get("network"), "`allowlist` needs `require: full`, which alone gives programs a network of their own")

@@ -170,9 +170,11 @@ var containment = shape.Object{
 				Pattern: regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_.-]{0,31}|[1-9][0-9]{0,9}(:[1-9][0-9]{0,9})?)$`)}},
 		{Name: "read", Doc: "Paths that programs may read beside the system's own and the root.", Shape: shape.List{Of: absolutePath}},
 		{Name: "write", Doc: "Paths that programs may write beside the root and a private /tmp.", Shape: shape.List{Of: absolutePath}},
+		{Name: "workspace", Doc: "`direct` (the default): what programs write to the root is there at once; or `overlay`, at level full: it is kept apart until an operator looks at it with `paddock diff` and brings it there with `paddock apply`.",
+			Shape: shape.Choice{"direct", paddock.OverlayWorkspace}},
 	},
 	Later: map[string]string{
-		"exec": "what the whole tree may execute", "workspace": "copy-on-write",
+		"exec": "what the whole tree may execute",
 	},
 	Conditions: []any{
 		// What contains nothing can't hold anything back.
@@ -182,6 +184,11 @@ var containment = shape.Object{
 				"properties": map[string]any{"network": map[string]any{"const": "host"}},
 				"not":        map[string]any{"anyOf": []any{map[string]any{"required": []any{"read"}}, map[string]any{"required": []any{"write"}}}},
 			},
+		},
+		// Only full gives a run a view of its own.
+		map[string]any{
+			"if":   map[string]any{"required": []any{"workspace"}, "properties": map[string]any{"workspace": map[string]any{"const": paddock.OverlayWorkspace}}},
+			"then": map[string]any{"properties": map[string]any{"require": map[string]any{"const": "full"}}},
 		},
 		// Only full gives a run a network of its own, with one way out.
 		map[string]any{

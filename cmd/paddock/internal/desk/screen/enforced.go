@@ -33,6 +33,13 @@ func enforced(e *paddock.Enforced) [][2]string {
 	if e.Filter != "" {
 		f = append(f, [2]string{"calls", "filter " + e.Filter.Short()})
 	}
+	if e.Workspace != "" {
+		kept := "kept apart as " + map[string]string{"overlay": "an overlay", "copy": "a copy"}[e.Workspace]
+		if e.WorkspaceWhy != "" {
+			kept += ": " + Plain(e.WorkspaceWhy)
+		}
+		f = append(f, [2]string{"workspace", kept})
+	}
 	if len(e.Protected) > 0 {
 		f = append(f, [2]string{"protected", QuoteAll(e.Protected)})
 	}
@@ -97,6 +104,28 @@ func limits(l paddock.Limits) [][2]string {
 	}
 	if l.CPUs > 0 {
 		f = append(f, [2]string{"cpus", fmt.Sprint("at most ", l.CPUs)})
+	}
+	return f
+}
+
+// deeds says what was done with a run's changes.
+func deeds(all []paddock.Deed) [][2]string {
+	words := map[paddock.DeedKind]string{
+		paddock.DeedApplying: "began to apply", paddock.DeedApplied: "applied", paddock.DeedDiscarded: "discarded",
+	}
+	var f [][2]string
+	for i, d := range all {
+		if d.Kind == paddock.DeedApplying && i+1 < len(all) && all[i+1].Kind == paddock.DeedApplied {
+			continue
+		}
+		text := Plain(d.By) + " " + words[d.Kind]
+		if n := len(d.Paths) + d.More; n > 0 {
+			text += fmt.Sprintf(" %d paths", n)
+		}
+		if d.Kind == paddock.DeedApplying {
+			text += " and was interrupted; `paddock apply` does the rest"
+		}
+		f = append(f, [2]string{"changes", text})
 	}
 	return f
 }

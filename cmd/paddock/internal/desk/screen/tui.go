@@ -172,6 +172,7 @@ func (c *Screen) Detail(d app.Detail) error {
 		f = append(f, [2]string{"environment", QuoteAll(g.EnvironmentNames)})
 	}
 	f = append(f, enforced(r.Enforced)...)
+	f = append(f, deeds(r.Deeds)...)
 	if p := r.Supervisor; p != nil {
 		f = append(f, [2]string{"supervisor", fmt.Sprintf("process %d", p.PID)})
 	}
@@ -235,6 +236,9 @@ func (c *Screen) End(r paddock.Run) {
 	}
 	if r.Outcome != nil {
 		c.denied(r.ID, r.Outcome.Denied)
+	}
+	if r.Enforced != nil && r.Enforced.Workspace != "" {
+		c.Say("note", "what the run changed is kept apart from the workspace: paddock diff "+string(r.ID))
 	}
 	if o := r.Outcome; o != nil && o.Survivors > 0 {
 		c.Say("warning", fmt.Sprintf("%d processes of the run could not be ended; see paddock show %s", o.Survivors, r.ID))
@@ -322,6 +326,9 @@ func (c *Screen) table(rows [][]string) error {
 }
 
 // painted is paint for standard output.
+// Painted gives text the colour of a meaning, on a terminal.
+func (c *Screen) Painted(meaning, text string) string { return c.painted(meaning, text) }
+
 func (c *Screen) painted(meaning, text string) string {
 	if !c.Terminal {
 		return text

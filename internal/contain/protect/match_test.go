@@ -1,0 +1,30 @@
+package protect
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMatches(t *testing.T) {
+	t.Parallel()
+	for _, name := range names {
+		clean, dir := strings.CutSuffix(name, "/")
+		for _, path := range []string{clean, "deep/er/" + clean, clean + "/inside"} {
+			if !Matches(path, dir) {
+				t.Errorf("%s isn't protected", path)
+			}
+		}
+	}
+	for path, want := range map[string]bool{
+		".git/modules/x/hooks/pre-commit": true, ".git/modules/x/config": true, ".git/worktrees/x/gitdir": true, "a/.git/config": true,
+		".git/index": false, ".git/HEAD": false, ".git/refs/heads/config": false, ".git/objects/ab/hooks": false, ".git/logs/refs/heads/hooks": false,
+		"config": false, "hooks/x": false, ".github/workflows/x.yml": false, "a.envrc": false, ".git/info/exclude": false,
+	} {
+		if got := Matches(path, false); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	if Matches("sub/.git", true) || !Matches("sub/.git", false) || !Matches(".git", false) {
+		t.Error("a .git that is a file leads git elsewhere, one that is a directory is judged by what is in it")
+	}
+}
