@@ -69,7 +69,7 @@ chaos: cc ## repeat the tests that crash, kill and race on purpose
 	CGO_ENABLED=1 $(TEST) -race -count=10 -shuffle=on -timeout 60m -run 'Chaos|Crash|Race|Kill|Concurrent' ./...
 
 long: ## the tests that take minutes: 10,000 runs, a line of 1 GiB
-	PADDOCK_LONG=1 $(TEST) -count=1 -timeout 60m -run 'TestManyRunsDoNotGrow|TestOneLongLine|TestLineOfALongLog' ./runner ./internal/artifact
+	PADDOCK_LONG=1 $(TEST) -count=1 -timeout 60m -run 'TestManyRunsDoNotGrow|TestOneLongLine|TestLineOfALongLog|TestStressUnderCollector|TestEveryStepCanFail' ./runner ./internal/artifact ./internal/spawn
 
 e2e-agents: build ## drive the coding agents that are installed here
 	@git grep -q 'func TestAgents' -- '*_test.go' || { echo 'no test drives a coding agent in this version' >&2; exit 1; }

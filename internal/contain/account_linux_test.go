@@ -52,7 +52,7 @@ func TestAccountBelowFull(t *testing.T) {
 		}
 		for i, want := range []uintptr{8, 7} {
 			for _, arg := range p.Become[at[1+i]].Args[:3] {
-				if got, cell := arg.Lower(); got != want || cell != nil {
+				if got, cell, _, _ := arg.Parts(); got != want || cell != nil {
 					t.Errorf("%s: %s sets %d, want %d", level, p.Become[at[1+i]].Step, got, want)
 				}
 			}

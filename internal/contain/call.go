@@ -25,9 +25,18 @@ type Call struct {
 // An Arg is an argument of a Call: a number, memory, or the result of an
 // earlier call.
 type Arg struct {
-	value  uintptr
-	memory []byte
-	result bool
+	value    uintptr
+	memory   []byte
+	pointers []Pointer
+	result   bool
+}
+
+// A Pointer says that memory holds, at the offset At, the address of To.
+// Whoever carries out a Call may have moved the memory, and puts it there.
+type Pointer struct {
+	At       uintptr
+	To       []byte
+	Pointers []Pointer // of To
 }
 
 // Number is the argument n.
@@ -35,8 +44,9 @@ func Number[N ~int | ~int32 | ~int64 | ~uint32 | ~uint64 | ~uintptr](n N) Arg {
 	return Arg{value: uintptr(n)}
 }
 
-// Memory is the address of b, which the call may read or write.
-func Memory(b []byte) Arg { return Arg{memory: b} }
+// Memory is the address of b, which the call may read or write. What else b
+// leads to is said by pointers.
+func Memory(b []byte, pointers ...Pointer) Arg { return Arg{memory: b, pointers: pointers} }
 
 // Text is the address of s with a NUL byte at its end.
 func Text(s string) Arg { return Arg{memory: append([]byte(s), 0)} }
@@ -44,16 +54,10 @@ func Text(s string) Arg { return Arg{memory: append([]byte(s), 0)} }
 // Result is the number that an earlier call left in cell.
 func Result(cell []byte) Arg { return Arg{memory: cell, result: true} }
 
-// Lower returns the argument as a child can use it: a number, or where a result
-// will be. The memory lives as long as the Arg.
-func (a Arg) Lower() (value uintptr, cell *int32) {
-	switch {
-	case a.memory == nil:
-		return a.value, nil
-	case a.result:
-		return 0, (*int32)(unsafe.Pointer(unsafe.SliceData(a.memory)))
-	}
-	return uintptr(unsafe.Pointer(unsafe.SliceData(a.memory))), nil
+// Parts returns what the argument is: a number where memory is nil, else the
+// memory, whose address it is, or whose content if it is a result.
+func (a Arg) Parts() (number uintptr, memory []byte, pointers []Pointer, result bool) {
+	return a.value, a.memory, a.pointers, a.result
 }
 
 // newCell makes room for a result. It starts as an invalid descriptor.

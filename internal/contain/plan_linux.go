@@ -195,11 +195,12 @@ func (p *Plan) filter(o filter.Options) error {
 	if err != nil {
 		return err
 	}
-	program := unix.SockFprog{Len: uint16(len(f.Program)), Filter: unsafe.SliceData(f.Program)}
+	program := unix.SockFprog{Len: uint16(len(f.Program))}
+	instructions := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(f.Program))), len(f.Program)*unix.SizeofSockFilter)
 	out := newMessage(ReportListener)
 	p.Become = append(p.Become, Call{
 		Step: "system call filter", Nr: unix.SYS_SECCOMP, Into: out.descriptor,
-		Args: [6]Arg{Number(unix.SECCOMP_SET_MODE_FILTER), Number(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER), Memory(bytesOf(&program))},
+		Args: [6]Arg{Number(unix.SECCOMP_SET_MODE_FILTER), Number(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER), Memory(bytesOf(&program), Pointer{At: unsafe.Offsetof(program.Filter), To: instructions})},
 	})
 	p.Become = append(p.Become, out.send("listener of denied calls")...)
 	p.Enforced.Filter = f.Digest

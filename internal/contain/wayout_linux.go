@@ -14,7 +14,7 @@ import (
 // where both lie, and descriptor is where the call that makes it puts it.
 type message struct {
 	descriptor []byte
-	header     *unix.Msghdr
+	header     Arg
 }
 
 func newMessage(kind uint32) message {
@@ -24,18 +24,21 @@ func newMessage(kind uint32) message {
 	control.SetLen(unix.CmsgLen(4))
 	report := make([]byte, 16)
 	binary.NativeEndian.PutUint32(report, kind)
-	part := unix.Iovec{Base: unsafe.SliceData(report)}
+	var part unix.Iovec
 	part.SetLen(len(report))
-	header := unix.Msghdr{Iov: &part, Control: unsafe.SliceData(rights)}
+	var header unix.Msghdr
 	header.SetIovlen(1)
 	header.SetControllen(len(rights))
-	return message{rights[unix.CmsgLen(0):][:4], &header}
+	return message{rights[unix.CmsgLen(0):][:4], Memory(bytesOf(&header),
+		Pointer{At: unsafe.Offsetof(header.Iov), To: bytesOf(&part), Pointers: []Pointer{{At: unsafe.Offsetof(part.Base), To: report}}},
+		Pointer{At: unsafe.Offsetof(header.Control), To: rights},
+	)}
 }
 
 // send reports the descriptor and lets go of it.
 func (m message) send(step string) []Call {
 	return []Call{
-		prepared(step, unix.SYS_SENDMSG, []Arg{Number(SlotReport), Memory(bytesOf(m.header)), Number(unix.MSG_NOSIGNAL)}),
+		prepared(step, unix.SYS_SENDMSG, []Arg{Number(SlotReport), m.header, Number(unix.MSG_NOSIGNAL)}),
 		prepared(step, unix.SYS_CLOSE, []Arg{Result(m.descriptor)}),
 	}
 }

@@ -18,7 +18,7 @@ import (
 // to that account and may map it, without anybody outside having to write the
 // map. It stays so until the plan says otherwise; nothing of the run exists
 // before that.
-func forkAs(s *initState, account *paddock.Account) (pid int, err error) {
+func forkAs(s *launch, account *paddock.Account) (pid int, err error) {
 	var errno syscall.Errno
 	forking := func() { pid, errno = fork(s) }
 	if account == nil || s.flags&unix.CLONE_NEWUSER == 0 {
@@ -26,7 +26,6 @@ func forkAs(s *initState, account *paddock.Account) (pid int, err error) {
 	} else if err := acting.As(*account, forking); err != nil {
 		return 0, &StartError{"identity", err}
 	}
-	runtime.KeepAlive(s)
 	if errno != 0 {
 		return 0, &StartError{"clone", errno}
 	}

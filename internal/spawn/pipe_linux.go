@@ -10,7 +10,7 @@ import (
 )
 
 // pipeSize is what Linux gives to ordinary users at most; the larger the pipe,
-// the fewer times a program waits for us (see docs/design/0002-starting.md).
+// the fewer times a program waits for us (see docs/design/0002-starting-a-program.md).
 const pipeSize = 1 << 20
 
 // OutputPipe returns the two ends of a pipe for a program's output. Only our

@@ -41,6 +41,9 @@ type cgroupFiles struct{ procs, kill *os.File }
 // startLimit bounds the time from the fork to the program.
 const startLimit = 30 * time.Second
 
+// errSilent is how the process in between ends that never began.
+var errSilent = errors.New("the process in between ended before it began")
+
 // Start starts the program that spec describes, held by the first means of
 // spec.Isolation that the kernel gives, and returns once it has become the
 // program. The caller keeps its descriptors and may close them then.
@@ -56,6 +59,10 @@ func Start(spec Spec) (*Program, error) {
 	}
 	for _, isolation := range spec.Isolation {
 		p, err := start(&spec, isolation)
+		if errors.Is(err, errSilent) && !spec.Plain {
+			spec.Plain = true
+			p, err = start(&spec, isolation)
+		}
 		if err == nil {
 			return p, nil
 		}
@@ -142,7 +149,7 @@ func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 	p.removeCgroup()
 }
 
-func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*initState, *net.UnixConn, error) {
+func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*launch, *net.UnixConn, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, &StartError{"socket for reports", err}
@@ -155,12 +162,16 @@ func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*initState, *net.Un
 		return nil, nil, &StartError{"socket for reports", err}
 	}
 	reports := conn.(*net.UnixConn)
-	state, err := newState(spec, p.Isolation, theirs, files)
+	state, err := newLaunch(spec, p.Isolation, theirs, files)
 	if err != nil {
 		return nil, nil, errors.Join(err, reports.Close())
 	}
+	if spec.tamper != nil {
+		spec.tamper(state)
+	}
 	pid, err := forkAs(state, spec.Plan.Account)
 	runtime.KeepAlive(spec)
+	_ = state.memory.free() // the children have their own
 	if err != nil {
 		return nil, nil, errors.Join(err, reports.Close())
 	}
@@ -170,16 +181,21 @@ func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*initState, *net.Un
 
 // awaitStart waits for the program to become the program. Not for ever: one with
 // root's rights can stop the process in between before that has told us.
-func (p *Program) awaitStart(state *initState, reports *net.UnixConn) error {
+func (p *Program) awaitStart(state *launch, reports *net.UnixConn) error {
 	_ = reports.SetReadDeadline(time.Now().Add(startLimit)) // sockets can have deadlines
+	began := false
 	for {
 		r, file, err := readReport(reports)
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			p.Destroy()
 			return &StartError{"start", fmt.Errorf("the process in between said nothing for %s and was ended", startLimit)}
+		case err != nil && !began:
+			return &StartError{"start", errSilent}
 		case err != nil:
 			return &StartError{"start", fmt.Errorf("the process in between ended without a report: %w", err)}
+		case r.kind == reportHello:
+			began = true
 		case r.kind == reportListener:
 			p.listener = file
 		case r.kind == reportSocket:

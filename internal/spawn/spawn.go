@@ -52,6 +52,12 @@ type Spec struct {
 	// is given: one that holds the run already, and that its giver removes.
 	Name   string
 	Cgroup *lifecycle.Cgroup
+	// Plain takes the plain road, which copies this process's memory: slower,
+	// and the same to whoever looks. It is taken anyway where the other fails
+	// before it begins.
+	Plain bool
+
+	tamper func(*launch) // for tests, before the fork; nil for everybody else
 }
 
 // An Exit is how the leader, the program itself, ended.

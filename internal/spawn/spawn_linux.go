@@ -3,46 +3,31 @@ package spawn
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"paddock/internal/contain/lifecycle"
 )
 
 // This is THE FILE: nothing else in Paddock starts a program.
 //
 // Everything below "In the child" runs in a process that was forked from a
 // running Go program and has one thread. The Go runtime is not usable there: no
-// allocation, no lock, no growth of the stack, no race detector. So those
-// functions are nosplit and norace, call nothing but the kernel, and work on one
-// struct, initState, that the parent prepared. The process has a memory of its
-// own (no CLONE_VM), so nothing it writes is seen by the parent.
-
-// StartStage starts the supervisor binary at path, in a session of its own, with
-// an empty environment, no descriptors of ours and one end of a socket as
-// descriptor 3. It ends by itself when the other end is closed before a job came.
-// It is born in cgroup where that isn't nil and the kernel allows it.
-func StartStage(path string, cgroup *os.File) (*Stage, error) {
-	return startBeside([]string{path}, nil, cgroup)
-}
-
-// StartProxy starts the supervisor binary at path as the proxy of one run, in the
-// same way, except that what it says of its own end goes to stderr. It ends when
-// the other end of its socket is closed, and so with its supervisor.
-func StartProxy(path string, stderr *os.File) (*Stage, error) {
-	return startBeside([]string{path, "egress"}, stderr, nil)
-}
+// allocation, no lock, no growth of the stack, no race detector, and nothing is
+// there but this program's text and constants and the memory of the start. So
+// those functions are nosplit and norace, call nothing but the kernel, and work
+// on one struct, initState, that the parent prepared; they touch no variable.
 
 // startBeside starts command with one end of a socket as descriptor 3.
 func startBeside(command []string, stderr, cgroup *os.File) (*Stage, error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	ours, theirs, err := stagePair()
 	if err != nil {
-		return nil, fmt.Errorf("socket pair: %w", err)
+		return nil, err
 	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "stage"), os.NewFile(uintptr(pair[1]), "stage")
 	defer theirs.Close()
 	defer ours.Close() // net.FileConn makes a descriptor of its own
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -89,37 +74,63 @@ func afterFork()
 //go:linkname afterForkInChild syscall.runtime_AfterForkInChild
 func afterForkInChild()
 
-// fork makes the process in between. It returns its id in the parent only.
+// fork makes the process in between and returns its id. It has an address space
+// of its own, into which only the memory of the start and what is never written
+// is taken, and a stack in that memory. The program shares it until it is
+// executed.
 //
 //go:noinline
 //go:norace
-func fork(s *initState) (pid int, errno syscall.Errno) {
+func fork(s *launch) (pid int, errno syscall.Errno) {
+	if !s.shares {
+		return forkPlain(s)
+	}
+	m, state, entry := s.memory, unsafe.Pointer(s.initState), s.begin
+	args, size, stack, tls := uintptr(unsafe.Pointer(&s.clone)), unsafe.Sizeof(s.clone), uintptr(m.at(stackOfInit)), uintptr(s.clone.tls)
+	flags := s.flags | unix.CLONE_SETTLS | uintptr(syscall.SIGCHLD)
 	syscall.ForkLock.Lock()
+	// If it can't be kept out it is copied.
+	_ = lifecycle.KeepFromForks(append(keptThread(), [2]uintptr{uintptr(m.base), uintptr(m.base) + m.size})...)
 	beforeFork()
-	r, _, e := syscall.RawSyscall6(syscall.SYS_CLONE, s.flags|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+	r := clone(unix.SYS_CLONE3, args, size, 0, 0, 0, state, entry)
+	if failed(r) {
+		// An old kernel or a filter around us. The older call can't reset signals.
+		s.reset = ^uint64(0)
+		r = clone(syscall.SYS_CLONE, flags, stack, 0, tls, tls, state, entry)
+	}
+	afterFork()
+	syscall.ForkLock.Unlock()
+	if failed(r) {
+		return 0, syscall.Errno(-r)
+	}
+	return int(r), 0
+}
+
+// forkPlain makes it with a copy of all we have, and so does it the program, for
+// machines on which the other road ends nowhere.
+//
+//go:noinline
+//go:norace
+func forkPlain(s *launch) (pid int, errno syscall.Errno) {
+	state := s.initState
+	syscall.ForkLock.Lock()
+	if err := lifecycle.TakeIntoForks(); err != nil {
+		syscall.ForkLock.Unlock()
+		return 0, syscall.ENOTSUP
+	}
+	beforeFork()
+	r, _, e := syscall.RawSyscall6(syscall.SYS_CLONE, state.flags|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 	if r != 0 || e != 0 {
 		afterFork()
 		syscall.ForkLock.Unlock()
 		return int(r), e
 	}
 	afterForkInChild()
-	initMain(s)
+	initMain(state)
 	return 0, 0 // not reached
 }
 
 // In the child ---------------------------------------------------------------
-
-var (
-	pathSetgroups = []byte("/proc/self/setgroups\x00")
-	pathUIDMap    = []byte("/proc/self/uid_map\x00")
-	pathGIDMap    = []byte("/proc/self/gid_map\x00")
-	pathChildren  = []byte("/proc/self/task/")
-	nameChildren  = []byte("/children\x00")
-	textDeny      = []byte("deny")
-	textZero      = []byte("0")
-	textOne       = []byte("1")
-	emptyPath     = []byte("\x00")
-)
 
 // call is one system call of up to five arguments.
 //
@@ -132,7 +143,7 @@ func call(trap, a, b, c, d, e uintptr) (uintptr, syscall.Errno) {
 
 //go:nosplit
 //go:norace
-func addr(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
+func addr(s string) uintptr { return uintptr(unsafe.Pointer(unsafe.StringData(s))) }
 
 // initMain is the life of the process in between. It never returns.
 //
@@ -241,16 +252,6 @@ func moveDescriptors(s *initState) {
 	}
 }
 
-// writeMaps gives the user namespace one id: our own, mapped to itself.
-//
-//go:nosplit
-//go:norace
-func writeMaps(s *initState) {
-	writeFile(s, addr(pathSetgroups), addr(textDeny), uintptr(len(textDeny)))
-	writeFile(s, addr(pathUIDMap), addr(s.uidMap), uintptr(len(s.uidMap)))
-	writeFile(s, addr(pathGIDMap), addr(s.gidMap), uintptr(len(s.gidMap)))
-}
-
 //go:nosplit
 //go:norace
 func writeFile(s *initState, path, text, size uintptr) {
@@ -273,12 +274,20 @@ func startLeader(s *initState) {
 	if _, e := call(syscall.SYS_PIPE2, uintptr(unsafe.Pointer(&s.pipe)), syscall.O_CLOEXEC, 0, 0, 0); e != 0 {
 		fail(s, stepDescriptors, e)
 	}
-	r, e := call(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0)
-	if e != 0 {
-		fail(s, stepFork, e)
+	r := uintptr(0)
+	if s.shares { // it returns when the program is one, or there won't be one
+		r = clone(syscall.SYS_CLONE, unix.CLONE_VM|unix.CLONE_VFORK|uintptr(syscall.SIGCHLD), s.stack, 0, 0, 0, unsafe.Pointer(s), s.entry)
+		s.reportFD = slotReport
+	} else {
+		var e syscall.Errno
+		if r, e = call(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0); e != 0 {
+			r = -uintptr(e)
+		} else if r == 0 {
+			become(s)
+		}
 	}
-	if r == 0 {
-		become(s)
+	if failed(r) {
+		fail(s, stepFork, syscall.Errno(-r))
 	}
 	s.leader = int32(r)
 	call(syscall.SYS_CLOSE, uintptr(s.pipe[1]), 0, 0, 0, 0)
@@ -310,7 +319,8 @@ func become(s *initState) {
 		}
 	}
 	for sig := uintptr(1); sig <= 64; sig++ {
-		if s.ignored&(1<<(sig-1)) != 0 {
+		if s.reset&(1<<(sig-1)) != 0 { // of some the kernel lets nobody
+
 			call(syscall.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&s.action)), 0, 8, 0)
 		}
 	}
@@ -390,23 +400,7 @@ func killAll(s *initState) {
 		call(syscall.SYS_WRITE, slotCgroupKill, addr(textOne), 1, 0, 0)
 	}
 	self, _ := call(syscall.SYS_GETPID, 0, 0, 0, 0, 0)
-	n := 0
-	for _, c := range pathChildren {
-		s.path[n] = c
-		n++
-	}
-	div := uintptr(1)
-	for self/div >= 10 {
-		div *= 10
-	}
-	for ; div > 0; div /= 10 {
-		s.path[n] = byte('0' + self/div%10)
-		n++
-	}
-	for _, c := range nameChildren {
-		s.path[n] = c
-		n++
-	}
+	namePath(s, self)
 	at := unix.AT_FDCWD
 	fd, e := call(syscall.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(&s.path)), syscall.O_RDONLY|syscall.O_CLOEXEC, 0, 0)
 	if e != 0 {
@@ -414,14 +408,12 @@ func killAll(s *initState) {
 	}
 	size, e := call(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(&s.children)), uintptr(len(s.children)), 0, 0)
 	call(syscall.SYS_CLOSE, fd, 0, 0, 0, 0)
-	pid := uintptr(0)
-	for i := uintptr(0); e == 0 && i < size; i++ {
-		if c := s.children[i]; c >= '0' && c <= '9' {
-			pid = pid*10 + uintptr(c-'0')
-		} else if pid > 0 {
+	for from := uintptr(0); e == 0 && from < size; {
+		pid, next := nextChild(s, from, size)
+		if pid > 0 {
 			call(syscall.SYS_KILL, pid, uintptr(syscall.SIGKILL), 0, 0, 0)
-			pid = 0
 		}
+		from = next
 	}
 }
 

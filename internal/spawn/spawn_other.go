@@ -11,6 +11,9 @@ import (
 // ErrSystem is why nothing is started here.
 var ErrSystem = errors.New("this version of Paddock runs commands on Linux only")
 
+// A launch is what is known of a start; there is none on this system.
+type launch struct{}
+
 // A Stage is a supervisor that was started; there is none on this system.
 type Stage struct{}
 

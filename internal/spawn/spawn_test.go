@@ -9,9 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -44,6 +42,20 @@ func TestAsOrdinaryUser(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// What holds for one road must hold for the other.
+func TestByThePlainRoad(t *testing.T) {
+	if plainRoad {
+		return // this is that run
+	}
+	cmd := testproc.Self(t, "-test.short")
+	cmd.Env = append(cmd.Env, "PADDOCK_TEST_PLAIN=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+var plainRoad = os.Getenv("PADDOCK_TEST_PLAIN") != ""
 
 // Every test runs once for each means of holding a tree that can work here.
 func isolations(t *testing.T) []paddock.Isolation {
@@ -97,7 +109,7 @@ func tryStart(t *testing.T, isolation paddock.Isolation, path string, argv, env 
 	dir := open(os.Open(t.TempDir()))
 	p, err := Start(Spec{
 		Argv: argv, Env: append([]string{"PATH=/usr/bin:/bin"}, env...), Exec: open(os.Open(path)),
-		Stdin: inTheirs, Stdout: theirs, Stderr: theirs, Plan: off(t, dir),
+		Stdin: inTheirs, Stdout: theirs, Stderr: theirs, Plan: off(t, dir), Plain: plainRoad,
 		Isolation: []paddock.Isolation{isolation}, Name: fmt.Sprintf("test-%d-%s", os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-")),
 	})
 	theirs.Close()
@@ -357,54 +369,6 @@ func opened(t *testing.T, path string) *os.File {
 	}
 	t.Cleanup(func() { f.Close() })
 	return f
-}
-
-// Starting while the collector runs and other threads fork is what the code
-// in the child must survive.
-func TestStressUnderCollector(t *testing.T) {
-	n := 200
-	if testing.Short() {
-		n = 40
-	}
-	stop := make(chan struct{})
-	var collector sync.WaitGroup
-	collector.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				runtime.GC()
-			}
-		}
-	})
-	var starters sync.WaitGroup
-	for worker := range 8 {
-		starters.Go(func() {
-			for i := range n / 8 {
-				isolation := isolations(t)[(worker+i)%len(isolations(t))]
-				null, _ := os.OpenFile("/dev/null", os.O_RDWR, 0)
-				exe, _ := os.Open("/bin/true")
-				dir, _ := os.Open("/")
-				p, err := Start(Spec{Argv: []string{"true"}, Exec: exe, Stdin: null, Stdout: null, Stderr: null, Plan: off(t, dir),
-					Isolation: []paddock.Isolation{isolation}, Name: fmt.Sprintf("stress-%d-%d-%d", os.Getpid(), worker, i)})
-				if err != nil {
-					t.Errorf("%s: %v", isolation, err)
-				} else {
-					<-p.Done()
-					if exit := <-p.Exited(); exit.Status.ExitStatus() != 0 {
-						t.Errorf("%s: status %v", isolation, exit.Status)
-					}
-				}
-				null.Close()
-				exe.Close()
-				dir.Close()
-			}
-		})
-	}
-	starters.Wait()
-	close(stop)
-	collector.Wait()
 }
 
 // Somebody with root's rights can take the socket for reports and keep it.

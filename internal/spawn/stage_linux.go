@@ -1,9 +1,37 @@
 package spawn
 
 import (
+	"fmt"
 	"net"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
+
+// StartStage starts the supervisor binary at path, in a session of its own, with
+// an empty environment, no descriptors of ours and one end of a socket as
+// descriptor 3. It ends by itself when the other end is closed before a job came.
+// It is born in cgroup where that isn't nil and the kernel allows it.
+func StartStage(path string, cgroup *os.File) (*Stage, error) {
+	return startBeside([]string{path}, nil, cgroup)
+}
+
+// StartProxy starts the supervisor binary at path as the proxy of one run, in the
+// same way, except that what it says of its own end goes to stderr. It ends when
+// the other end of its socket is closed, and so with its supervisor.
+func StartProxy(path string, stderr *os.File) (*Stage, error) {
+	return startBeside([]string{path, "egress"}, stderr, nil)
+}
+
+// stagePair returns the two ends of the socket between a supervisor and its
+// starter.
+func stagePair() (ours, theirs *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("socket pair: %w", err)
+	}
+	return os.NewFile(uintptr(pair[0]), "stage"), os.NewFile(uintptr(pair[1]), "stage"), nil
+}
 
 // A Stage is a supervisor that was started and waits for its job.
 type Stage struct {

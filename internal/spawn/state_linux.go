@@ -67,25 +67,24 @@ const (
 	requestKill = syscall.SIGUSR1
 )
 
-// initState is all that the process in between works with.
+// initState is all that the process in between works with. It lies in the memory
+// of its start, and so does everything it leads to.
 type initState struct {
 	flags      uintptr
 	namespace  bool // it is the init of a PID namespace
+	shares     bool // the program shares its memory until its execution
 	supervisor int32
 	fds        [slots]int32 // in the supervisor's numbering; -1 is absent
 	used       int          // slots that there are in this start
 	high       [slots]int32
 	reportFD   int32
-	argv, envp uintptr    // into keep
-	keep       [2][]*byte // so that the collector leaves them
-	uidMap     []byte
-	gidMap     []byte
+	argv, envp uintptr
+	uidMap     text
+	gidMap     text
 	setup      []op // what a plan says, lowered
 	become     []op
 	execFD     *int32 // where the descriptor to execute is by then
-	plan       *contain.Plan
-	lifecycle  []contain.Call
-	ignored    uint64 // signals that the program would inherit as ignored
+	reset      uint64 // signals that the program would not get as it should
 
 	all, none  uint64 // signal sets
 	action     [4]uintptr
@@ -101,7 +100,18 @@ type initState struct {
 	path       [64]byte
 	children   [4096]byte
 	arg        [6]uintptr
+	clone      cloneArgs
+	stack      uintptr // of the program, its top
+	entry      uintptr // where the program begins, before its execution
 }
+
+// cloneArgs is struct clone_args of clone3.
+type cloneArgs struct {
+	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls uint64 // the first version of it
+}
+
+// A text is bytes in the memory.
+type text struct{ at, size uintptr }
 
 // An op is a contain.Call as the child can carry it out.
 type op struct {
@@ -113,24 +123,87 @@ type op struct {
 	got, want []byte
 }
 
-// lower turns calls into ops. The memory that they name is that of the calls.
-func lower(calls []contain.Call) []op {
-	ops := make([]op, len(calls))
-	for i, c := range calls {
-		o := op{nr: c.Nr, accept: c.Accept, got: c.Got, want: c.Want}
-		for j, arg := range c.Args {
-			o.args[j], o.cells[j] = arg.Lower()
+// A launch is what the supervisor knows of a start: the state, and what the steps of
+// its plan are called.
+type launch struct {
+	*initState
+	begin     uintptr // where the process in between begins, but by the plain road
+	memory    *memory
+	plan      *contain.Plan
+	lifecycle []contain.Call
+}
+
+// lower turns calls into ops that work with m.
+func (m *memory) lower(lists ...[]contain.Call) []op {
+	n := 0
+	for _, calls := range lists {
+		n += len(calls)
+	}
+	if n == 0 {
+		return nil
+	}
+	ops := unsafe.Slice((*op)(m.at(m.take(uintptr(n)*unsafe.Sizeof(op{})))), n)[:0]
+	for _, calls := range lists {
+		for i := range calls {
+			ops = append(ops, m.lowerOne(&calls[i]))
 		}
-		if len(c.Into) >= 4 {
-			o.into = (*int32)(unsafe.Pointer(unsafe.SliceData(c.Into)))
-		}
-		ops[i] = o
 	}
 	return ops
 }
 
+func (m *memory) lowerOne(c *contain.Call) op {
+	o := op{nr: c.Nr, got: m.bytes(c.Got), want: m.bytes(c.Want)}
+	for j, arg := range c.Args {
+		number, b, pointers, result := arg.Parts()
+		switch {
+		case b == nil:
+			o.args[j] = number
+		case result:
+			o.cells[j] = (*int32)(m.moved(b))
+		default:
+			o.args[j] = uintptr(m.moved(b))
+			m.point(b, pointers)
+		}
+	}
+	if len(c.Into) >= 4 {
+		o.into = (*int32)(m.moved(c.Into))
+	}
+	if len(c.Accept) > 0 {
+		at := m.at(m.take(uintptr(len(c.Accept)) * unsafe.Sizeof(c.Accept[0])))
+		o.accept = unsafe.Slice((*syscall.Errno)(at), len(c.Accept))
+		copy(o.accept, c.Accept)
+	}
+	return o
+}
+
+func (m *memory) bytes(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(m.moved(b)), len(b))
+}
+
+// text puts s there.
+func (m *memory) text(s string) text {
+	at := m.at(m.take(uintptr(len(s))))
+	copy(unsafe.Slice((*byte)(at), len(s)), s)
+	return text{uintptr(at), uintptr(len(s))}
+}
+
+// opsSize is what lower takes.
+func opsSize(lists ...[]contain.Call) uintptr {
+	size := uintptr(0)
+	for _, calls := range lists {
+		size += aligned(uintptr(len(calls)) * unsafe.Sizeof(op{}))
+		for i := range calls {
+			size += aligned(uintptr(len(calls[i].Accept)) * unsafe.Sizeof(syscall.Errno(0)))
+		}
+	}
+	return size
+}
+
 // stepName says what failed.
-func (s *initState) stepName(step int32) string {
+func (s *launch) stepName(step int32) string {
 	calls, i := s.lifecycle, int(step-stepSetup)
 	switch {
 	case step >= stepBecome:
@@ -151,61 +224,149 @@ func (s *initState) stepName(step int32) string {
 	return calls[i].Step
 }
 
-// newState prepares what the child needs. The result must stay referenced
-// until fork returned.
-func newState(spec *Spec, isolation paddock.Isolation, reportFD *os.File, group cgroupFiles) (*initState, error) {
-	argv, err := syscall.SlicePtrFromStrings(spec.Argv)
-	if err != nil {
-		return nil, &StartError{"argv", err}
-	}
-	envp, err := syscall.SlicePtrFromStrings(spec.Env)
-	if err != nil {
-		return nil, &StartError{"environment", err}
-	}
-	s := &initState{
-		supervisor: int32(os.Getpid()),
-		argv:       uintptr(unsafe.Pointer(&argv[0])),
-		envp:       uintptr(unsafe.Pointer(&envp[0])),
-		all:        ^uint64(0),
-		timeout:    syscall.Timespec{Nsec: 10_000_000},
-		keep:       [2][]*byte{argv, envp},
-		reportFD:   int32(reportFD.Fd()),
-	}
-	files := []*os.File{spec.Stdin, spec.Stdout, spec.Stderr, reportFD, spec.Exec, group.procs, group.kill}
+// newLaunch prepares what the children need. Its memory is to be freed once they
+// are forked.
+func newLaunch(spec *Spec, isolation paddock.Isolation, reportFD *os.File, group cgroupFiles) (*launch, error) {
 	if len(spec.Plan.Files) > mostFiles {
 		return nil, &StartError{"descriptors", errors.New("the plan hands over too many")}
 	}
-	files = append(files, spec.Plan.Files...)
-	s.used = len(files)
+	s := &launch{plan: spec.Plan}
+	namespace := isolation == paddock.PIDNamespace || isolation == paddock.UserPIDNamespace
+	if namespace && !spec.Plan.UserNamespace { // a plan with its own tree does this in its own way
+		s.lifecycle = contain.Private()
+	}
+	uid, gid := idMaps(spec, isolation)
+	size := aligned(unsafe.Sizeof(initState{})) + stringsSize(spec.Argv) + stringsSize(spec.Env) + 4096 +
+		opsSize(append(slices.Clone(s.lifecycle), spec.Plan.Setup...), spec.Plan.Become)
+	m, err := newMemory(spec.Plan, s.lifecycle, size)
+	if err != nil {
+		return nil, &StartError{"memory", err}
+	}
+	s.memory = m
+	s.initState = (*initState)(m.at(m.take(unsafe.Sizeof(initState{}))))
+	m.move(true)
+	m.move(false)
+	s.namespace, s.flags = namespace, spec.Plan.Namespaces|namespaces[isolation]
+	s.supervisor, s.all = int32(os.Getpid()), ^uint64(0)
+	s.timeout = syscall.Timespec{Nsec: 10_000_000}
+	s.shares, s.reset = ownStacks && !spec.Plain, lifecycle.IgnoredSignals()
+	s.stack, s.begin, s.entry = uintptr(m.at(stackOfProgram)), entryOf(initMain), entryOf(become)
+	s.clone = cloneArgs{
+		flags: uint64(s.flags) | unix.CLONE_SETTLS | unix.CLONE_CLEAR_SIGHAND, exitSignal: uint64(syscall.SIGCHLD),
+		stack: uint64(uintptr(m.base)), stackSize: stackOfInit, tls: uint64(uintptr(m.at(threadPointer))),
+	}
+	if s.argv, err = m.strings(spec.Argv); err != nil {
+		return nil, errors.Join(&StartError{"argv", err}, m.free())
+	}
+	if s.envp, err = m.strings(spec.Env); err != nil {
+		return nil, errors.Join(&StartError{"environment", err}, m.free())
+	}
+	s.uidMap, s.gidMap = m.text(uid), m.text(gid)
+	s.setup, s.become = m.lower(s.lifecycle, spec.Plan.Setup), m.lower(spec.Plan.Become)
+	fallback := (*int32)(m.at(m.take(4)))
+	*fallback = slotExec
+	if s.execFD = fallback; len(spec.Plan.Exec) >= 4 {
+		s.execFD = (*int32)(m.moved(spec.Plan.Exec))
+	}
+	s.descriptors(append([]*os.File{spec.Stdin, spec.Stdout, spec.Stderr, reportFD, spec.Exec, group.procs, group.kill}, spec.Plan.Files...))
+	return s, nil
+}
+
+// namespaces are the flags by which each means holds the tree.
+var namespaces = map[paddock.Isolation]uintptr{
+	paddock.PIDNamespace:     unix.CLONE_NEWPID | unix.CLONE_NEWNS,
+	paddock.UserPIDNamespace: unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS,
+}
+
+// idMaps returns the maps of the user namespace, if there is to be one.
+func idMaps(spec *Spec, isolation paddock.Isolation) (uid, gid string) {
+	switch {
+	case isolation != paddock.UserPIDNamespace:
+		return "", ""
+	case spec.Plan.UIDMap != "":
+		return spec.Plan.UIDMap, spec.Plan.GIDMap
+	}
+	uid, gid = strconv.Itoa(os.Geteuid()), strconv.Itoa(os.Getegid())
+	return uid + " " + uid + " 1\n", gid + " " + gid + " 1\n"
+}
+
+func (s *launch) descriptors(files []*os.File) {
+	s.reportFD, s.used = int32(files[slotReport].Fd()), len(files)
 	for i := range s.fds {
 		s.fds[i] = -1
 		if i < len(files) && files[i] != nil {
 			s.fds[i] = int32(files[i].Fd())
 		}
 	}
-	s.plan = spec.Plan
-	switch isolation {
-	case paddock.PIDNamespace:
-		s.flags, s.namespace = unix.CLONE_NEWPID|unix.CLONE_NEWNS, true
-	case paddock.UserPIDNamespace:
-		s.flags, s.namespace = unix.CLONE_NEWUSER|unix.CLONE_NEWPID|unix.CLONE_NEWNS, true
-		uid, gid := strconv.Itoa(os.Geteuid()), strconv.Itoa(os.Getegid())
-		s.uidMap, s.gidMap = []byte(uid+" "+uid+" 1\n"), []byte(gid+" "+gid+" 1\n")
-		if spec.Plan.UIDMap != "" {
-			s.uidMap, s.gidMap = []byte(spec.Plan.UIDMap), []byte(spec.Plan.GIDMap)
+}
+
+// Constants, since variables aren't there.
+const (
+	pathSetgroups = "/proc/self/setgroups\x00"
+	pathUIDMap    = "/proc/self/uid_map\x00"
+	pathGIDMap    = "/proc/self/gid_map\x00"
+	pathChildren  = "/proc/self/task/"
+	nameChildren  = "/children\x00"
+	textDeny      = "deny"
+	textZero      = "0"
+	textOne       = "1"
+	emptyPath     = "\x00"
+)
+
+// failed tells an error of the kernel from a result.
+//
+//go:nosplit
+//go:norace
+func failed(r uintptr) bool { return r > ^uintptr(4095) }
+
+// writeMaps gives the user namespace one id: our own, mapped to itself.
+//
+//go:nosplit
+//go:norace
+func writeMaps(s *initState) {
+	writeFile(s, addr(pathSetgroups), addr(textDeny), uintptr(len(textDeny)))
+	writeFile(s, addr(pathUIDMap), s.uidMap.at, s.uidMap.size)
+	writeFile(s, addr(pathGIDMap), s.gidMap.at, s.gidMap.size)
+}
+
+// namePath puts the path by which the process self finds its children into the
+// state. It runs in the child.
+//
+//go:nosplit
+//go:norace
+func namePath(s *initState, self uintptr) {
+	n := 0
+	for i := range len(pathChildren) {
+		s.path[n] = pathChildren[i]
+		n++
+	}
+	div := uintptr(1)
+	for self/div >= 10 {
+		div *= 10
+	}
+	for ; div > 0; div /= 10 {
+		s.path[n] = byte('0' + self/div%10)
+		n++
+	}
+	for i := range len(nameChildren) {
+		s.path[n] = nameChildren[i]
+		n++
+	}
+}
+
+// nextChild reads the next number of those that the kernel wrote, zero if there
+// is none, and says where it ends. It runs in the child.
+//
+//go:nosplit
+//go:norace
+func nextChild(s *initState, from, size uintptr) (pid, next uintptr) {
+	for ; from < size; from++ {
+		c := s.children[from]
+		if c >= '0' && c <= '9' {
+			pid = pid*10 + uintptr(c-'0')
+		} else if pid > 0 {
+			break
 		}
 	}
-	s.flags |= spec.Plan.Namespaces
-	if s.namespace && !spec.Plan.UserNamespace { // a plan with its own tree does this in its own way
-		s.lifecycle = contain.Private()
-	}
-	s.setup = lower(append(slices.Clone(s.lifecycle), spec.Plan.Setup...))
-	s.become = lower(spec.Plan.Become)
-	fallback := int32(slotExec)
-	s.execFD = &fallback
-	if len(spec.Plan.Exec) >= 4 {
-		s.execFD = (*int32)(unsafe.Pointer(unsafe.SliceData(spec.Plan.Exec)))
-	}
-	s.ignored = lifecycle.IgnoredSignals()
-	return s, nil
+	return pid, from
 }

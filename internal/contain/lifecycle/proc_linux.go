@@ -61,19 +61,3 @@ func parentOf(pid int) int {
 	}
 	return parent
 }
-
-// IgnoredSignals returns the signals that this process ignores, as a set.
-func IgnoredSignals() uint64 {
-	b, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		if text, ok := strings.CutPrefix(line, "SigIgn:"); ok {
-			if set, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64); err == nil {
-				return set
-			}
-		}
-	}
-	return 0
-}
