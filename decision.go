@@ -174,6 +174,8 @@ type ContainAs struct {
 	Network string `json:"network,omitempty"`
 	// Reach lists what an allowlist lets through: host:port or *.suffix:port.
 	Reach []string `json:"reach,omitempty"`
+	// Inject lists the secrets that the way out adds to requests.
+	Inject []Injection `json:"inject,omitempty"`
 	// Read and Write are paths beside the system's own and the root.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
@@ -188,8 +190,28 @@ func (c ContainAs) String() string {
 	if len(c.Reach) > 0 {
 		s += " of " + strings.Join(c.Reach, ", ")
 	}
+	for _, i := range c.Inject {
+		s += "; requests to " + i.Place + " carry " + i.Secret
+	}
 	return s
 }
+
+// An Injection is a secret that a run uses without holding it: its way out puts
+// it into the requests to one host. It holds the secret's name, never its value.
+type Injection struct {
+	Secret string `json:"secret"`
+	// Place is host:port, Header the field of each request that is set.
+	Place  string `json:"place"`
+	Header string `json:"header"`
+	// Prefix stands before the secret in the field. File holds the secret, CA the
+	// certificates that the host is verified by; empty means the system's.
+	Prefix string `json:"-"`
+	File   string `json:"-"`
+	CA     string `json:"-"`
+}
+
+// CertificatesPath is where a run with injections finds what it has to trust.
+const CertificatesPath = "/etc/paddock/certificates.pem"
 
 // ProxyAddress is where a run whose network is an allowlist finds the way out.
 const ProxyAddress = "127.0.0.1:3128"

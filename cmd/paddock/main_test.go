@@ -59,6 +59,15 @@ func prog() int {
 		}
 	case "reach": // LISTED UNLISTED
 		return reach(args)
+	case "ask", "ask-bare": // URL…
+		return asking(verb == "ask-bare", args)
+	case "until-ask": // FILE URL…
+		waitForFile(args[0])
+		return asking(false, args[1:])
+	case "hog": // uses memory without end
+		for all := [][]byte{}; ; {
+			all = append(all, bytes.Repeat([]byte{1}, 1<<20))
+		}
 	case "pwd":
 		dir, err := os.Getwd()
 		if err != nil {

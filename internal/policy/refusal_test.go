@@ -11,6 +11,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy"
+	"paddock/internal/policy/secret"
 )
 
 // Each code that a gate of this package gives has a test of its name here.
@@ -404,6 +405,19 @@ func TestRefusal_secret_in_environment(t *testing.T) {
 			r.Door = paddock.DoorGo
 			r.Command.ReplaceEnv = map[string]string{"GITHUB_TOKEN": "hunter2", "DATABASE_URL": "hunter2"}
 		}, want: "DATABASE_URL, GITHUB_TOKEN"},
+	)
+}
+
+func TestRefusal_secret_unavailable(t *testing.T) {
+	use := func(r *paddock.Request) { *r = ask("go") }
+	refused(t, paddock.SecretUnavailable, paddock.GateContainment,
+		refusalCase{name: "a problem", policy: entrusted, change: use, line: 7, want: "The secret SIX can't be used: there is no file /run/secrets/six.",
+			facts: func(f *policy.Facts) {
+				found(f)
+				f.Secrets["SIX"] = secret.Facts{Problem: "there is no file /run/secrets/six"}
+			}},
+		refusalCase{name: "not looked at", policy: entrusted, change: use, line: 7, want: "OPENAI can't be used: nobody has looked",
+			facts: func(f *policy.Facts) { found(f); delete(f.Secrets, "OPENAI") }},
 	)
 }
 

@@ -64,31 +64,11 @@ const drainLimit = time.Second
 // A Job is one run to supervise.
 type Job = handover.Job
 
-// Files are the descriptors of a Job, in the order in which they are sent.
-type Files struct {
-	// Lock is the locked descriptor of the run's directory.
-	Lock *os.File
-	// Dir is where the program starts, Exec what is executed.
-	Dir, Exec *os.File
-	// Stdin is what to feed, a regular file; nil without Job.HasStdin.
-	Stdin *os.File
-}
+// Files are the descriptors of a Job.
+type Files = handover.Files
 
 // FilesOf names the descriptors that came with job.
-func FilesOf(job Job, files []*os.File) (Files, error) {
-	want := 3
-	if job.HasStdin {
-		want = 4
-	}
-	if len(files) != want {
-		return Files{}, fmt.Errorf("%d descriptors came with the job, want %d", len(files), want)
-	}
-	f := Files{Lock: files[0], Dir: files[1], Exec: files[2]}
-	if job.HasStdin {
-		f.Stdin = files[3]
-	}
-	return f, nil
-}
+func FilesOf(job Job, files []*os.File) (Files, error) { return handover.FilesOf(job, files) }
 
 // Options inject what tests replace. The zero value is for real use.
 type Options struct {
@@ -254,16 +234,17 @@ func (r *run) serve(ctx context.Context, conn net.Conn) (wait func() error, err 
 // live is the run from its start to the seal of its output.
 func (r *run) live(ctx context.Context) paddock.Outcome {
 	cgroup := r.place()
-	plan, release, err := r.prepare()
-	defer release()
-	if err != nil {
-		close(r.over)
-		return r.seal(failedToStart("containment", err, r.opt.Now()))
-	}
-	way, err := r.wayOut(plan)
+	way, err := r.wayOut()
 	if err != nil {
 		close(r.over)
 		return r.seal(failedToStart("way out", err, r.opt.Now()))
+	}
+	plan, release, err := r.prepare(way.CA())
+	defer release()
+	if err != nil {
+		close(r.over)
+		way.Close()
+		return r.seal(failedToStart("containment", err, r.opt.Now()))
 	}
 	pumps, err := r.start(plan)
 	if err != nil {
@@ -318,13 +299,13 @@ func (r *run) place() string {
 }
 
 // prepare makes what will hold the run and plans how. Release takes it away
-// again and is to be called in any case.
-func (r *run) prepare() (plan *contain.Plan, release func(), err error) {
+// again and is to be called in any case. The run is told to trust ca.
+func (r *run) prepare(ca []byte) (plan *contain.Plan, release func(), err error) {
 	r.bounds, err = bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level)
 	if err != nil {
 		return nil, func() {}, fmt.Errorf("limits: %w", err)
 	}
-	plan, unprotect, err := walls.Plan(r.job, r.files.Exec, r.files.Dir, r.bounds.Hold)
+	plan, unprotect, err := walls.Plan(r.job, r.files.Exec, r.files.Dir, r.bounds.Hold, ca)
 	if err == nil {
 		plan.Enforced.Limits = r.bounds.Enforced(r.job.OpenFiles)
 	}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -20,10 +21,14 @@ import (
 	"paddock"
 	"paddock/internal/contain"
 	"paddock/internal/contain/lifecycle"
+	"paddock/internal/egress/credential"
 	"paddock/internal/executor/judge/facts"
+	"paddock/internal/executor/judge/secrets"
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled/environ"
+	"paddock/internal/policy/secret"
 	"paddock/internal/rundir"
+	"paddock/internal/trust"
 )
 
 // A Config says what a Judge works with. Policy, State and Now must be set.
@@ -47,6 +52,7 @@ type Config struct {
 type Judge struct {
 	cfg    Config
 	finder *facts.Finder
+	owner  trust.Owner // whose secrets are believed, beside root's
 }
 
 // New returns a Judge.
@@ -58,7 +64,7 @@ func New(cfg Config) *Judge {
 		host := contain.Probe() // once: it reads a dozen files
 		cfg.Levels = func() ([]paddock.Level, map[paddock.Level]string) { return host.Levels(), host.Unavailable() }
 	}
-	return &Judge{cfg: cfg, finder: facts.New()}
+	return &Judge{cfg: cfg, finder: facts.New(), owner: trust.User()}
 }
 
 // A Judgement is a decision with everything it was based on, still open.
@@ -70,11 +76,25 @@ type Judgement struct {
 	request paddock.Request
 	policy  *policy.Policy
 	facts   policy.Facts
+	secrets map[string]credential.Credential
 	trouble []paddock.Refusal // what stands against the request beside the policy
 }
 
 // Home is the private home directory of the workspace.
 func (j *Judgement) Home() string { return j.facts.Home }
+
+// Sealed returns the secrets that the grant's requests carry, for the run's proxy;
+// nil if there are none. The decision must allow.
+func (j *Judgement) Sealed() (*os.File, error) {
+	var granted []credential.Credential
+	for _, i := range j.Decision.Grant.Contain.Inject {
+		granted = append(granted, j.secrets[i.Secret])
+	}
+	if granted == nil {
+		return nil, nil
+	}
+	return credential.Seal(granted)
+}
 
 // Close closes what was found.
 func (j *Judgement) Close() { j.Found.Close() }
@@ -103,7 +123,7 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 		out = j.look(ctx, p, req, got)
 		out.Decision = policy.Decide(p, req, out.facts)
 	}
-	deny(&out.Decision, append(out.trouble, j.exposed(out.Decision.Grant)...)...)
+	deny(&out.Decision, append(out.trouble, j.exposed(out.Decision.Grant, p)...)...)
 	if out.Decision.Effect == paddock.Allow && j.cfg.Hook != nil {
 		j.ask(ctx, req, &out.Decision)
 	}
@@ -134,6 +154,12 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		}
 	}
 	out.trouble = append(out.trouble, unfitting(out.facts.HostEnv)...)
+	for _, i := range wanted.Secrets {
+		if out.secrets == nil {
+			out.secrets, out.facts.Secrets = map[string]credential.Credential{}, map[string]secret.Facts{}
+		}
+		out.secrets[i.Secret], out.facts.Secrets[i.Secret] = secrets.Read(j.owner, i)
+	}
 	var err error
 	if found.Dir.Root != "" {
 		if out.facts.Home, err = j.cfg.State.Home(found.Dir.Root); err != nil {

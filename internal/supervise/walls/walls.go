@@ -24,9 +24,10 @@ import (
 )
 
 // Plan plans how the run of job is held to what it was granted, its tree by hold.
-// Exec is what is executed and dir where. What was put into the workspace stays until release is
+// Exec is what is executed and dir where, ca the certificates that it is to trust
+// beside the machine's. What was put into the workspace stays until release is
 // called, which is to be called in any case.
-func Plan(job handover.Job, exec, dir *os.File, hold *lifecycle.Hold) (plan *contain.Plan, release func(), err error) {
+func Plan(job handover.Job, exec, dir *os.File, hold *lifecycle.Hold, ca []byte) (plan *contain.Plan, release func(), err error) {
 	guard, err := keep(job)
 	if err != nil || guard == nil {
 		release = func() {}
@@ -39,7 +40,7 @@ func Plan(job handover.Job, exec, dir *os.File, hold *lifecycle.Hold) (plan *con
 		}
 	}
 	if err == nil {
-		plan, err = planned(job, exec, dir, hold, guard)
+		plan, err = planned(job, exec, dir, hold, guard, ca)
 	}
 	return plan, release, err
 }
@@ -62,7 +63,7 @@ func keep(job handover.Job) (*protect.Guard, error) {
 	return protect.Keep(root, except)
 }
 
-func planned(job handover.Job, execFile, dir *os.File, hold *lifecycle.Hold, guard *protect.Guard) (*contain.Plan, error) {
+func planned(job handover.Job, execFile, dir *os.File, hold *lifecycle.Hold, guard *protect.Guard, ca []byte) (*contain.Plan, error) {
 	exec, err := contain.IdentityOf(execFile)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func planned(job handover.Job, execFile, dir *os.File, hold *lifecycle.Hold, gua
 	wish := contain.Wish{
 		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Write: job.Contain.Write,
 		Root: job.Root, Dir: job.Dir, Home: job.Home, Programs: job.Programs, OpenFiles: job.OpenFiles, Exec: exec, Start: start,
-		Join: hold.Join(), Rlimits: hold.Rlimits,
+		Join: hold.Join(), Rlimits: hold.Rlimits, CA: ca,
 	}
 	if guard != nil {
 		wish.Protect = guard.Paths()

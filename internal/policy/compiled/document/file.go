@@ -49,6 +49,7 @@ type File struct {
 	Executables []Executable
 	Rules       []Rule
 	Environment Environment
+	Secrets     []Secret
 	Limits      Limits
 	Containment Containment
 	Tests       []Test
@@ -117,6 +118,14 @@ type Containment struct {
 	Network     string
 	Read, Write []Text
 	At          paddock.Position
+}
+
+// A Secret is one entry of secrets.
+type Secret struct {
+	Name, File, Header, Prefix, CA Text
+	// Host is as it is written, Place has its port.
+	Host  Text
+	Place string
 }
 
 // A Test is one entry of tests.
@@ -214,6 +223,7 @@ func (b *builder) file(v *shape.Value) File {
 	if c := v.Get("containment"); c != nil {
 		f.Containment = b.containment(c)
 	}
+	b.secrets(v.Get("secrets"), &f)
 	if f.Containment.Network != "allowlist" {
 		for _, item := range v.Get("executables").Items() {
 			if n := item.Get("network"); n != nil {
