@@ -151,10 +151,15 @@ type Limits struct {
 	Memory    int64   `json:"memory,omitempty"`
 	Processes int     `json:"processes,omitempty"`
 	CPUs      float64 `json:"cpus,omitempty"`
-	// MemoryByDefault and ProcessesByDefault say that the policy is silent: such
+	// Disk is how many bytes the whole tree may write to disks, FileSize how many
+	// a process may make a file long; zero means unlimited by us.
+	Disk     int64 `json:"disk,omitempty"`
+	FileSize int64 `json:"file_size,omitempty"`
+	// MemoryByDefault and the like say that the policy is silent: such
 	// a limit holds where it can be enforced and never stands against a run.
 	MemoryByDefault    bool `json:"memory_by_default,omitempty"`
 	ProcessesByDefault bool `json:"processes_by_default,omitempty"`
+	DiskByDefault      bool `json:"disk_by_default,omitempty"`
 }
 
 // A Level of containment.

@@ -132,8 +132,8 @@ func (j *judge) limits() {
 	if c.Timeout < 0 {
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The timeout is below zero."))
 	}
-	if c.OutputLimit < 0 {
-		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The output limit is below zero."))
+	if c.OutputLimit < 0 || c.DiskLimit < 0 {
+		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The output limit or the disk limit is below zero."))
 	}
 	e := j.executable
 	if e == nil {
@@ -154,7 +154,13 @@ func (j *judge) limits() {
 		r.Hint = fmt.Sprintf("Ask for an output limit of at most %d bytes, or leave it out.", e.Limits.Output)
 		j.Refuse(e.LimitsAt, r)
 	}
+	if e.Limits.Disk > 0 && c.DiskLimit > e.Limits.Disk {
+		r := paddock.Refused(paddock.LimitExceeded, "The disk limit asked for, %d bytes, is more than the maximum, %d bytes.", c.DiskLimit, e.Limits.Disk)
+		r.Hint = fmt.Sprintf("Ask for a disk limit of at most %d bytes, or leave it out.", e.Limits.Disk)
+		j.Refuse(e.LimitsAt, r)
+	}
 	j.granted = e.Limits
+	j.granted.Disk, j.granted.DiskByDefault = cmp.Or(c.DiskLimit, e.Limits.Disk), e.Limits.DiskByDefault && c.DiskLimit == 0
 	j.granted.Timeout = cmp.Or(c.Timeout, e.Limits.Timeout)
 	j.granted.Output = cmp.Or(c.OutputLimit, e.Limits.Output)
 	j.Answer(paddock.GateLimits, e.LimitsAt, fmt.Sprintf("%s, %d bytes per stream", j.granted.Timeout, j.granted.Output))

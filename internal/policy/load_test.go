@@ -58,8 +58,8 @@ func TestLoadFaults(t *testing.T) {
 		{"later sections", head + "executables: []\nlaunch: {}\ngit: {}\nagents: {}\nquotas: {}\nretention: {}\n", []string{
 			"4:1: `launch` (", "5:1: `git` (", "6:1: `agents` (", "7:1: `quotas` (", "8:1: `retention` (",
 		}},
-		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {disk: 1, idle: 1}\ncontainment: {read: [/a], write: [], exec: x, workspace: x, require: off, network: none}\n", []string{
-			"3:46: nothing holds a program to this list", "4:10: `disk` (", "4:19: `idle` (",
+		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {disk: 1, idle: 1, file_size: 0}\ncontainment: {read: [/a], write: [], exec: x, workspace: x, require: off, network: none}\n", []string{
+			"3:46: nothing holds a program to this list", "4:19: `idle` (", "4:39: want a size",
 			"5:21: `require: off` contains nothing, so `read`", "5:34: `require: off` contains nothing, so `write`", "5:38: `exec` (", "5:47: `workspace` (", "5:84: `require: off` contains nothing: the network is `host`",
 		}},
 		{"an unknown network", head + "executables: []\ncontainment: {network: some}\n", []string{"4:24: want `none`, `allowlist` or `host`, not `some`"}},

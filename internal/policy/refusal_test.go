@@ -436,6 +436,8 @@ func TestRefusal_limit_exceeded(t *testing.T) {
 	refused(t, paddock.LimitExceeded, paddock.GateLimits,
 		refusalCase{name: "timeout", change: func(r *paddock.Request) { r.Command.Timeout = defaultTimeout + 1 }, want: "maximum, 2m0s", hint: "120000 ms"},
 		refusalCase{name: "output", change: func(r *paddock.Request) { r.Command.OutputLimit = 10<<20 + 1 }, want: "10485761 bytes, is more than the maximum, 10485760", hint: "10485760"},
+		refusalCase{name: "disk", policy: minimal + "limits: {disk: 1MiB}\n", change: func(r *paddock.Request) { r.Command.DiskLimit = 1<<20 + 1 },
+			facts: func(f *policy.Facts) { f.Held = []string{"disk"} }, want: "1048577 bytes, is more than the maximum, 1048576", hint: "1048576", line: 15},
 		refusalCase{name: "timeout of the program", policy: own, change: func(r *paddock.Request) { r.Command.Timeout = defaultTimeout }, want: "maximum, 10s", line: 7},
 		refusalCase{name: "output of the program", policy: own, change: func(r *paddock.Request) { r.Command.OutputLimit = 1025 }, want: "1024 bytes", line: 7},
 		refusalCase{name: "of the section", policy: minimal + "limits: {timeout: 1s}\n", change: func(r *paddock.Request) { r.Command.Timeout = defaultTimeout }, want: "maximum, 1s", line: 15},

@@ -38,6 +38,7 @@ import (
 	"paddock/internal/rundir"
 	"paddock/internal/spawn"
 	"paddock/internal/supervise/bounds"
+	"paddock/internal/supervise/bounds/written"
 	"paddock/internal/supervise/hub"
 	"paddock/internal/supervise/reason"
 	"paddock/internal/supervise/walls"
@@ -262,6 +263,10 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	heard := r.listen(plan)
 	r.recordStart(cgroup, plan.Enforced)
 	r.open(way)
+	places := append([]string{r.job.Root, r.job.Home}, r.job.Contain.Write...)
+	go r.bounds.WatchDisk(written.New(r.job.Limits.Disk, places, r.opt.Now()), r.program.Holder(), r.opt.After, r.opt.Now, r.over, func(why paddock.Reason) {
+		r.ask(end{why, syscall.SIGKILL}) // past its limit it gets no time to write more
+	})
 	exit := r.untilEmpty(ctx)
 	ended := r.opt.Now()
 	close(r.over) // before the pumps are waited for: they may want to ask

@@ -23,6 +23,7 @@ const (
 	defaultConcurrent = 8
 	defaultMemory     = 2 << 30
 	defaultProcesses  = 256
+	defaultDisk       = 10 << 30
 	maxFaults         = 200
 )
 

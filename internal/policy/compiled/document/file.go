@@ -110,6 +110,8 @@ type Limits struct {
 	Memory     int64
 	Processes  int
 	CPUs       float64
+	Disk       int64
+	FileSize   int64
 }
 
 // Containment is what must be enforced. Require is empty when absent.
@@ -358,6 +360,8 @@ func (b *builder) limits(v *shape.Value) Limits {
 		Memory:     b.size(v.Get("memory"), maxMemory),
 		Processes:  int(b.number(v.Get("processes"))),
 		CPUs:       b.decimal(v.Get("cpus")),
+		Disk:       b.size(v.Get("disk"), maxMemory),
+		FileSize:   b.size(v.Get("file_size"), maxMemory),
 	}
 }
 

@@ -48,18 +48,11 @@ func (b *builder) origin(s Secret, f *File) string {
 		b.fault(s.Host.value, fmt.Sprintf("`%s`: %v", s.Host.Value, err))
 		return ""
 	}
-	if !slices.ContainsFunc(f.Executables, func(e Executable) bool { return reach.Lists(texts(e.Network), place) }) {
+	lists := func(t Text) bool { return reach.Lists([]string{t.Value}, place) }
+	if !slices.ContainsFunc(f.Executables, func(e Executable) bool { return slices.ContainsFunc(e.Network, lists) }) {
 		b.fault(s.Host.value, fmt.Sprintf("no executable's `network` lists `%s`, so nothing could use this secret; list it where it is needed", place))
 	}
 	return place
-}
-
-func texts(list []Text) []string {
-	var out []string
-	for _, t := range list {
-		out = append(out, t.Value)
-	}
-	return out
 }
 
 // outside refuses a file that programs could read.

@@ -48,12 +48,14 @@ var executableLimits = shape.Object{
 		{Name: "memory", Doc: "The most memory of all processes of a run together.", Shape: size},
 		{Name: "processes", Doc: "The most processes and threads of a run at once.", Shape: shape.Integer{Min: 1, Max: 1 << 22}},
 		{Name: "cpus", Doc: "How many processors' time a run gets, such as 2 or 0.5.", Shape: shape.Decimal{Min: 0.01, Max: 1 << 16}},
+		{Name: "disk", Doc: "The most bytes that all processes of a run together write to disks.", Shape: size},
+		{Name: "file_size", Doc: "The longest that a process of a run can make a file.", Shape: size},
 	},
 	Later: laterLimits,
 }
 
 var laterLimits = map[string]string{
-	"disk": "the most bytes written", "idle": "the longest silence",
+	"idle": "the longest silence",
 }
 
 var executable = shape.Object{
