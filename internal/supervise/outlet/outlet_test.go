@@ -235,6 +235,9 @@ func TestWhatCantBeRecordedIsTold(t *testing.T) {
 func TestSomethingElseThanEntries(t *testing.T) {
 	testproc.Leaks(t)
 	o, err := Start("/bin/sh", t.TempDir(), nil, nil) // it takes no orders and says nothing
+	if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+		return // it was gone before it could be given any
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
