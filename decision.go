@@ -157,10 +157,15 @@ type Limits struct {
 	Memory    int64   `json:"memory,omitempty"`
 	Processes int     `json:"processes,omitempty"`
 	CPUs      float64 `json:"cpus,omitempty"`
-	// MemoryByDefault and ProcessesByDefault say that the policy is silent: such
+	// Disk is how many bytes the whole tree may write to disks, FileSize how many
+	// a process may make a file long; zero means unlimited by us.
+	Disk     int64 `json:"disk,omitempty"`
+	FileSize int64 `json:"file_size,omitempty"`
+	// MemoryByDefault and the like say that the policy is silent: such
 	// a limit holds where it can be enforced and never stands against a run.
 	MemoryByDefault    bool `json:"memory_by_default,omitempty"`
 	ProcessesByDefault bool `json:"processes_by_default,omitempty"`
+	DiskByDefault      bool `json:"disk_by_default,omitempty"`
 }
 
 // A Level of containment.
@@ -180,6 +185,8 @@ type ContainAs struct {
 	Network string `json:"network,omitempty"`
 	// Reach lists what an allowlist lets through: host:port or *.suffix:port.
 	Reach []string `json:"reach,omitempty"`
+	// Inject lists the secrets that the way out adds to requests.
+	Inject []Injection `json:"inject,omitempty"`
 	// Read and Write are paths beside the system's own and the root.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
@@ -227,8 +234,28 @@ func (c ContainAs) String() string {
 	if c.Workspace != "" {
 		s += ", workspace " + c.Workspace
 	}
+	for _, i := range c.Inject {
+		s += "; requests to " + i.Place + " carry " + i.Secret
+	}
 	return s
 }
+
+// An Injection is a secret that a run uses without holding it: its way out puts
+// it into the requests to one host. It holds the secret's name, never its value.
+type Injection struct {
+	Secret string `json:"secret"`
+	// Place is host:port, Header the field of each request that is set.
+	Place  string `json:"place"`
+	Header string `json:"header"`
+	// Prefix stands before the secret in the field. File holds the secret, CA the
+	// certificates that the host is verified by; empty means the system's.
+	Prefix string `json:"-"`
+	File   string `json:"-"`
+	CA     string `json:"-"`
+}
+
+// CertificatesPath is where a run with injections finds what it has to trust.
+const CertificatesPath = "/etc/paddock/certificates.pem"
 
 // ProxyAddress is where a run whose network is an allowlist finds the way out.
 const ProxyAddress = "127.0.0.1:3128"

@@ -59,6 +59,9 @@ type Command struct {
 	// OutputLimit is the most bytes kept per stream; zero means the policy's.
 	// It can only lower.
 	OutputLimit int64 `json:"output_limit,omitempty"`
+	// DiskLimit is the most bytes written to disks; zero means the policy's. It
+	// can only lower.
+	DiskLimit int64 `json:"disk_limit,omitempty"`
 	// Label is for people: at most 200 bytes of one line; empty means the
 	// first words of Argv.
 	Label string `json:"label,omitempty"`

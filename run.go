@@ -42,6 +42,7 @@ const (
 	ReasonIdle        ReasonKind = "idle"          // nothing was printed for Limit; Detail has the question that it seems to have asked
 	ReasonOutputLimit ReasonKind = "output_limit"  // Stream passed its cap, Limit bytes
 	ReasonOutOfMemory ReasonKind = "out_of_memory" // the kernel ended processes of the tree for want of memory; Limit is bytes
+	ReasonDiskLimit   ReasonKind = "disk_limit"    // the tree wrote more than Limit bytes, Written when it was looked at
 	ReasonSink        ReasonKind = "sink_error"    // output could not be kept; Detail says why
 	ReasonStart       ReasonKind = "start_failed"  // Step could not be carried out; Detail says why
 	ReasonLost        ReasonKind = "supervisor_vanished"
@@ -61,6 +62,8 @@ type Reason struct {
 	// Stream and Limit say which cap was passed; Limit is bytes, or milliseconds for a timeout and for idle.
 	Stream Stream `json:"stream,omitempty"`
 	Limit  int64  `json:"limit,omitempty"`
+	// Written is what was measured, in bytes, where a limit of that was passed.
+	Written int64 `json:"written,omitempty"`
 	// Step that failed to start the program.
 	Step string `json:"step,omitempty"`
 	// Detail is an error's text, for people.

@@ -157,6 +157,9 @@ type Command struct {
 	// OutputLimit is the most bytes kept per stream; zero means the policy's. It
 	// can only lower.
 	OutputLimit int64
+	// DiskLimit is the most bytes written to disks; zero means the policy's. It
+	// can only lower.
+	DiskLimit int64
 	// Env, when not nil, is the program's whole environment, in place of the one
 	// that the policy makes. Variables that look like secrets are refused.
 	Env map[string]string
@@ -171,7 +174,7 @@ func (r *Runner) request(c Command) paddock.Request {
 	return paddock.Request{
 		Principal: r.principal, Door: paddock.DoorGo, Tied: r.onClose == KillRuns, IdempotencyKey: c.IdempotencyKey,
 		Command: paddock.Command{
-			Argv: c.Argv, Dir: c.Dir, Label: c.Label, Timeout: paddock.Duration(c.Timeout), Idle: paddock.Duration(c.Idle), OutputLimit: c.OutputLimit,
+			Argv: c.Argv, Dir: c.Dir, Label: c.Label, Timeout: paddock.Duration(c.Timeout), Idle: paddock.Duration(c.Idle), OutputLimit: c.OutputLimit, DiskLimit: c.DiskLimit,
 			ReplaceEnv: c.Env, Stdin: c.Stdin,
 		},
 	}

@@ -59,6 +59,24 @@ func prog() int {
 		}
 	case "reach": // LISTED UNLISTED
 		return reach(args)
+	case "ask", "ask-bare": // URL…
+		return asking(verb == "ask-bare", args)
+	case "until-ask": // FILE URL…
+		waitForFile(args[0])
+		return asking(false, args[1:])
+	case "hog": // uses memory without end
+		for all := [][]byte{}; ; {
+			all = append(all, bytes.Repeat([]byte{1}, 1<<20))
+		}
+	case "take": // KIND N: bytes of the disk
+		return taking(args[0], number(args[1:]))
+	case "open-all": // files until there is no more
+		for n := 0; ; n++ {
+			if _, err := syscall.Open("/dev/null", syscall.O_RDONLY, 0); err != nil {
+				fmt.Println(cause(err), "after", n)
+				return 0
+			}
+		}
 	case "pwd":
 		dir, err := os.Getwd()
 		if err != nil {

@@ -64,6 +64,8 @@ type Wish struct {
 	Rlimits []resource.Rlimit
 	// Tmp bounds the private /tmp and /dev/shm, in bytes each; zero means 1 GiB.
 	Tmp int64
+	// CA holds certificates, in PEM, to trust beside the machine's.
+	CA []byte
 	// Protect lists what in the workspace stays as it is.
 	Protect []protect.Path
 	// Held is set when a lease keeps what is executed from being written: it must

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"paddock"
 )
 
 // base is where the new tree is put together before it becomes the root. It is
@@ -82,6 +84,7 @@ func (p *Plan) tree(w Wish, host Host) error {
 	for _, b := range binds {
 		p.put(b, made)
 	}
+	p.trust(w, host)
 	p.protect(w)
 	p.proc()
 	p.setup("new root", unix.SYS_PIVOT_ROOT, Text("."), Text("."))
@@ -250,6 +253,29 @@ func (p *Plan) etc(w Wish, host Host) {
 			continue
 		}
 		p.file("etc/"+name, []byte(text))
+	}
+}
+
+// trust gives the run a file of the machine's certificates and its own, and puts
+// it over the files in which programs look for the machine's.
+func (p *Plan) trust(w Wish, host Host) {
+	if len(w.CA) == 0 {
+		return
+	}
+	path, made := strings.TrimPrefix(paddock.CertificatesPath, "/"), map[string]bool{}
+	text, places := host.Certificates()
+	p.directory(filepath.Dir(path), made)
+	p.file(path, slices.Concat(text, []byte("\n"), w.CA))
+	for _, place := range places {
+		step, tree := "certificates "+place, newCell()
+		p.Setup = append(p.Setup, Call{
+			Step: step, Nr: unix.SYS_OPEN_TREE, Into: tree,
+			Args: [6]Arg{Number(at), Text(path), Number(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC)},
+		})
+		attr := unix.MountAttr{Attr_set: readOnly}
+		p.setup(step, unix.SYS_MOUNT_SETATTR, Result(tree), Text(""), Number(unix.AT_EMPTY_PATH), Memory(bytesOf(&attr)), Number(32))
+		p.setup(step, unix.SYS_MOVE_MOUNT, Result(tree), Text(""), Number(at), Text(strings.TrimPrefix(place, "/")), Number(unix.MOVE_MOUNT_F_EMPTY_PATH))
+		p.setup(step, unix.SYS_CLOSE, Result(tree))
 	}
 }
 

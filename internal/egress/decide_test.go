@@ -212,14 +212,14 @@ func TestNew(t *testing.T) {
 		{"no record", "Record", egress.Config{}},
 		{"a negative limit", "negative", egress.Config{Record: record, Limits: egress.Limits{Connections: -1}}},
 		{"a negative time", "negative", egress.Config{Record: record, Limits: egress.Limits{Idle: -time.Second}}},
-		{"a host that isn't listed", "lacks api.example:443", egress.Config{Record: record, Inject: []egress.Injection{{Host: "api.example", Header: "A", Value: value}}}},
-		{"a host in upper case", "lower case", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Host: "API.example", Header: "A", Value: value}}}},
-		{"an address", "lower case", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Host: "192.0.2.1", Header: "A", Value: value}}}},
-		{"a suffix", "no", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Host: "*.api.example", Header: "A", Value: value}}}},
-		{"no value", "no value", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Host: "api.example", Header: "A"}}}},
-		{"a header that frames", "Content-Length", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Host: "api.example", Header: "Content-Length", Value: value}}}},
-		{"a header that splits", "header", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Host: "api.example", Header: "A\r\nB", Value: value}}}},
-		{"twice", "one credential", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Host: "api.example", Header: "A", Value: value}, {Host: "api.example", Header: "B", Value: value}}}},
+		{"a host that isn't listed", "lacks api.example:443", egress.Config{Record: record, Inject: []egress.Injection{{Place: listed[0], Header: "A", Value: value}}}},
+		{"a host in upper case", "normal spelling", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Place: egress.Rule{Host: "API.example", Port: 443}, Header: "A", Value: value}}}},
+		{"another port", "lacks api.example:8443", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Place: egress.Rule{Host: "api.example", Port: 8443}, Header: "A", Value: value}}}},
+		{"a suffix", "one host", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Place: egress.Rule{Host: "api.example", Port: 443, Suffix: true}, Header: "A", Value: value}}}},
+		{"no value", "no value", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Place: listed[0], Header: "A"}}}},
+		{"a header that frames", "Content-Length", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Place: listed[0], Header: "Content-Length", Value: value}}}},
+		{"a header that splits", "header", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Place: listed[0], Header: "A\r\nB", Value: value}}}},
+		{"twice", "one credential", egress.Config{Record: record, Rules: listed, Inject: []egress.Injection{{Place: listed[0], Header: "A", Value: value}, {Place: listed[0], Header: "B", Value: value}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

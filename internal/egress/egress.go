@@ -81,12 +81,16 @@ type Limits = bound.Limits
 
 // An Injection is a credential that the run uses without holding it.
 type Injection struct {
-	// Host is one normalised name, on port 443.
-	Host string
+	// Name is how entries call it.
+	Name string
+	// Place is one host and port of the rules, no suffix.
+	Place Rule
 	// Header is set in every request, in the place of what the client sent.
 	Header string
 	// Value returns the header's value at the time of a request.
 	Value func() string
+	// Roots verify the origin; nil means those of the Config.
+	Roots *x509.CertPool
 }
 
 // The verdicts of entries.
@@ -134,9 +138,11 @@ type Entry struct {
 	// BytesOut left the run, BytesIn came to it, by the last entry.
 	BytesOut int64 `json:"bytes_out"`
 	BytesIn  int64 `json:"bytes_in"`
-	// Injected counts the requests that were given a credential.
-	Injected int64         `json:"injected,omitempty"`
-	Took     time.Duration `json:"took_ns"`
+	// Injected names the credentials that requests were given, and InjectedRequests
+	// counts these.
+	Injected         []string      `json:"injected,omitempty"`
+	InjectedRequests int64         `json:"injected_requests,omitempty"`
+	Took             time.Duration `json:"took_ns"`
 }
 
 // A Proxy serves one run. Make it with [New].
@@ -144,7 +150,7 @@ type Proxy struct {
 	cfg       Config
 	rules     host.List
 	way       reach.Way
-	inject    map[string]Injection
+	inject    map[Rule]Injection
 	authority *authority.Authority // nil without injections
 	room      *accept.Room
 	last      atomic.Uint64 // number of the newest connection
@@ -164,7 +170,7 @@ func New(cfg Config) (*Proxy, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	p := &Proxy{cfg: cfg, rules: slices.Clone(cfg.Rules), inject: map[string]Injection{}}
+	p := &Proxy{cfg: cfg, rules: slices.Clone(cfg.Rules), inject: map[Rule]Injection{}}
 	p.way = reach.Way{Resolve: cfg.Resolve, Judge: p.rules.Judge, Dial: cfg.Dial}
 	p.room = accept.NewRoom(cfg.Limits.Connections, func() {
 		p.record(Entry{Verdict: Failed, Code: Busy, Closed: true,
@@ -173,9 +179,11 @@ func New(cfg Config) (*Proxy, error) {
 	var hosts []string
 	for _, i := range cfg.Inject {
 		if err := p.addInjection(i); err != nil {
-			return nil, fmt.Errorf("egress: credential for %s: %w", host.Quote(i.Host), err)
+			return nil, fmt.Errorf("egress: credential for %s: %w", host.Quote(i.Place.String()), err)
 		}
-		hosts = append(hosts, i.Host)
+		if !slices.Contains(hosts, i.Place.Host) {
+			hosts = append(hosts, i.Place.Host)
+		}
 	}
 	if len(hosts) == 0 {
 		return p, nil
@@ -204,23 +212,22 @@ func (p *Proxy) CA() []byte {
 }
 
 func (p *Proxy) addInjection(i Injection) error {
-	name, err := host.Normalise(i.Host)
-	_, twice := p.inject[i.Host]
-	_, address := netip.ParseAddr(i.Host)
+	name, err := host.Normalise(i.Place.Host)
+	_, twice := p.inject[i.Place]
 	switch {
 	case err != nil:
 		return err
-	case name != i.Host || address == nil:
-		return errors.New("it is one name, in lower case, without a port")
+	case name != i.Place.Host || i.Place.Suffix:
+		return errors.New("it is one host, in its normal spelling")
 	case twice:
 		return errors.New("one host gets one credential")
 	case i.Value == nil:
 		return errors.New("it has no value")
 	case !forward.Settable(i.Header):
 		return fmt.Errorf("%s is not a header that a credential can be sent in", host.Quote(i.Header))
-	case !p.rules.Has(name, tlsPort):
-		return fmt.Errorf("the network list lacks %s:%d", name, tlsPort)
+	case !p.rules.Has(name, i.Place.Port):
+		return fmt.Errorf("the network list lacks %s", i.Place)
 	}
-	p.inject[name] = i
+	p.inject[i.Place] = i
 	return nil
 }

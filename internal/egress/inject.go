@@ -2,6 +2,7 @@ package egress
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -37,7 +38,7 @@ func (c *client) terminate(ctx context.Context, up *relay.Metered, i Injection) 
 	}
 	r := bufio.NewReaderSize(inner, c.cfg.Limits.HeaderBytes)
 	f := forward.New(inner, r, up, c.entry.Host, c.entry.Port, &tls.Config{
-		MinVersion: tls.VersionTLS12, ServerName: c.entry.Host, RootCAs: c.cfg.Roots, Time: c.cfg.Now,
+		MinVersion: tls.VersionTLS12, ServerName: c.entry.Host, RootCAs: cmp.Or(i.Roots, c.cfg.Roots), Time: c.cfg.Now,
 	}, c.cfg.Limits.Handshake)
 	defer f.Close()
 	var d *denial
@@ -76,7 +77,8 @@ func (c *client) nextInjected(ctx context.Context, w io.Writer, r *bufio.Reader,
 		return false, d
 	}
 	c.talk()
-	c.entry.Injected++
+	c.entry.Injected = []string{i.Name}
+	c.entry.InjectedRequests++
 	again, err = f.Forward(ctx, secret)
 	return again, c.unanswered(w, err)
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,7 +63,7 @@ func newAPI(t *testing.T, value func() string, handle http.HandlerFunc) *world {
 	}, api)
 	w := newWorld(t, []string{api + ":443", "other.example:443", api + ":80"}, func(c *egress.Config) {
 		c.Roots = roots
-		c.Inject = []egress.Injection{{Host: api, Header: "Authorization", Value: value}}
+		c.Inject = []egress.Injection{{Name: "API", Place: egress.Rule{Host: api, Port: 443}, Header: "Authorization", Value: value}}
 	})
 	w.host(api, "11.0.0.1")
 	w.host("other.example", "11.0.0.2")
@@ -116,7 +117,7 @@ func TestInjection(t *testing.T) {
 		t.Errorf("%d requests arrived", len(got))
 	}
 	_, dialed, _ := w.seen()
-	if e := w.last(); e.Injected != int64(3/len(dialed)) || e.Verdict != egress.Allowed || e.BytesIn == 0 {
+	if e := w.last(); e.InjectedRequests != int64(3/len(dialed)) || !slices.Equal(e.Injected, []string{"API"}) || e.Verdict != egress.Allowed || e.BytesIn == 0 {
 		t.Errorf("%d connections; recorded %+v", len(dialed), e)
 	}
 }
@@ -141,7 +142,7 @@ func TestInjectionReuse(t *testing.T) {
 		t.Errorf("got %q, %v", rest, err)
 	}
 	c.Close()
-	if e := w.last(); e.Injected != 3 {
+	if e := w.last(); e.InjectedRequests != 3 {
 		t.Errorf("recorded %+v", e)
 	}
 }
@@ -209,7 +210,7 @@ func TestInjectionRefuses(t *testing.T) {
 				t.Errorf("got %d %v %q", resp.StatusCode, resp.Header, body)
 			}
 			c.Close()
-			if e := w.last(); e.Verdict != egress.Refused || e.Code != tc.code || e.Injected != 0 {
+			if e := w.last(); e.Verdict != egress.Refused || e.Code != tc.code || e.InjectedRequests != 0 || e.Injected != nil {
 				t.Errorf("recorded %+v", e)
 			}
 		})
@@ -338,7 +339,7 @@ func TestEarlyAnswer(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	c.Close()
-	if e := w.last(); e.Injected != 1 || seen != 1 {
+	if e := w.last(); e.InjectedRequests != 1 || seen != 1 {
 		t.Errorf("%d requests; recorded %+v", seen, e)
 	}
 }

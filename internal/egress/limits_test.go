@@ -209,7 +209,7 @@ func TestServeEnds(t *testing.T) {
 	w.serve("11.0.0.1:443", server)
 	p, err := egress.New(egress.Config{
 		Rules: parse(t, site+":22", site+":80", site+":443"), Resolve: w.resolve, Dial: w.dial, Record: w.record, Roots: roots,
-		Inject: []egress.Injection{{Host: site, Header: "X-Key", Value: fixed}},
+		Inject: []egress.Injection{{Place: egress.Rule{Host: site, Port: 443}, Header: "X-Key", Value: fixed}},
 	})
 	if err != nil {
 		t.Fatal(err)

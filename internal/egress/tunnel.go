@@ -22,7 +22,7 @@ var unrecognizedName = []byte{0x15, 3, 3, 0, 2, 2, 112}
 
 // tunnel passes bytes between the client and upstream until both are done.
 func (c *client) tunnel(ctx context.Context, up *relay.Metered) *denial {
-	if i, ok := c.inject[c.entry.Host]; ok && c.entry.Port == tlsPort {
+	if i, ok := c.inject[Rule{Host: c.entry.Host, Port: c.entry.Port}]; ok {
 		return c.terminate(ctx, up, i)
 	}
 	strict := c.entry.Port == tlsPort

@@ -11,14 +11,9 @@ import (
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/environ"
 	celrule "paddock/internal/policy/compiled/rule"
+	"paddock/internal/policy/secret"
 	"paddock/internal/policy/wellformed"
 	"paddock/internal/policy/wellformed/phrase"
-)
-
-const (
-	// maxVariable is the longest NAME=value that Linux hands to a program.
-	maxVariable  = 128<<10 - 1
-	maxVariables = 1000
 )
 
 // directory asks whether the working directory is inside a root.
@@ -60,9 +55,12 @@ func (j *judge) variables() {
 		j.env = maps.Clone(c.ReplaceEnv)
 	}
 	j.presentable(c.EnvironmentNames())
-	if secret := j.secrets(); secret != nil {
+	if names := environ.Secrets(j.env); names != nil {
 		j.Refuse(j.policy.file.Sections["environment"], paddock.Refused(paddock.SecretInEnvironment,
-			"The program's environment would contain %s, which looks like a secret.", phrase.List(secret)))
+			"The program's environment would contain %s, which looks like a secret.", phrase.Names(names)))
+	}
+	if held := secret.Held(j.env, j.facts.Secrets); held != nil {
+		j.Refuse(j.policy.file.Sections["secrets"], paddock.Refused(paddock.SecretInEnvironment, "The program's environment would contain %s.", phrase.Names(held)))
 	}
 	j.Answer(paddock.GateEnvironment, j.policy.file.Sections["environment"], fmt.Sprintf("%d variables", len(j.env)))
 }
@@ -98,25 +96,9 @@ func (j *judge) presentable(asked []string) {
 			return
 		}
 	}
-	if len(j.env) > maxVariables {
-		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The environment has %d variables; at most %d are allowed.", len(j.env), maxVariables))
+	for _, problem := range wellformed.Variables(j.env) {
+		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "%s", problem))
 	}
-	for _, name := range slices.Sorted(maps.Keys(j.env)) {
-		value := j.env[name]
-		if strings.IndexByte(value, 0) >= 0 || len(name)+1+len(value) > maxVariable {
-			j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The value of %s contains a NUL byte or is longer than a program can receive.", phrase.Quote(name)))
-		}
-	}
-}
-
-func (j *judge) secrets() []string {
-	var found []string
-	for _, name := range slices.Sorted(maps.Keys(j.env)) {
-		if environ.IsSecret(name) {
-			found = append(found, phrase.Shown(name))
-		}
-	}
-	return found
 }
 
 // stdin asks whether what the program is to read can be given.
@@ -175,7 +157,10 @@ func (j *judge) containment() {
 		j.Refuse(j.executable.LimitsAt, r)
 	}
 	j.granted = left
-	j.Answer(paddock.GateContainment, at, as.String())
+	for _, r := range secret.Refusals(as.Inject, j.facts.Secrets) {
+		j.Refuse(j.policy.file.Sections["secrets"], r)
+	}
+	j.Answer(paddock.GateContainment, at, as.String()+secret.Trimmed(as.Inject, j.facts.Secrets))
 }
 
 // rules asks the policy's CEL rules: deny beats ask, and a rule that can't be

@@ -20,6 +20,7 @@ import (
 	"paddock"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/secret"
 	"paddock/internal/policy/wellformed/phrase"
 )
 
@@ -75,6 +76,9 @@ func (p *Policy) Concurrent() int { return p.file.Concurrent }
 // Contain returns how every run is contained.
 func (p *Policy) Contain() paddock.ContainAs { return p.file.Contain }
 
+// Secrets returns the secrets that requests of runs may carry, by name.
+func (p *Policy) Secrets() []paddock.Injection { return slices.Clone(p.file.Secrets) }
+
 // Tests returns the policy's own tests, in file order.
 func (p *Policy) Tests() []Test { return slices.Clone(p.tests) }
 
@@ -117,6 +121,8 @@ type Wanted struct {
 	Paths []string
 	// HostEnv names the variables that the policy passes on from the host.
 	HostEnv []string
+	// Secrets are the policy's, each with its file and where it goes.
+	Secrets []paddock.Injection
 }
 
 // Facts is what was found on the machine for one request. The zero value of
@@ -131,6 +137,8 @@ type Facts struct {
 	Stdin StdinFacts
 	// HostEnv holds the values of those Wanted.HostEnv names that are set.
 	HostEnv map[string]string
+	// Secrets tells by name what was found of those in Wanted.Secrets.
+	Secrets map[string]secret.Facts
 	Home    string // the private home directory of the workspace
 	// Active counts the principal's runs that have not settled.
 	Active int

@@ -11,6 +11,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy"
+	"paddock/internal/policy/secret"
 )
 
 // Each code that a gate of this package gives has a test of its name here.
@@ -408,6 +409,19 @@ func TestRefusal_secret_in_environment(t *testing.T) {
 	)
 }
 
+func TestRefusal_secret_unavailable(t *testing.T) {
+	use := func(r *paddock.Request) { *r = ask("go") }
+	refused(t, paddock.SecretUnavailable, paddock.GateContainment,
+		refusalCase{name: "a problem", policy: entrusted, change: use, line: 7, want: "The secret SIX can't be used: there is no file /run/secrets/six.",
+			facts: func(f *policy.Facts) {
+				found(f)
+				f.Secrets["SIX"] = secret.Facts{Problem: "there is no file /run/secrets/six"}
+			}},
+		refusalCase{name: "not looked at", policy: entrusted, change: use, line: 7, want: "OPENAI can't be used: nobody has looked",
+			facts: func(f *policy.Facts) { found(f); delete(f.Secrets, "OPENAI") }},
+	)
+}
+
 func TestRefusal_stdin_not_allowed(t *testing.T) {
 	long := strings.Repeat("x", 1<<20+1)
 	file := func(r *paddock.Request) { r.Command.Stdin.File = "in.txt" }
@@ -423,6 +437,8 @@ func TestRefusal_limit_exceeded(t *testing.T) {
 	refused(t, paddock.LimitExceeded, paddock.GateLimits,
 		refusalCase{name: "timeout", change: func(r *paddock.Request) { r.Command.Timeout = defaultTimeout + 1 }, want: "maximum, 2m0s", hint: "120000 ms"},
 		refusalCase{name: "output", change: func(r *paddock.Request) { r.Command.OutputLimit = 10<<20 + 1 }, want: "10485761 bytes, is more than the maximum, 10485760", hint: "10485760"},
+		refusalCase{name: "disk", policy: minimal + "limits: {disk: 1MiB}\n", change: func(r *paddock.Request) { r.Command.DiskLimit = 1<<20 + 1 },
+			facts: func(f *policy.Facts) { f.Held = []string{"disk"} }, want: "1048577 bytes, is more than the maximum, 1048576", hint: "1048576", line: 15},
 		refusalCase{name: "timeout of the program", policy: own, change: func(r *paddock.Request) { r.Command.Timeout = defaultTimeout }, want: "maximum, 10s", line: 7},
 		refusalCase{name: "output of the program", policy: own, change: func(r *paddock.Request) { r.Command.OutputLimit = 1025 }, want: "1024 bytes", line: 7},
 		refusalCase{name: "silence", policy: minimal + "limits: {idle: 1m}\n", change: func(r *paddock.Request) { r.Command.Idle = defaultTimeout }, want: "maximum, 1m0s", hint: "60000 ms", line: 15},

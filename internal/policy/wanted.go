@@ -11,7 +11,7 @@ func (p *Policy) Wanted(req paddock.Request) Wanted {
 	if p == nil {
 		return Wanted{}
 	}
-	w := Wanted{HostEnv: slices.Clone(p.file.Environment.Pass)}
+	w := Wanted{HostEnv: slices.Clone(p.file.Environment.Pass), Secrets: slices.Clone(p.file.Secrets)}
 	for name, token := range p.file.Environment.Accept {
 		if value, ok := req.Command.Env[name]; ok && token.IsPath() && token.Match(value) {
 			w.Paths = append(w.Paths, value)

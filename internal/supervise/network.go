@@ -14,11 +14,12 @@ import (
 
 // wayOut starts the proxy of a run that has one, before the run: a program that
 // is there must not wait for it in vain. It returns nil for other runs.
-func (r *run) wayOut(plan *contain.Plan) (*outlet.Outlet, error) {
-	if plan.Enforced.Network != "allowlist" {
+func (r *run) wayOut() (*outlet.Outlet, error) {
+	if r.job.Contain.Network != "allowlist" {
 		return nil, nil
 	}
-	return outlet.Start(cmp.Or(r.opt.Self, "/proc/self/exe"), r.job.RunDir, r.job.Contain.Reach)
+	defer r.files.Secrets.Close() // nil, too; nobody here reads it
+	return outlet.Start(cmp.Or(r.opt.Self, "/proc/self/exe"), r.job.RunDir, r.job.Contain.Reach, r.files.Secrets)
 }
 
 // open lets the run out. A run whose connections can't be written down ends.

@@ -38,6 +38,7 @@ import (
 	"paddock/internal/spawn"
 	"paddock/internal/supervise/account"
 	"paddock/internal/supervise/bounds"
+	"paddock/internal/supervise/bounds/written"
 	"paddock/internal/supervise/hub"
 	"paddock/internal/supervise/reason"
 	"paddock/internal/supervise/silence"
@@ -65,33 +66,11 @@ const drainLimit = time.Second
 // A Job is one run to supervise.
 type Job = handover.Job
 
-// Files are the descriptors of a Job, in the order in which they are sent.
-type Files struct {
-	// Lock is the locked descriptor of the run's directory.
-	Lock *os.File
-	// Dir is where the program starts, Exec what is executed.
-	Dir, Exec *os.File
-	// Stdin is what to feed, a regular file; nil without Job.HasStdin.
-	Stdin *os.File
-	// Copies are those of Job.Copies.
-	Copies []*os.File
-}
+// Files are the descriptors of a Job.
+type Files = handover.Files
 
 // FilesOf names the descriptors that came with job.
-func FilesOf(job Job, files []*os.File) (Files, error) {
-	copies := 3
-	if job.HasStdin {
-		copies = 4
-	}
-	if want := copies + len(job.Copies); len(files) != want {
-		return Files{}, fmt.Errorf("%d descriptors came with the job, want %d", len(files), want)
-	}
-	f := Files{Lock: files[0], Dir: files[1], Exec: files[2], Copies: files[copies:]}
-	if job.HasStdin {
-		f.Stdin = files[3]
-	}
-	return f, nil
-}
+func FilesOf(job Job, files []*os.File) (Files, error) { return handover.FilesOf(job, files) }
 
 // Options inject what tests replace. The zero value is for real use.
 type Options struct {
@@ -259,16 +238,17 @@ func (r *run) serve(ctx context.Context, conn net.Conn) (wait func() error, err 
 // live is the run from its start to the seal of its output.
 func (r *run) live(ctx context.Context) paddock.Outcome {
 	cgroup := r.place()
-	held, release, err := r.prepare()
-	defer release()
-	if err != nil {
-		close(r.over)
-		return r.seal(reason.FailedToStart("containment", err, r.opt.Now()))
-	}
-	way, err := r.wayOut(held.Plan)
+	way, err := r.wayOut()
 	if err != nil {
 		close(r.over)
 		return r.seal(reason.FailedToStart("way out", err, r.opt.Now()))
+	}
+	held, release, err := r.prepare(way.CA())
+	defer release()
+	if err != nil {
+		close(r.over)
+		way.Close()
+		return r.seal(reason.FailedToStart("containment", err, r.opt.Now()))
 	}
 	pumps, step, err := r.begun(held)
 	if err != nil {
@@ -281,6 +261,10 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	heard := r.listen(held.Plan)
 	r.recordStart(cgroup, held.Plan.Enforced)
 	r.open(way)
+	places := append([]string{r.job.Root, r.job.Home}, r.job.Contain.Write...)
+	go r.bounds.WatchDisk(written.New(r.job.Limits.Disk, places, r.opt.Now()), r.program.Holder(), r.opt.After, r.opt.Now, r.over, func(why paddock.Reason) {
+		r.ask(end{why, syscall.SIGKILL}) // past its limit it gets no time to write more
+	})
 	exit := r.untilEmpty(ctx)
 	ended := r.opt.Now()
 	close(r.over) // before the pumps are waited for: they may want to ask
@@ -318,13 +302,13 @@ func (r *run) place() string {
 }
 
 // prepare makes what will hold the run and plans how. Release takes it away
-// again and is to be called in any case.
-func (r *run) prepare() (held *walls.Walls, release func(), err error) {
+// again and is to be called in any case. The run is told to trust ca.
+func (r *run) prepare(ca []byte) (held *walls.Walls, release func(), err error) {
 	r.bounds, err = bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level)
 	if err != nil {
 		return nil, func() {}, fmt.Errorf("limits: %w", err)
 	}
-	held, err = walls.New(r.job, r.files.Exec, r.files.Dir, r.files.Copies, r.bounds.Hold)
+	held, err = walls.New(r.job, r.files, r.bounds.Hold, ca)
 	return held, func() { r.bounds.Release(); held.Release() }, err
 }
 

@@ -12,9 +12,17 @@ import (
 // OfTree are the limits that hold a whole tree, by the names in a policy.
 var OfTree = []string{resource.Memory, resource.Processes, resource.CPUs}
 
-// Holdable lists which of [OfTree] can be enforced here for a run of the level,
-// and says why not the others.
+// Holdable lists which of [OfTree] and disk can be enforced here for a run of the
+// level, and says why not the others.
 func Holdable(level paddock.Level) (names []string, why string) {
+	names, why = holdable(level)
+	if _, err := os.Stat("/proc/self/io"); err == nil {
+		names = append(slices.Clone(names), resource.Disk)
+	}
+	return names, why
+}
+
+func holdable(level paddock.Level) (names []string, why string) {
 	all := resource.Limits{Memory: 1 << 30, Processes: 1, CPUs: 1, Accept: accept(level)}
 	_, err := resource.Probe().Plan(all)
 	var missing *resource.Unenforceable
@@ -33,7 +41,8 @@ func accept(level paddock.Level) resource.Accept {
 
 // A Hold is what holds one run to the limits of its tree.
 type Hold struct {
-	// Means says of each of [OfTree] what enforces it, or none.
+	// Means says of each of [OfTree] what enforces it, or none, and of the limits
+	// on files that there are.
 	Means map[string]string
 	// Rlimits are to be set just before the program runs.
 	Rlimits []resource.Rlimit
@@ -47,7 +56,7 @@ type Hold struct {
 // Its processes are the run's, which ends by other means: nothing stays in a
 // group but for what the kernel doesn't end.
 func NewHold(name string, l paddock.Limits, level paddock.Level) (*Hold, error) {
-	wanted := resource.Limits{Memory: l.Memory, Processes: l.Processes, CPUs: l.CPUs, Accept: accept(level)}
+	wanted := resource.Limits{Memory: l.Memory, Processes: l.Processes, CPUs: l.CPUs, Disk: l.Disk, FileSize: l.FileSize, Accept: accept(level)}
 	if l.MemoryByDefault {
 		wanted.Accept.Unenforced = append(wanted.Accept.Unenforced, resource.Memory)
 	}

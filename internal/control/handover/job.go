@@ -1,14 +1,19 @@
 package handover
 
-import "paddock"
+import (
+	"fmt"
+	"os"
+
+	"paddock"
+)
 
 // JobVersion is the version of Job and of what its descriptors mean.
 const JobVersion = 2
 
 // A Job is one run as its supervisor is told of it. With it come descriptors, in
 // this order: the lock of the run's directory, the directory the program starts
-// in, the file that is executed, with HasStdin what to feed, a regular file, and a
-// file for each of Copies.
+// in, the file that is executed, with HasStdin what to feed, a regular file, with
+// HasSecrets the sealed memory of package credential, and a file for each of Copies.
 type Job struct {
 	Version int           `json:"version"`
 	RunDir  string        `json:"run_dir"`
@@ -44,8 +49,43 @@ type Job struct {
 	Isolation   []paddock.Isolation `json:"isolation,omitempty"`
 	LeaveCgroup bool                `json:"leave_cgroup,omitempty"`
 	HasStdin    bool                `json:"has_stdin,omitempty"`
+	HasSecrets  bool                `json:"has_secrets,omitempty"`
 	StageDigest paddock.Digest      `json:"stage_digest,omitempty"`
 	// Journal is the directory of the journal that gets the run's end; empty
 	// means that somebody else tells it.
 	Journal string `json:"journal,omitempty"`
+}
+
+// Files are the descriptors of a Job, in the order in which they are sent.
+type Files struct {
+	// Lock is the locked descriptor of the run's directory.
+	Lock *os.File
+	// Dir is where the program starts, Exec what is executed.
+	Dir, Exec *os.File
+	// Stdin is what to feed, a regular file; nil without Job.HasStdin.
+	Stdin *os.File
+	// Secrets is for the run's proxy; nil without Job.HasSecrets.
+	Secrets *os.File
+	// Copies are those of Job.Copies.
+	Copies []*os.File
+}
+
+// FilesOf names the descriptors that came with job.
+func FilesOf(job Job, files []*os.File) (Files, error) {
+	var f Files
+	places := []**os.File{&f.Lock, &f.Dir, &f.Exec}
+	if job.HasStdin {
+		places = append(places, &f.Stdin)
+	}
+	if job.HasSecrets {
+		places = append(places, &f.Secrets)
+	}
+	if want := len(places) + len(job.Copies); len(files) != want {
+		return Files{}, fmt.Errorf("%d descriptors came with the job, want %d", len(files), want)
+	}
+	for i, place := range places {
+		*place = files[i]
+	}
+	f.Copies = files[len(places):]
+	return f, nil
 }

@@ -41,7 +41,7 @@ type Authority struct {
 	leaves map[string]*tls.Certificate
 }
 
-// New makes an authority for hosts, which are normalised names.
+// New makes an authority for hosts, which are normalised names and addresses.
 func New(hosts []string, now time.Time) (*Authority, error) {
 	root, key, err := makeRoot(hosts, now)
 	if err != nil {
@@ -73,8 +73,20 @@ func makeRoot(hosts []string, now time.Time) (*x509.Certificate, *ecdsa.PrivateK
 		IsCA:                        true,
 		MaxPathLenZero:              true,
 		PermittedDNSDomainsCritical: true,
-		PermittedDNSDomains:         hosts,
-		ExcludedIPRanges:            everyAddress, // what isn't constrained is allowed
+	}
+	// A kind of name that isn't constrained is allowed.
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.PermittedIPRanges = append(template.PermittedIPRanges, only(ip))
+		} else {
+			template.PermittedDNSDomains = append(template.PermittedDNSDomains, host)
+		}
+	}
+	if template.PermittedDNSDomains == nil {
+		template.PermittedDNSDomains = []string{"invalid"} // RFC 2606: nobody's
+	}
+	if template.PermittedIPRanges == nil {
+		template.ExcludedIPRanges = everyAddress
 	}
 	der, err := sign(template, template, key, key)
 	if err != nil {
@@ -88,18 +100,30 @@ func makeRoot(hosts []string, now time.Time) (*x509.Certificate, *ecdsa.PrivateK
 	return root, key, nil
 }
 
+// only is the range that has just this address.
+func only(ip net.IP) *net.IPNet {
+	if four := ip.To4(); four != nil {
+		ip = four
+	}
+	return &net.IPNet{IP: ip, Mask: net.CIDRMask(8*len(ip), 8*len(ip))}
+}
+
 func leaf(host string, root *x509.Certificate, rootKey *ecdsa.PrivateKey) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make a key: %w", err)
 	}
 	cert := &x509.Certificate{
-		DNSNames:              []string{host},
 		NotBefore:             root.NotBefore,
 		NotAfter:              root.NotAfter,
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		cert.IPAddresses = []net.IP{ip}
+	} else {
+		cert.DNSNames = []string{host}
 	}
 	der, err := sign(cert, root, key, rootKey)
 	if err != nil {

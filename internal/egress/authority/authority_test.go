@@ -35,35 +35,63 @@ func TestAuthority(t *testing.T) {
 	}
 }
 
+// Addresses are vouched for like names, and only those.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, hosts := range [][]string{{"192.0.2.1"}, {"2001:db8::1"}, {"api.example", "192.0.2.1"}} {
+		a, err := New(hosts, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(a.PEM())
+		for _, host := range hosts {
+			if _, err := parse(t, a.Certificate(host)).Verify(x509.VerifyOptions{DNSName: host, Roots: roots, CurrentTime: now}); err != nil {
+				t.Errorf("%s: %v", host, err)
+			}
+		}
+		for _, host := range []string{"evil.example", "192.0.2.2", "2001:db8::2"} {
+			notBelieved(t, hosts, host, now)
+		}
+	}
+}
+
 // TestConstraints signs with the authority's own key what it would never sign:
 // nobody believes it.
 func TestConstraints(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
-	root, key, err := makeRoot([]string{"api.example"}, now)
+	for _, host := range []string{"evil.example", "192.0.2.1", "2001:db8::1"} {
+		notBelieved(t, []string{"api.example"}, host, now)
+	}
+}
+
+// notBelieved signs host with the key of an authority for hosts.
+func notBelieved(t *testing.T, hosts []string, host string, now time.Time) {
+	t.Helper()
+	root, key, err := makeRoot(hosts, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(root)
-	for _, host := range []string{"evil.example", "192.0.2.1", "2001:db8::1"} {
-		cert := &x509.Certificate{NotBefore: root.NotBefore, NotAfter: root.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature}
-		if ip := net.ParseIP(host); ip != nil {
-			cert.IPAddresses = []net.IP{ip}
-		} else {
-			cert.DNSNames = []string{host}
-		}
-		der, err := sign(cert, root, key, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		forged, err := x509.ParseCertificate(der)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := forged.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, CurrentTime: now}); err == nil {
-			t.Errorf("a certificate for %s is believed", host)
-		}
+	cert := &x509.Certificate{NotBefore: root.NotBefore, NotAfter: root.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature}
+	if ip := net.ParseIP(host); ip != nil {
+		cert.IPAddresses = []net.IP{ip}
+	} else {
+		cert.DNSNames = []string{host}
+	}
+	der, err := sign(cert, root, key, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := forged.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, CurrentTime: now}); err == nil {
+		t.Errorf("a certificate of %q for %s is believed", hosts, host)
 	}
 }
 

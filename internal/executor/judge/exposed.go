@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"paddock"
+	"paddock/internal/policy"
 )
 
 // A placed Source is a file.
@@ -15,9 +16,10 @@ type placed interface{ place() string }
 func (f *policyFile) place() string { return f.path }
 
 // exposed refuses a grant that would show a contained run what it must not see:
-// the state directory, or, where it could be written, the policy. No mount and
-// no rule can take away what lies inside of what was granted.
-func (j *Judge) exposed(g *paddock.Grant) []paddock.Refusal {
+// the state directory, a secret of the policy p, or, where it could be written,
+// the policy. No mount and no rule can take away what lies inside of what was
+// granted.
+func (j *Judge) exposed(g *paddock.Grant, p *policy.Policy) []paddock.Refusal {
 	if g == nil || g.Contain.Level == paddock.Off {
 		return nil
 	}
@@ -33,6 +35,14 @@ func (j *Judge) exposed(g *paddock.Grant) []paddock.Refusal {
 		if holds(path, state) {
 			refuse("The state directory", state, path)
 			break
+		}
+	}
+	for _, i := range p.Secrets() {
+		for _, path := range append(writable, g.Contain.Read...) {
+			if holds(path, i.File) {
+				refuse("The secret "+i.Secret, i.File, path)
+				break
+			}
 		}
 	}
 	file, ok := j.cfg.Policy.(placed)

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -20,11 +21,15 @@ import (
 	"paddock"
 	"paddock/internal/contain"
 	"paddock/internal/contain/lifecycle"
+	"paddock/internal/egress/credential"
 	"paddock/internal/executor/judge/account"
 	"paddock/internal/executor/judge/facts"
+	"paddock/internal/executor/judge/secrets"
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled/environ"
+	"paddock/internal/policy/secret"
 	"paddock/internal/rundir"
+	"paddock/internal/trust"
 )
 
 // A Config says what a Judge works with. Policy, State and Now must be set.
@@ -48,6 +53,7 @@ type Config struct {
 type Judge struct {
 	cfg    Config
 	finder *facts.Finder
+	owner  trust.Owner // whose secrets are believed, beside root's
 }
 
 // New returns a Judge.
@@ -59,7 +65,7 @@ func New(cfg Config) *Judge {
 		host := contain.Probe() // once: it reads a dozen files
 		cfg.Levels = func() ([]paddock.Level, map[paddock.Level]string) { return host.Levels(), host.Unavailable() }
 	}
-	return &Judge{cfg: cfg, finder: facts.New()}
+	return &Judge{cfg: cfg, finder: facts.New(), owner: trust.User()}
 }
 
 // A Judgement is a decision with everything it was based on, still open.
@@ -71,11 +77,25 @@ type Judgement struct {
 	request paddock.Request
 	policy  *policy.Policy
 	facts   policy.Facts
+	secrets map[string]credential.Credential
 	trouble []paddock.Refusal // what stands against the request beside the policy
 }
 
 // Home is the private home directory of the workspace.
 func (j *Judgement) Home() string { return j.facts.Home }
+
+// Sealed returns the secrets that the grant's requests carry, for the run's proxy;
+// nil if there are none. The decision must allow.
+func (j *Judgement) Sealed() (*os.File, error) {
+	var granted []credential.Credential
+	for _, i := range j.Decision.Grant.Contain.Inject {
+		granted = append(granted, j.secrets[i.Secret])
+	}
+	if granted == nil {
+		return nil, nil
+	}
+	return credential.Seal(granted)
+}
 
 // Close closes what was found.
 func (j *Judgement) Close() { j.Found.Close() }
@@ -104,7 +124,7 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 		out = j.look(ctx, p, req, got)
 		out.Decision = policy.Decide(p, req, out.facts)
 	}
-	deny(&out.Decision, slices.Concat(out.trouble, j.exposed(out.Decision.Grant), out.rewritable())...)
+	deny(&out.Decision, slices.Concat(out.trouble, j.exposed(out.Decision.Grant, p), out.rewritable())...)
 	if out.Decision.Effect == paddock.Allow && j.cfg.Hook != nil {
 		j.ask(ctx, req, &out.Decision)
 	}
@@ -137,6 +157,12 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		}
 	}
 	out.trouble = append(out.trouble, unfitting(out.facts.HostEnv)...)
+	for _, i := range wanted.Secrets {
+		if out.secrets == nil {
+			out.secrets, out.facts.Secrets = map[string]credential.Credential{}, map[string]secret.Facts{}
+		}
+		out.secrets[i.Secret], out.facts.Secrets[i.Secret] = secrets.Read(j.owner, i)
+	}
 	if found.Dir.Root != "" {
 		out.home(j.cfg.State, found.Dir.Root)
 	}

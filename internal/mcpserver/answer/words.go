@@ -34,6 +34,8 @@ func Explain(run paddock.Run) string {
 		return fmt.Sprintf("ended because %s passed its limit of %d bytes; everything up to there is kept", r.Stream, r.Limit)
 	case paddock.ReasonOutOfMemory:
 		return fmt.Sprintf("ended because it needed more memory than its limit of %d bytes; use less at once (fewer jobs, smaller inputs), or ask the operator to raise `limits.memory`", r.Limit)
+	case paddock.ReasonDiskLimit:
+		return fmt.Sprintf("ended because it wrote more to the disk than its limit of %d bytes (%d when it was noticed); write less, or ask the operator to raise `limits.disk`", r.Limit, r.Written)
 	case paddock.ReasonSink:
 		return joined("ended because its output could not be kept", r.Detail)
 	case paddock.ReasonStart:

@@ -20,6 +20,7 @@ type Start struct {
 	Stdin          *Stdin            `json:"stdin,omitzero" jsonschema:"what the program reads; nothing unless given. One of text, file, taskId"`
 	Env            map[string]string `json:"env,omitzero" jsonschema:"environment variables; only names that the policy accepts"`
 	OutputLimit    *int64            `json:"outputLimit,omitzero" jsonschema:"most bytes kept per stream; can only lower the policy's limit"`
+	DiskLimit      *int64            `json:"diskLimit,omitzero" jsonschema:"most bytes written to disks; can only lower the policy's limit"`
 	IdempotencyKey string            `json:"idempotencyKey,omitzero" jsonschema:"the same key with the same request returns the same task and starts nothing new"`
 }
 
@@ -40,6 +41,7 @@ func (Start) Bounds(p map[string]*jsonschema.Schema) {
 	atLeast(p["timeoutMs"], 1)
 	atLeast(p["idleMs"], 1)
 	atLeast(p["outputLimit"], 1)
+	atLeast(p["diskLimit"], 1)
 	oneOf(p["stdin"].Properties["stream"], paddock.Stdout, paddock.Stderr)
 }
 
@@ -55,6 +57,9 @@ func (in Start) Check() error {
 	}
 	if n := in.OutputLimit; n != nil && *n < 1 {
 		return invalid("outputLimit is %d; want at least 1", *n)
+	}
+	if n := in.DiskLimit; n != nil && *n < 1 {
+		return invalid("diskLimit is %d; want at least 1", *n)
 	}
 	texts := map[string]string{"cwd": in.Cwd, "label": in.Label, "idempotencyKey": in.IdempotencyKey}
 	for name, value := range in.Env {
@@ -107,7 +112,7 @@ func (in *Stdin) check() error {
 
 // Command returns the command that is asked for.
 func (in Start) Command() (paddock.Command, error) {
-	cmd := paddock.Command{Argv: in.Argv, Dir: in.Cwd, Env: in.Env, Label: in.Label, OutputLimit: orZero(in.OutputLimit)}
+	cmd := paddock.Command{Argv: in.Argv, Dir: in.Cwd, Env: in.Env, Label: in.Label, OutputLimit: orZero(in.OutputLimit), DiskLimit: orZero(in.DiskLimit)}
 	cmd.Timeout = paddock.Duration(orZero(in.TimeoutMs) * int64(time.Millisecond))
 	cmd.Idle = paddock.Duration(orZero(in.IdleMs) * int64(time.Millisecond))
 	if in.Stdin != nil {

@@ -16,9 +16,9 @@ import (
 
 // Senseless refuses what no policy could give.
 func Senseless(c paddock.Command) (refusals []*paddock.Refusal) {
-	for i, asked := range []int64{int64(c.Timeout), int64(c.Idle), c.OutputLimit} {
+	for i, asked := range []int64{int64(c.Timeout), int64(c.Idle), c.OutputLimit, c.DiskLimit} {
 		if asked < 0 {
-			refusals = append(refusals, paddock.Refused(paddock.InvalidRequest, "The %s is below zero.", []string{"timeout", "silence", "output limit"}[i]))
+			refusals = append(refusals, paddock.Refused(paddock.InvalidRequest, "The %s is below zero.", []string{"timeout", "silence", "output limit", "disk limit"}[i]))
 		}
 	}
 	return refusals
@@ -34,10 +34,13 @@ func Exceeded(c paddock.Command, most paddock.Limits) (refusals []*paddock.Refus
 			refusals = append(refusals, r)
 		}
 	}
-	if c.OutputLimit > most.Output {
-		r := paddock.Refused(paddock.LimitExceeded, "The output limit asked for, %d bytes, is more than the maximum, %d bytes.", c.OutputLimit, most.Output)
-		r.Hint = fmt.Sprintf("Ask for an output limit of at most %d bytes, or leave it out.", most.Output)
-		refusals = append(refusals, r)
+	for i, asked := range []int64{c.OutputLimit, c.DiskLimit} {
+		what, limit := []string{"output limit", "disk limit"}[i], []int64{most.Output, most.Disk}[i]
+		if limit > 0 && asked > limit {
+			r := paddock.Refused(paddock.LimitExceeded, "The %s asked for, %d bytes, is more than the maximum, %d bytes.", what, asked, limit)
+			r.Hint = fmt.Sprintf("Ask for %s of at most %d bytes, or leave it out.", []string{"an output limit", "a disk limit"}[i], limit)
+			refusals = append(refusals, r)
+		}
 	}
 	return refusals
 }
@@ -49,5 +52,6 @@ func Of(c paddock.Command, most paddock.Limits) paddock.Limits {
 	granted.Timeout = cmp.Or(c.Timeout, most.Timeout)
 	granted.Idle = cmp.Or(c.Idle, most.Idle)
 	granted.Output = cmp.Or(c.OutputLimit, most.Output)
+	granted.Disk, granted.DiskByDefault = cmp.Or(c.DiskLimit, most.Disk), most.DiskByDefault && c.DiskLimit == 0
 	return granted
 }

@@ -23,6 +23,7 @@ const (
 	defaultConcurrent = 8
 	defaultMemory     = 2 << 30
 	defaultProcesses  = 256
+	defaultDisk       = 10 << 30
 	maxFaults         = 200
 )
 
@@ -57,7 +58,7 @@ func values(texts []document.Text) []string {
 // the file or everything that is wrong with it.
 func Load(name string, data []byte) (File, []document.Fault) {
 	source, faults := document.Read(name, data)
-	c := compiler{faults: faults, proxied: source.Containment.Network == "allowlist"}
+	c := compiler{faults: faults, proxied: source.Containment.Network == "allowlist", trusting: len(source.Secrets) > 0}
 	f := File{
 		Name:        name,
 		Digest:      paddock.DigestOf(sha256.Sum256(data)),
@@ -70,6 +71,11 @@ func Load(name string, data []byte) (File, []document.Fault) {
 		Sections:    source.Sections,
 	}
 	f.Roots = values(source.Roots)
+	for _, s := range source.Secrets {
+		f.Secrets = append(f.Secrets, paddock.Injection{
+			Secret: s.Name.Value, Place: s.Place, Header: s.Header.Value, Prefix: s.Prefix.Value, File: s.File.Value, CA: s.CA.Value,
+		})
+	}
 	for _, e := range source.Executables {
 		f.Executables = append(f.Executables, c.executable(e, f.Limits, source.Sections["limits"]))
 	}
@@ -87,6 +93,8 @@ type compiler struct {
 	faults []document.Fault
 	// proxied is set when programs get proxy variables from us.
 	proxied bool
+	// trusting is set when programs are told by us which certificates to trust.
+	trusting bool
 }
 
 func (c *compiler) fault(at paddock.Position, format string, args ...any) {
@@ -239,6 +247,8 @@ func (c *compiler) variable(name document.Text) {
 		c.fault(name.At, "`PWD` is always the working directory; remove it")
 	case c.proxied && environ.IsProxy(name.Value):
 		c.fault(name.At, "`%s` leads to the run's own proxy where the network is `allowlist`; remove it", name.Value)
+	case c.trusting && environ.IsCertificates(name.Value):
+		c.fault(name.At, "`%s` leads to the run's own certificates where there are `secrets`; remove it", name.Value)
 	case environ.IsSecret(name.Value):
 		c.fault(name.At, "`%s` looks like a secret, and every program could print it; remove it", name.Value)
 	}

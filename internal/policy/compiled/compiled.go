@@ -16,6 +16,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/document/reach"
 	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/policy/compiled/pattern"
 	celrule "paddock/internal/policy/compiled/rule"
@@ -32,6 +33,7 @@ type File struct {
 	Limits      paddock.Limits
 	Concurrent  int
 	Contain     paddock.ContainAs
+	Secrets     []paddock.Injection
 	Tests       []document.Test
 	// Sections are the places of the top-level keys.
 	Sections map[string]paddock.Position
@@ -86,6 +88,9 @@ func (f *File) Variables(e *Executable, host map[string]string, home, dir string
 	if f.Contain.Network == "allowlist" {
 		environ.AddProxy(env, paddock.ProxyAddress)
 	}
+	if len(f.ContainFor(e, nil).Inject) > 0 {
+		environ.AddCertificates(env, paddock.CertificatesPath)
+	}
 	return env
 }
 
@@ -96,6 +101,11 @@ func (f *File) ContainFor(e *Executable, account *paddock.Account) paddock.Conta
 	as.Account = account
 	if e != nil {
 		as.Reach = slices.Clone(e.Reach)
+		for _, s := range f.Secrets {
+			if reach.Lists(e.Reach, s.Place) {
+				as.Inject = append(as.Inject, s)
+			}
+		}
 	}
 	return as
 }

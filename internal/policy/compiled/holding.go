@@ -17,6 +17,7 @@ func unsaid(c document.Containment) paddock.Limits {
 	if c.Require != paddock.Off {
 		l.Memory, l.MemoryByDefault = defaultMemory, true
 		l.Processes, l.ProcessesByDefault = defaultProcesses, true
+		l.Disk, l.DiskByDefault = defaultDisk, true
 	}
 	return l
 }
@@ -31,8 +32,11 @@ func within(l document.Limits, around paddock.Limits) paddock.Limits {
 		Memory:             cmp.Or(l.Memory, around.Memory),
 		Processes:          cmp.Or(l.Processes, around.Processes),
 		CPUs:               cmp.Or(l.CPUs, around.CPUs),
+		Disk:               cmp.Or(l.Disk, around.Disk),
+		FileSize:           cmp.Or(l.FileSize, around.FileSize),
 		MemoryByDefault:    l.Memory == 0 && around.MemoryByDefault,
 		ProcessesByDefault: l.Processes == 0 && around.ProcessesByDefault,
+		DiskByDefault:      l.Disk == 0 && around.DiskByDefault,
 	}
 }
 
@@ -59,6 +63,14 @@ func Held(l paddock.Limits, held []string, why string) (left paddock.Limits, ref
 	}
 	if l.CPUs > 0 && missing("cpus", fmt.Sprint(l.CPUs), false) {
 		l.CPUs = 0
+	}
+	if l.Disk > 0 && !slices.Contains(held, "disk") {
+		if !l.DiskByDefault {
+			r := paddock.Refused(paddock.ContainmentUnavailable, "The run is limited to writing %d bytes, and this kernel doesn't count them.", l.Disk)
+			r.Hint = "The operator uses a kernel with task I/O accounting (/proc/self/io), or leaves `limits.disk` out."
+			refusals = append(refusals, r)
+		}
+		l.Disk, l.DiskByDefault = 0, false
 	}
 	return l, refusals
 }

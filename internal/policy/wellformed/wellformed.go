@@ -9,6 +9,8 @@ package wellformed
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,6 +24,9 @@ const (
 	MaxKey       = 200
 	MaxPath      = 4096
 	MaxStdinText = 1 << 20
+	// maxVariable is the longest NAME=value that Linux hands to a program.
+	maxVariable  = 128<<10 - 1
+	maxVariables = 1000
 )
 
 // Request says what is wrong with a request apart from its command's own parts.
@@ -96,4 +101,17 @@ func Stdin(s paddock.Stdin) string {
 		return fmt.Sprintf("The file to read from must be a path of at most %d bytes of UTF-8 without NUL.", MaxPath)
 	}
 	return ""
+}
+
+// Variables says what is wrong with an environment whose names are names.
+func Variables(env map[string]string) (problems []string) {
+	if len(env) > maxVariables {
+		problems = append(problems, fmt.Sprintf("The environment has %d variables; at most %d are allowed.", len(env), maxVariables))
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if value := env[name]; strings.IndexByte(value, 0) >= 0 || len(name)+1+len(value) > maxVariable {
+			problems = append(problems, fmt.Sprintf("The value of %q contains a NUL byte or is longer than a program can receive.", name))
+		}
+	}
+	return problems
 }

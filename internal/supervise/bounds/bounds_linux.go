@@ -3,7 +3,8 @@
 //
 // # Limits
 //
-// Nothing is ended here. Where no cgroup counts, no limit is ever met.
+// Nothing is ended here. Where no cgroup counts, no limit is ever met but that of
+// the disk, which we count ourselves.
 package bounds
 
 import (
@@ -17,6 +18,7 @@ import (
 	"paddock"
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/contain/lifecycle/resource"
+	"paddock/internal/supervise/bounds/written"
 )
 
 // lookEvery is how often it is asked whether the kernel has ended a process for
@@ -93,5 +95,27 @@ func (b *Bounds) usage() resource.Usage {
 func (b *Bounds) Release() {
 	if err := b.Remove(); err != nil {
 		fmt.Fprintln(os.Stderr, "cgroups of the run:", err)
+	}
+}
+
+// WatchDisk asks w again and again, until over, and tells why the run has to end
+// when it has written too much.
+func (b *Bounds) WatchDisk(w *written.Watch, holder int, after func(time.Duration) <-chan time.Time, now func() time.Time, over <-chan struct{}, tell func(paddock.Reason)) {
+	limit := b.limits.Disk
+	for limit > 0 {
+		select {
+		case <-after(w.Next()):
+		case <-over:
+			return
+		}
+		found, err := w.Look(holder, now())
+		if err != nil {
+			tell(paddock.Reason{Kind: paddock.ReasonSink, Detail: "what the run writes can't be counted: " + err.Error()})
+			return
+		}
+		if found > limit {
+			tell(paddock.Reason{Kind: paddock.ReasonDiskLimit, Limit: limit, Written: found})
+			return
+		}
 	}
 }

@@ -49,9 +49,14 @@ const (
 	most = 64
 )
 
-// orders are what the proxy is told.
+// orders are what the proxy is told; with them come the run's secrets, if it has
+// any. The proxy then answers with what the run has to trust.
 type orders struct {
 	Rules []string `json:"rules"`
+}
+
+type answer struct {
+	CA []byte `json:"ca"`
 }
 
 // A refusal is what was refused and where it was to go; without a place it was
@@ -61,8 +66,9 @@ type refusal struct{ place, code string }
 // An Outlet is the supervisor's end. The nil Outlet is that of a run which has no
 // way out: it serves nothing and has nothing to tell.
 type Outlet struct {
-	orders []byte
 	stage  *spawn.Stage
+	lines  *bufio.Scanner // what the proxy says
+	ca     []byte
 	file   *os.File
 	failed func(error)
 	done   chan struct{} // closed when the proxy is gone; nil until it serves
@@ -76,9 +82,13 @@ type Outlet struct {
 	others  int64
 }
 
+// readying is how long a proxy with secrets may take to make its certificates.
+const readying = 20 * time.Second
+
 // Start starts the proxy of the run whose directory is dir, out of the supervisor
-// binary self. It lets nothing through before [Outlet.Serve].
-func Start(self, dir string, rules []string) (*Outlet, error) {
+// binary self, and hands it the run's secrets, which may be nil. It lets nothing
+// through before [Outlet.Serve].
+func Start(self, dir string, rules []string, secrets *os.File) (*Outlet, error) {
 	for _, rule := range rules {
 		if _, err := egress.ParseRule(rule); err != nil {
 			return nil, err
@@ -96,7 +106,41 @@ func Start(self, dir string, rules []string) (*Outlet, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &Outlet{orders: text, stage: stage, file: file, refused: map[refusal]int64{}}, nil
+	o := &Outlet{stage: stage, lines: bufio.NewScanner(stage.Conn()), file: file, refused: map[refusal]int64{}}
+	o.lines.Buffer(nil, maxLine)
+	if err := o.order(text, secrets); err != nil {
+		o.Close()
+		return nil, err
+	}
+	return o, nil
+}
+
+// order tells the proxy what to do, and waits for its answer where there is one.
+func (o *Outlet) order(text []byte, secrets *os.File) error {
+	if secrets == nil {
+		return control.SendJob(o.stage.Conn(), text, nil)
+	}
+	if err := control.SendJob(o.stage.Conn(), text, []*os.File{secrets}); err != nil {
+		return err
+	}
+	if err := o.stage.Conn().SetReadDeadline(time.Now().Add(readying)); err != nil {
+		return err
+	}
+	var a answer
+	if !o.lines.Scan() || json.Unmarshal(o.lines.Bytes(), &a) != nil || len(a.CA) == 0 {
+		return errors.New("the proxy can't use the run's secrets; supervisor.log says why")
+	}
+	o.ca = a.CA
+	return o.stage.Conn().SetReadDeadline(time.Time{})
+}
+
+// CA returns the certificate that the run has to trust, in PEM; nil where the
+// proxy ends no TLS.
+func (o *Outlet) CA() []byte {
+	if o == nil {
+		return nil
+	}
+	return o.ca
 }
 
 // Serve hands the run's socket, which it closes, to the proxy. Failed is called
@@ -108,7 +152,7 @@ func (o *Outlet) Serve(socket *os.File, failed func(error)) error {
 	if socket == nil {
 		return errors.New("the run has no socket for it")
 	}
-	err := control.SendJob(o.stage.Conn(), o.orders, []*os.File{socket})
+	err := control.SendJob(o.stage.Conn(), nil, []*os.File{socket})
 	if err := errors.Join(err, socket.Close()); err != nil {
 		return err
 	}
@@ -120,8 +164,7 @@ func (o *Outlet) Serve(socket *os.File, failed func(error)) error {
 // listen takes entries until the proxy is gone.
 func (o *Outlet) listen() {
 	defer close(o.done)
-	lines := bufio.NewScanner(o.stage.Conn())
-	lines.Buffer(nil, maxLine)
+	lines := o.lines
 	for lines.Scan() {
 		var e egress.Entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {

@@ -34,21 +34,21 @@ type Walls struct {
 	// Plan is for one start.
 	Plan *contain.Plan
 
-	job       handover.Job
-	exec, dir *os.File
-	copies    []*os.File
-	hold      *lifecycle.Hold
-	shown     map[string]*os.File // as the run's own; nil where the run is our account's
-	guard     *protect.Guard      // nil where writes don't reach the workspace
-	layout    *workspace.Layout   // nil where they do
+	job    handover.Job
+	files  handover.Files
+	hold   *lifecycle.Hold
+	ca     []byte
+	shown  map[string]*os.File // as the run's own; nil where the run is our account's
+	guard  *protect.Guard      // nil where writes don't reach the workspace
+	layout *workspace.Layout   // nil where they do
 }
 
-// New plans how the run of job is held to what it was granted, its tree by hold.
-// Exec is what is executed, dir where, and copies are those of the job. What was
-// put into the workspace stays until Release is called, which is to be called in
-// any case.
-func New(job handover.Job, exec, dir *os.File, copies []*os.File, hold *lifecycle.Hold) (w *Walls, err error) {
-	w = &Walls{job: job, exec: exec, dir: dir, copies: copies, hold: hold}
+// New plans how the run of job, which came with files, is held to what it was
+// granted: its tree by hold, and with ca as the certificates that it is to trust
+// beside the machine's. What was put into the workspace stays until Release is
+// called, which is to be called in any case.
+func New(job handover.Job, files handover.Files, hold *lifecycle.Hold, ca []byte) (w *Walls, err error) {
+	w = &Walls{job: job, files: files, hold: hold, ca: ca}
 	if job.Contain.Workspace == paddock.OverlayWorkspace {
 		w.layout, err = workspace.Prepare(job.Root, job.RunDir)
 	} else {
@@ -105,20 +105,20 @@ func keep(job handover.Job) (*protect.Guard, error) {
 
 func (w *Walls) plan() error {
 	job := w.job
-	exec, err := contain.IdentityOf(w.exec)
+	exec, err := contain.IdentityOf(w.files.Exec)
 	if err != nil {
 		return err
 	}
-	start, err := contain.IdentityOf(w.dir)
+	start, err := contain.IdentityOf(w.files.Dir)
 	if err != nil {
 		return err
 	}
 	wish := contain.Wish{
 		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Write: job.Contain.Write,
 		Root: job.Root, Dir: job.Dir, Home: job.Home, Programs: job.Programs, OpenFiles: job.OpenFiles, Exec: exec, Start: start,
-		Join: w.hold.Join(), Rlimits: w.hold.Rlimits, Held: job.Held, Account: account(job),
+		Join: w.hold.Join(), Rlimits: w.hold.Rlimits, Held: job.Held, Account: account(job), CA: w.ca,
 	}
-	for i, file := range w.copies {
+	for i, file := range w.files.Copies {
 		wish.Copies = append(wish.Copies, contain.Copy{Path: job.Copies[i], File: file})
 	}
 	if w.guard != nil {

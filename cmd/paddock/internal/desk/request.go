@@ -22,6 +22,7 @@ type Flags struct {
 	timeout     string
 	idle        string
 	outputLimit string
+	diskLimit   string
 	stdinText   string
 	stdinFile   string
 	stdinRun    string
@@ -38,6 +39,7 @@ func (d *Desk) RequestFlags(cmd *cobra.Command, f *Flags) {
 	flags.StringVar(&f.timeout, "timeout", "", "end the run after `TIME`, as 90s or 1d12h; can only lower the policy's")
 	flags.StringVar(&f.idle, "idle", "", "end the run when it prints nothing for `TIME`; can only lower the policy's")
 	flags.StringVar(&f.outputLimit, "output-limit", "", "keep at most `SIZE` of each stream, as 10MiB; can only lower the policy's")
+	flags.StringVar(&f.diskLimit, "disk-limit", "", "end the run when it has written `SIZE` to disks, as 500MiB; can only lower the policy's")
 	flags.StringVar(&f.stdinText, "stdin-text", "", "`TEXT` that the program reads on standard input")
 	flags.StringVar(&f.stdinFile, "stdin-file", "", "`FILE` inside a root to read on standard input")
 	flags.StringVar(&f.stdinRun, "stdin-run", "", "settled `RUN` whose output to read on standard input; RUN:stderr for its standard error")
@@ -76,6 +78,13 @@ func (d *Desk) Request(cmd *cobra.Command, f Flags, argv []string) (paddock.Requ
 			return paddock.Request{}, Usage("--output-limit: "+err.Error(), "as in --output-limit 512KiB or --output-limit 10MiB")
 		}
 		command.OutputLimit = n
+	}
+	if cmd.Flags().Changed("disk-limit") {
+		n, err := parseSize(f.diskLimit)
+		if err != nil {
+			return paddock.Request{}, Usage("--disk-limit: "+err.Error(), "as in --disk-limit 500MiB or --disk-limit 2GiB")
+		}
+		command.DiskLimit = n
 	}
 	if err := OneOf(cmd, "stdin-text", "stdin-file", "stdin-run"); err != nil {
 		return paddock.Request{}, err

@@ -106,6 +106,7 @@ func parseCounts(text string) map[string]int64 {
 // a tree and the process that reaps its orphans, or what those wrote is missed.
 // Files that live in memory don't count, nor does what was deleted before it
 // reached the disk. A process that is gone counts nothing; its parent has it.
+// Neither does one that we may not look at.
 //
 // No controller that is commonly delegated counts buffered writes of a tree, so
 // this is how [Limits].Disk is kept: look now and then, and end the run when it
@@ -115,7 +116,7 @@ func Written(pids []int) (int64, error) {
 	for _, pid := range pids {
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH):
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrPermission):
 			continue
 		case err != nil:
 			return 0, err

@@ -50,6 +50,7 @@ type File struct {
 	Executables []Executable
 	Rules       []Rule
 	Environment Environment
+	Secrets     []Secret
 	Limits      Limits
 	Containment Containment
 	Tests       []Test
@@ -111,6 +112,8 @@ type Limits struct {
 	Memory     int64
 	Processes  int
 	CPUs       float64
+	Disk       int64
+	FileSize   int64
 }
 
 // Containment is what must be enforced. Require is empty when absent.
@@ -122,6 +125,14 @@ type Containment struct {
 	RunAs     string
 	Workspace string
 	At        paddock.Position
+}
+
+// A Secret is one entry of secrets.
+type Secret struct {
+	Name, File, Header, Prefix, CA Text
+	// Host is as it is written, Place has its port.
+	Host  Text
+	Place string
 }
 
 // A Test is one entry of tests.
@@ -219,6 +230,7 @@ func (b *builder) file(v *shape.Value) File {
 	if c := v.Get("containment"); c != nil {
 		f.Containment = b.containment(c)
 	}
+	b.secrets(v.Get("secrets"), &f)
 	if f.Containment.Network != "allowlist" {
 		for _, item := range v.Get("executables").Items() {
 			if n := item.Get("network"); n != nil {
@@ -373,6 +385,8 @@ func (b *builder) limits(v *shape.Value) Limits {
 		Memory:     b.size(v.Get("memory"), maxMemory),
 		Processes:  int(b.number(v.Get("processes"))),
 		CPUs:       b.decimal(v.Get("cpus")),
+		Disk:       b.size(v.Get("disk"), maxMemory),
+		FileSize:   b.size(v.Get("file_size"), maxMemory),
 	}
 }
 

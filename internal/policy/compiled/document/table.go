@@ -18,6 +18,9 @@ var (
 	sentence     = shape.Text{Say: "a text for people, not empty", Pattern: regexp.MustCompile(`[^\s]`)}
 	duration     = shape.Text{Say: "a duration such as 90s, 10m, 1h30m or 30d", Pattern: regexp.MustCompile(`^([0-9]+d|([0-9]+d)?([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`)}
 	size         = shape.Number{Say: "a size such as 4096, 64KiB or 10MiB, above zero", Pattern: regexp.MustCompile(`^[1-9][0-9]*(B|KiB|MiB|GiB|TiB)?$`)}
+	origin       = shape.Text{Say: "a host in lower case, such as api.example.org or api.example.org:8443", Pattern: reach.OriginPattern}
+	header       = shape.Text{Say: "the name of a header, such as Authorization", Pattern: reach.HeaderPattern}
+	prefix       = shape.Text{Say: "1 to 64 letters, digits and signs of ASCII, such as \"Bearer \"", Pattern: regexp.MustCompile(`^[\x21-\x7e][\x20-\x7e]{0,63}$`)}
 	words        = shape.List{Of: word}
 	envNames     = shape.List{Of: envName}
 	envTokens    = shape.Map{Name: envName, Of: word}
@@ -46,12 +49,9 @@ var executableLimits = shape.Object{
 		{Name: "memory", Doc: "The most memory of all processes of a run together.", Shape: size},
 		{Name: "processes", Doc: "The most processes and threads of a run at once.", Shape: shape.Integer{Min: 1, Max: 1 << 22}},
 		{Name: "cpus", Doc: "How many processors' time a run gets, such as 2 or 0.5.", Shape: shape.Decimal{Min: 0.01, Max: 1 << 16}},
+		{Name: "disk", Doc: "The most bytes that all processes of a run together write to disks.", Shape: size},
+		{Name: "file_size", Doc: "The longest that a process of a run can make a file.", Shape: size},
 	},
-	Later: laterLimits,
-}
-
-var laterLimits = map[string]string{
-	"disk": "the most bytes written",
 }
 
 var executable = shape.Object{
@@ -131,13 +131,13 @@ var Table = shape.Object{
 				{Name: "open_files", Doc: "The most open files of one process.", Shape: shape.Integer{Min: 3, Max: 1 << 20}},
 				{Name: "concurrent", Doc: "The most runs of one principal at once.", Shape: shape.Integer{Min: 1, Max: 10_000}},
 			}...),
-			Later: laterLimits,
 		}},
+		{Name: "secrets", Doc: "Credentials that the proxy of a run puts into its requests, so that no program holds them.", Shape: shape.Map{Name: envName, Of: secret}},
 		{Name: "containment", Doc: "How programs are contained.", Shape: containment},
 		{Name: "tests", Doc: "Commands and what this policy must say of them.", Shape: shape.List{Of: test}},
 	},
 	Later: map[string]string{
-		"secrets": "secrets handed to programs", "launch": "starting agents and engines", "git": "the git tools",
+		"launch": "starting agents and engines", "git": "the git tools",
 		"agents": "coding agents", "quotas": "quotas", "retention": "how long output is kept", "pty": "terminals",
 		"redact": "masking of secrets",
 	},
@@ -149,8 +149,22 @@ var Table = shape.Object{
 		}},
 		"then": map[string]any{"properties": map[string]any{"executables": map[string]any{
 			"items": map[string]any{"not": map[string]any{"required": []any{"network"}}},
-		}}},
+		}}, "not": map[string]any{"required": []any{"secrets"}}},
 	}},
+}
+
+var secret = shape.Object{
+	Doc: "A credential and where it goes.",
+	Keys: []shape.Key{
+		{Name: "file", Doc: "The absolute path of the file that holds it, outside every root; only its owner, you or root, may read it.", Shape: absolutePath, Required: true},
+		{Name: "inject", Doc: "which requests carry it.", Required: true, Shape: shape.Object{Keys: []shape.Key{
+			{Name: "host", Doc: "the host whose requests carry it, on port 443 or the one that follows a colon. Programs whose `network` lists the place use it.", Shape: origin, Required: true},
+			{Name: "header", Doc: "the header that is set, whatever the program sends in it.", Shape: header, Required: true},
+			{Name: "prefix", Doc: "What stands in the header before it, such as \"Bearer \".", Shape: prefix},
+			{Name: "ca", Doc: "A file of certificates in PEM by which the host is verified, instead of the system's.", Shape: absolutePath},
+		}}},
+	},
+	Later: map[string]string{"env_for": "variables that hold secrets, and their masking in what is kept"},
 }
 
 // allowlisted is the schema of a containment whose network is an allowlist.

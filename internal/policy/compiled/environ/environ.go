@@ -101,6 +101,35 @@ func AddProxy(vars map[string]string, address string) {
 	}
 }
 
+// The variables by which programs are told which certificates to trust, in the
+// place of the system's or, as in Node, beside them.
+var certificateNames = []string{
+	"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT",
+	"CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "DENO_CERT",
+}
+
+// IsCertificates reports whether a variable says which certificates to trust.
+func IsCertificates(name string) bool { return slices.Contains(certificateNames, name) }
+
+// AddCertificates puts into vars that the file at path holds all certificates to
+// trust.
+func AddCertificates(vars map[string]string, path string) {
+	for _, name := range certificateNames {
+		vars[name] = path
+	}
+}
+
+// Secrets returns, sorted, the names of the variables that look like secrets.
+func Secrets(vars map[string]string) (names []string) {
+	for name := range vars {
+		if IsSecret(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 var systemDirs = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
 // Path returns the PATH that programs get: the directories of the policy's

@@ -50,3 +50,12 @@ func Shown(name string) string {
 	}
 	return Quote(name)
 }
+
+// Names lists names, each as Shown shows it.
+func Names(names []string) string {
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = Shown(name)
+	}
+	return List(shown)
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"paddock/internal/egress"
 )
@@ -36,6 +37,9 @@ func connection(e egress.Entry) string {
 	}
 	if e.Code != "" {
 		s += " (" + e.Code + ")"
+	}
+	if len(e.Injected) > 0 {
+		s += " with " + strings.Join(e.Injected, ", ")
 	}
 	if e.Verdict == egress.Allowed {
 		return Plain(s) + ", " + Size(e.BytesOut) + " out, " + Size(e.BytesIn) + " in"

@@ -105,6 +105,12 @@ func limits(l paddock.Limits) [][2]string {
 	if l.CPUs > 0 {
 		f = append(f, [2]string{"cpus", fmt.Sprint("at most ", l.CPUs)})
 	}
+	if l.Disk > 0 {
+		f = append(f, [2]string{"disk", "at most " + Size(l.Disk) + " written"})
+	}
+	if l.FileSize > 0 {
+		f = append(f, [2]string{"file size", "at most " + Size(l.FileSize)})
+	}
 	return f
 }
 

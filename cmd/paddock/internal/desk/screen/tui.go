@@ -386,6 +386,8 @@ func Describe(r paddock.Run) string {
 		return "ended because " + string(o.Stream) + " passed its limit of " + Size(o.Limit)
 	case paddock.ReasonOutOfMemory:
 		return "ended because it needed more memory than its limit of " + Size(o.Limit)
+	case paddock.ReasonDiskLimit:
+		return "ended because it wrote " + Size(o.Written) + " to the disk, and its limit is " + Size(o.Limit)
 	case paddock.ReasonSink:
 		return "killed because its output could not be kept" + detail
 	case paddock.ReasonStart:

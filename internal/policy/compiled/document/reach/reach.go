@@ -1,5 +1,6 @@
 // Package reach checks the entries of a network list: host:port, *.suffix:port,
-// and addresses with a port, each in one spelling.
+// and addresses with a port, each in one spelling; and what is said of a secret
+// that goes to one of them.
 //
 // # Limits
 //

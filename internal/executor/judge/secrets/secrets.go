@@ -1,0 +1,107 @@
+// Package secrets reads the files that hold a policy's secrets.
+//
+// A file is believed as a policy is: it and all on the way to it belong to root
+// or to the user that runs Paddock, and nobody else may change them. Beside that
+// nobody but its owner may read it.
+//
+// # Limits
+//
+// Values are kept for one judgement and not wiped from memory. No error of this
+// package says anything of a value.
+package secrets
+
+import (
+	"bytes"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"paddock"
+	"paddock/internal/egress/credential"
+	"paddock/internal/policy/secret"
+	"paddock/internal/trust"
+)
+
+const (
+	// mostValue is longer than any token, and what a header can carry.
+	mostValue = 8 << 10
+	mostCA    = 1 << 20
+)
+
+// Read reads the secret of i. What it can't read is told by the facts.
+func Read(owner trust.Owner, i paddock.Injection) (credential.Credential, secret.Facts) {
+	value, trimmed, err := value(owner, i.File)
+	if err != nil {
+		return credential.Credential{}, secret.Facts{Problem: err.Error()}
+	}
+	c := credential.Credential{Name: i.Secret, Place: i.Place, Header: i.Header, Value: i.Prefix + value}
+	facts := secret.Facts{Found: true, Trimmed: trimmed, Digests: secret.Digests(i.Prefix, value)}
+	if i.CA != "" {
+		if c.CA, err = certificates(owner, i.CA); err != nil {
+			facts.Problem = err.Error()
+		}
+	}
+	return c, facts
+}
+
+func value(owner trust.Owner, path string) (value string, trimmed bool, err error) {
+	file, _, err := owner.Open(path)
+	if err != nil {
+		return "", false, problem(path, err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", false, problem(path, err)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return "", false, fmt.Errorf("others than its owner may read %s (mode %04o); chmod 600 it", path, mode)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, mostValue+2))
+	if err != nil {
+		return "", false, problem(path, err)
+	}
+	whole := len(text)
+	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+	switch {
+	case len(text) == 0:
+		return "", false, fmt.Errorf("%s is empty", path)
+	case len(text) > mostValue:
+		return "", false, fmt.Errorf("%s has more than %d bytes", path, mostValue)
+	case bytes.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f }):
+		return "", false, fmt.Errorf("%s holds something that a header can't carry, such as a line break in the middle, a NUL byte or letters beyond ASCII", path)
+	}
+	return string(text), len(text) < whole, nil
+}
+
+func certificates(owner trust.Owner, path string) (string, error) {
+	file, _, err := owner.Open(path)
+	if err != nil {
+		return "", problem(path, err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostCA+1))
+	switch {
+	case err != nil:
+		return "", problem(path, err)
+	case len(text) > mostCA:
+		return "", fmt.Errorf("%s has more than %d bytes", path, mostCA)
+	case !x509.NewCertPool().AppendCertsFromPEM(text):
+		return "", fmt.Errorf("%s holds no certificate in PEM", path)
+	}
+	return string(text), nil
+}
+
+// problem says which file can't be had and why.
+func problem(path string, err error) error {
+	var distrust trust.Distrust
+	switch {
+	case errors.As(err, &distrust):
+		return distrust // it names the place
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("there is no file %s", path)
+	}
+	return fmt.Errorf("%s can't be read: %w", path, err)
+}

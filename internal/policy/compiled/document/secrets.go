@@ -1,0 +1,66 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"paddock/internal/policy/compiled/document/reach"
+	"paddock/internal/policy/compiled/document/shape"
+)
+
+// secrets reads the section and refuses what could never be used, or would be
+// seen by programs.
+func (b *builder) secrets(v *shape.Value, f *File) {
+	if v == nil {
+		return
+	}
+	if f.Containment.Network != "allowlist" {
+		b.faults = append(b.faults, Fault{f.Sections["secrets"], "only a run's proxy can put these into requests, and there is one only where `containment` says `network: allowlist`; say so, or remove the section"})
+	}
+	first := map[string]string{}
+	for _, e := range v.Pairs() {
+		inject := e.Value.Get("inject")
+		s := Secret{
+			Name: b.text(e.Key), File: b.clean(e.Value.Get("file")), Host: b.text(inject.Get("host")), Header: b.text(inject.Get("header")),
+			Prefix: b.text(inject.Get("prefix")), CA: b.clean(inject.Get("ca")),
+		}
+		b.outside(s.File, f)
+		if s.Header.Given() && !reach.Settable(s.Header.Value) {
+			b.fault(s.Header.value, fmt.Sprintf("`%s` says how a request is sent, so nothing else can be put there; name the header that the service reads its credential from", s.Header.Value))
+		}
+		if s.Host.Given() {
+			s.Place = b.origin(s, f)
+		}
+		if other, twice := first[s.Place]; twice && s.Place != "" {
+			b.fault(s.Host.value, fmt.Sprintf("`%s` goes to this host already, and a host gets one secret", other))
+		}
+		first[s.Place] = s.Name.Value
+		f.Secrets = append(f.Secrets, s)
+	}
+}
+
+// origin returns the place that a secret goes to, which a program must be able
+// to reach.
+func (b *builder) origin(s Secret, f *File) string {
+	place, err := reach.Origin(s.Host.Value)
+	if err != nil {
+		b.fault(s.Host.value, fmt.Sprintf("`%s`: %v", s.Host.Value, err))
+		return ""
+	}
+	lists := func(t Text) bool { return reach.Lists([]string{t.Value}, place) }
+	if !slices.ContainsFunc(f.Executables, func(e Executable) bool { return slices.ContainsFunc(e.Network, lists) }) {
+		b.fault(s.Host.value, fmt.Sprintf("no executable's `network` lists `%s`, so nothing could use this secret; list it where it is needed", place))
+	}
+	return place
+}
+
+// outside refuses a file that programs could read.
+func (b *builder) outside(file Text, f *File) {
+	for _, shown := range slices.Concat(f.Roots, f.Containment.Read, f.Containment.Write) {
+		if file.Given() && (file.Value == shown.Value || strings.HasPrefix(file.Value, strings.TrimSuffix(shown.Value, "/")+"/")) {
+			b.fault(file.value, fmt.Sprintf("this file lies inside %s, which programs see; keep it elsewhere", shown.Value))
+			return
+		}
+	}
+}

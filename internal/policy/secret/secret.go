@@ -1,0 +1,82 @@
+// Package secret judges a request by what was found of a policy's secrets: that
+// those it would use can be used, and that no variable holds the value of one.
+//
+// # Limits
+//
+// It knows values by their digests only, so it finds a value that is a variable's
+// whole text and not one that is a part of it.
+package secret
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+
+	"paddock"
+)
+
+// Facts is what was found of one secret. The zero value is that of one that
+// nobody has looked at, which can't be used.
+type Facts struct {
+	Found bool
+	// Problem says in words why it can't be used, when it can't.
+	Problem string
+	// Digests are of the texts that give it away, see [Digests].
+	Digests []paddock.Digest
+	// Trimmed is set when a final line break of the file was left out.
+	Trimmed bool
+}
+
+// Digests are those of a secret's value and of the header that carries it.
+func Digests(prefix, value string) []paddock.Digest {
+	digests := []paddock.Digest{digest(value)}
+	if prefix != "" {
+		digests = append(digests, digest(prefix+value))
+	}
+	return digests
+}
+
+func digest(text string) paddock.Digest { return paddock.DigestOf(sha256.Sum256([]byte(text))) }
+
+// Refusals are the reasons against a request that uses injections.
+func Refusals(injections []paddock.Injection, found map[string]Facts) (refusals []*paddock.Refusal) {
+	for _, i := range injections {
+		switch f := found[i.Secret]; {
+		case f.Problem != "":
+			refusals = append(refusals, paddock.Refused(paddock.SecretUnavailable, "The secret %s can't be used: %s.", i.Secret, f.Problem))
+		case !f.Found:
+			refusals = append(refusals, paddock.Refused(paddock.SecretUnavailable, "The secret %s can't be used: nobody has looked at it.", i.Secret))
+		}
+	}
+	return refusals
+}
+
+// Held says which variable holds the value of which secret, in words.
+func Held(vars map[string]string, found map[string]Facts) (words []string) {
+	names := map[paddock.Digest]string{}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		for _, d := range found[name].Digests {
+			names[d] = name
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	for _, variable := range slices.Sorted(maps.Keys(vars)) {
+		if name, is := names[digest(vars[variable])]; is {
+			words = append(words, fmt.Sprintf("%s, which has the value of the secret %s", variable, name))
+		}
+	}
+	return words
+}
+
+// Trimmed says whose final line break was left out, for people; "" if no one's.
+func Trimmed(injections []paddock.Injection, found map[string]Facts) (text string) {
+	for _, i := range injections {
+		if found[i.Secret].Trimmed {
+			text += "; the line break at the end of " + i.Secret + " isn't sent"
+		}
+	}
+	return text
+}
