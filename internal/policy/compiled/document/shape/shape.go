@@ -10,8 +10,6 @@
 // judge that.
 package shape
 
-import "regexp"
-
 // A Shape is one of the types below: what a value may look like.
 type Shape interface {
 	// read returns the value, or nil after adding faults to r.
@@ -62,7 +60,7 @@ type Text struct {
 	// Say names it in faults, with its article: "an absolute path".
 	Say string
 	// Pattern that the whole text must match; nil takes any.
-	Pattern *regexp.Regexp
+	Pattern *Pattern
 	// Loose takes numbers and booleans too, as they are written: 012 stays
 	// 012. Lists of words need that, since nobody quotes `-count=1` or `8080`.
 	Loose bool
@@ -86,7 +84,7 @@ type Either struct {
 // A Number is a text or a bare decimal number, as sizes are.
 type Number struct {
 	Say     string
-	Pattern *regexp.Regexp
+	Pattern *Pattern
 }
 
 // A Decimal is a number that may have a fraction, in the plain form 0.5.
