@@ -299,6 +299,10 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	if pumps.held() {
 		outcome.Reason.Detail = join(outcome.Reason.Detail, "a process outside of the run still held its output open")
 	}
+	// The kernel takes its time to remove a cgroup, and so does a disk to sync.
+	var cleaning sync.WaitGroup
+	cleaning.Go(release)
+	defer cleaning.Wait()
 	return r.seal(outcome)
 }
 
@@ -328,7 +332,7 @@ func (r *run) prepare() (plan *contain.Plan, release func(), err error) {
 	if err == nil {
 		plan.Enforced.Limits = r.bounds.Enforced(r.job.OpenFiles)
 	}
-	return plan, func() { r.bounds.Release(); unprotect() }, err
+	return plan, sync.OnceFunc(func() { r.bounds.Release(); unprotect() }), err
 }
 
 func (r *run) recordStart(cgroup string, enforced paddock.Enforced) {

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v4"
+
+	"paddock/internal/policy/compiled/document/shape/expression"
 )
 
 // Bounds of a document. A policy is written by hand; a longer one is a mistake.
@@ -361,7 +361,7 @@ func (s Number) read(r *reader, n node) *Value {
 }
 
 func (d Decimal) read(r *reader, n node) *Value {
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" && n.ShortTag() != "!!float" || !plainDecimal().MatchString(n.Value) {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" && n.ShortTag() != "!!float" || !plainDecimal.MatchString(n.Value) {
 		return r.wrong(n, d)
 	}
 	if v, err := strconv.ParseFloat(n.Value, 64); err != nil || v < d.Min || v > d.Max {
@@ -371,7 +371,7 @@ func (d Decimal) read(r *reader, n node) *Value {
 }
 
 // plainDecimal leaves out what readers of YAML disagree on: 1e3, 012, .5, 0x1.
-var plainDecimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(0|[1-9][0-9]*)(\.[0-9]+)?$`) })
+var plainDecimal = expression.New(`^(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 
 // scalar makes the value of a scalar node and finds where its letters are.
 func scalar(r *reader, n node) *Value {
