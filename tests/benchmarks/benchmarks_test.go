@@ -1,19 +1,17 @@
 //go:build linux
 
-// Package measure_test measures runs side by side with what they are compared
-// to, in one process on one machine, so that the ratios mean something where
-// the times don't. `make bench` runs it; docs/benchmarks.md tells how to read it.
-package measure_test
+// Package benchmarks_test measures Paddock side by side with what it is compared
+// to: one process on one machine takes a sample of each in turn, so that the
+// ratios mean something where the times don't. `make bench` runs it, and
+// docs/benchmarks.md tells how to read what comes out. Without -results it goes
+// through everything once and small, so that it still works when it is needed.
+package benchmarks_test
 
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -21,112 +19,83 @@ import (
 )
 
 var (
-	results = flag.String("results", "", "measure, and write every sample to this file as JSON lines")
+	results = flag.String("results", "", "measure, and write every sample to this file as JSON")
+	record  = flag.Bool("record", false, "also write the results and their table into docs/")
 	rounds  = flag.Int("rounds", 60, "how many times each start is measured; large outputs are measured a twentieth as often")
 	disk    = flag.String("disk", "", "a directory on a disk (default: the directory for temporary files)")
-	bytes   = flag.Int64("bytes", 1<<30, "how much output is kept")
+	size    = flag.Int64("bytes", 1<<30, "how many bytes of output are kept")
+	srt     = flag.String("sandbox-runtime", "", "the srt command of sandbox-runtime, where it isn't in PATH")
 )
 
 func TestMain(m *testing.M) {
 	testproc.Main(m, map[string]func() int{"writer": writer})
 }
 
-// A sample is one measurement.
-type sample struct {
-	What  string  `json:"what"`
-	Place string  `json:"place,omitempty"` // where the state directory is
-	Value float64 `json:"value"`
-	Unit  string  `json:"unit"`
+// A series is what was measured of one thing in one place.
+type series struct {
+	What    string    `json:"what"`
+	Place   string    `json:"place,omitempty"` // where the state directory is
+	Unit    string    `json:"unit"`
+	Samples []float64 `json:"samples"` // in the order in which they were taken
 }
 
-// A sheet collects samples.
+// A sheet is the raw results of one run of all benchmarks.
 type sheet struct {
-	t       *testing.T
-	samples []sample
+	Machine machine           `json:"machine"`
+	Peers   map[string]string `json:"peers"`   // their versions
+	Missing map[string]string `json:"missing"` // and why those that aren't here are not
+	Series  []*series         `json:"series"`
+}
+
+func (s *sheet) of(what, place string) *series {
+	for _, m := range s.Series {
+		if m.What == what && m.Place == place {
+			return m
+		}
+	}
+	return nil
 }
 
 func (s *sheet) add(what, place string, value float64, unit string) {
-	s.samples = append(s.samples, sample{what, place, value, unit})
+	m := s.of(what, place)
+	if m == nil {
+		m = &series{What: what, Place: place, Unit: unit}
+		s.Series = append(s.Series, m)
+	}
+	m.Samples = append(m.Samples, value)
 }
 
-// time adds how long f takes.
-func (s *sheet) time(what, place string, f func()) {
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
+
+// A contender is one of those that take turns.
+type contender struct {
+	what, place string
+	do          func() time.Duration // what one time took
+}
+
+// race samples all contenders in turn, as often as asked. Each round begins
+// with another, so that nobody always follows the same one, and before each the
+// machine may come to rest: supervisors that are started ahead of need, and what
+// the kernel still has to tear down, are nobody's start.
+func (s *sheet) race(all []contender) {
+	for _, c := range all {
+		c.do() // not counted
+	}
+	for i := range *rounds {
+		for j := range all {
+			c := all[(i+j)%len(all)]
+			rest()
+			s.add(c.what, c.place, micros(c.do()), "µs")
+		}
+	}
+}
+
+func rest() { <-time.After(30 * time.Millisecond) }
+
+func took(f func()) time.Duration {
 	start := time.Now()
 	f()
-	s.add(what, place, float64(time.Since(start).Microseconds()), "µs")
-}
-
-func (s *sheet) values(what, place string) []float64 {
-	var v []float64
-	for _, m := range s.samples {
-		if m.What == what && m.Place == place {
-			v = append(v, m.Value)
-		}
-	}
-	slices.Sort(v)
-	return v
-}
-
-// quantile is of sorted values; it is NaN-free because every row was measured.
-func quantile(v []float64, q float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	return v[min(int(q*float64(len(v))), len(v)-1)]
-}
-
-// A row of the table: what is measured, what it is compared to, and the ratio
-// that DESIGN names, in words; empty where none is named.
-type row struct{ what, place, against, reach string }
-
-// table prints the medians and their ratios.
-func (s *sheet) table(rows []row) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s/%s, %d CPUs, %s; medians\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), load())
-	b.WriteString("| what | state on | p50 | p90 | p99 | against | ratio | reach |\n|---|---|---|---|---|---|---|---|\n")
-	for _, r := range rows {
-		v, unit := s.values(r.what, r.place), s.unit(r.what)
-		if len(v) == 0 {
-			continue
-		}
-		ratio := ""
-		if base := s.values(r.against, r.place); len(base) > 0 {
-			ratio = fmt.Sprintf("%.2f×", quantile(v, .5)/quantile(base, .5))
-		} else if base = s.values(r.against, ""); len(base) > 0 {
-			ratio = fmt.Sprintf("%.2f×", quantile(v, .5)/quantile(base, .5))
-		}
-		fmt.Fprintf(&b, "| %s | %s | %.4g %s | %.4g | %.4g | %s | %s | %s |\n",
-			r.what, r.place, quantile(v, .5), unit, quantile(v, .9), quantile(v, .99), r.against, ratio, r.reach)
-	}
-	return b.String()
-}
-
-func (s *sheet) unit(what string) string {
-	for _, m := range s.samples {
-		if m.What == what {
-			return m.Unit
-		}
-	}
-	return ""
-}
-
-func load() string {
-	b, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "load unknown"
-	}
-	return "load " + strings.Join(strings.Fields(string(b))[:2], " ")
-}
-
-func (s *sheet) write(name string) {
-	s.t.Helper()
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	must(s.t, err)
-	enc := json.NewEncoder(f)
-	for _, m := range s.samples {
-		must(s.t, enc.Encode(m))
-	}
-	must(s.t, f.Close())
+	return time.Since(start)
 }
 
 func must(t testing.TB, err error) {
@@ -136,25 +105,53 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// TestMeasure takes minutes when it is asked for results. Otherwise it goes
-// through everything once and small, so that it still works when it is needed.
-func TestMeasure(t *testing.T) {
-	if *results == "" {
-		*rounds, *bytes, *results = 2, 1<<20, filepath.Join(t.TempDir(), "results")
+func TestBenchmarks(t *testing.T) {
+	long := *results != ""
+	if !long {
+		*rounds, *size, *results = 1, 1<<20, filepath.Join(t.TempDir(), "results.json")
 	}
-	s := &sheet{t: t}
 	dir := *disk
 	if dir == "" {
 		dir = os.TempDir()
 	}
+	s := &sheet{Machine: describe(t, dir), Peers: map[string]string{}, Missing: map[string]string{}}
+	var contenders []contender
+	var furnished []*furniture
 	for _, p := range []place{{"tmpfs", "/dev/shm"}, {"disk", dir}} {
-		f := furnish(t, p)
-		f.starts(s)
-		f.commandLine(s)
-		f.outputs(s)
-		f.memory(s)
+		f := furnish(t, s, p)
+		contenders = append(contenders, f.starts()...)
+		if p.name == "tmpfs" {
+			contenders = append(contenders, peers(t, s, f.root)...)
+		}
+		furnished = append(furnished, f)
 	}
-	decisions(s)
-	s.write(*results)
-	fmt.Println(s.table(rows))
+	s.race(contenders)
+	for _, f := range furnished {
+		f.memory()
+		f.outputs()
+	}
+	decisions(t, s)
+	s.tell(t, long)
+}
+
+// tell writes the results down and prints their table.
+func (s *sheet) tell(t *testing.T, long bool) {
+	text, err := json.Marshal(s)
+	must(t, err)
+	must(t, os.WriteFile(*results, append(text, '\n'), 0o644))
+	table := s.table()
+	if _, err := os.Stdout.WriteString(table); err != nil {
+		t.Error(err)
+	}
+	if *record && long {
+		must(t, os.WriteFile(rawFile, append(text, '\n'), 0o644))
+		document, err := os.ReadFile(documentFile)
+		must(t, err)
+		must(t, os.WriteFile(documentFile, []byte(replaceTable(t, string(document), table)), 0o644))
+	}
+	for _, r := range rows {
+		if s.of(r.what, r.place) == nil && s.Missing[r.what] == "" {
+			t.Errorf("%q (state on %q) was neither measured nor said to be missing", r.what, r.place)
+		}
+	}
 }

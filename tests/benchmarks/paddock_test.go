@@ -1,6 +1,6 @@
 //go:build linux
 
-package measure_test
+package benchmarks_test
 
 import (
 	"fmt"
@@ -12,80 +12,27 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"paddock"
 	"paddock/internal/testproc"
 	"paddock/runner"
 )
 
-// What is measured; the same words are in docs/benchmarks.md.
-const (
-	bare       = "os/exec of true"
-	warmRun    = "run of true, warm, at rest"
-	busyRun    = "run of true, warm, one after the other"
-	coldRun    = "run of true, cold"
-	started    = "start only, warm, at rest"
-	cli        = "process: paddock run -- true"
-	cliAlone   = "process: paddock help"
-	process    = "process: true"
-	bankAll    = "output kept, to the settled record"
-	bankEnd    = "output kept, to the end of the program"
-	toFile     = "the writer writes a file itself"
-	toDisk     = "the writer writes a file itself and syncs it"
-	toWriter   = "os/exec with an io.Writer into a file"
-	idleRSS    = "idle stage, VmRSS"
-	idlePSS    = "idle stage, PSS"
-	runRSS     = "running run (stage and init), VmRSS"
-	runPSS     = "running run (stage and init), PSS"
-	decideOK   = "decision, allowed, 500 rules"
-	decideNo   = "decision, refused, 500 rules"
-	decideRule = "decision, 500 rules and CEL"
-)
-
-var rows = []row{
-	{bare, "tmpfs", "", ""},
-	{warmRun, "tmpfs", bare, "≤ 1.5×"},
-	{started, "tmpfs", bare, ""},
-	{busyRun, "tmpfs", bare, ""},
-	{coldRun, "tmpfs", bare, ""},
-	{process, "tmpfs", "", ""},
-	{cliAlone, "tmpfs", process, ""},
-	{cli, "tmpfs", process, ""},
-	{bare, "disk", "", ""},
-	{warmRun, "disk", bare, ""},
-	{busyRun, "disk", bare, ""},
-	{coldRun, "disk", bare, ""},
-	{cli, "disk", process, ""},
-	{toFile, "tmpfs", "", ""},
-	{toWriter, "tmpfs", toFile, ""},
-	{bankEnd, "tmpfs", toFile, ""},
-	{bankAll, "tmpfs", toFile, ""},
-	{bankAll, "tmpfs", toWriter, ""},
-	{toFile, "disk", "", ""},
-	{toDisk, "disk", "", ""},
-	{toWriter, "disk", toFile, ""},
-	{bankEnd, "disk", toFile, "≥ 0.75×"},
-	{bankEnd, "disk", toWriter, "≥ 1.5×"},
-	{bankAll, "disk", toFile, ""},
-	{bankAll, "disk", toDisk, "≥ 0.6×"},
-	{decideOK, "", "", "p99 ≤ 20 µs"},
-	{decideNo, "", "", "p99 ≤ 20 µs"},
-	{decideRule, "", "", "p99 ≤ 20 µs"},
-	{idleRSS, "tmpfs", "", ""},
-	{idlePSS, "tmpfs", "", ""},
-	{runRSS, "tmpfs", "", ""},
-	{runPSS, "tmpfs", "", "≤ 8 MiB"},
-}
-
 // A place is where a state directory is made.
 type place struct{ name, dir string }
 
-// Furniture is a policy, a workspace and Runners of one state directory.
+// Furniture is a workspace, and for each level a policy and Runners of one state
+// directory.
 type furniture struct {
 	t          *testing.T
+	sheet      *sheet
 	place      string
-	work       string
-	policy     string
-	warm, cold *runner.Runner
+	work, root string
+	paddock    string // the command
+	policies   map[paddock.Level]string
+	warm       map[paddock.Level]*runner.Runner
+	cold       *runner.Runner
 }
 
 const policyText = `version: 1
@@ -95,25 +42,38 @@ executables:
   - {name: cat, path: /bin/cat, args: any}
   - {name: writer, path: WRITER, args: any}
 limits: {timeout: 10m, output: 8GiB, concurrent: 1000}
-containment: {require: off}
+containment: {require: LEVEL}
 `
 
-func furnish(t *testing.T, p place) *furniture {
+var levels = []struct {
+	level      paddock.Level
+	gopkg, cli string
+}{{paddock.Full, goFull, cliFull}, {paddock.Standard, goStandard, cliStd}, {paddock.Off, goOff, cliOff}}
+
+func furnish(t *testing.T, s *sheet, p place) *furniture {
 	t.Helper()
-	work, err := os.MkdirTemp(p.dir, "paddock-measure-")
+	work, err := os.MkdirTemp(p.dir, "paddock-benchmarks-")
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(work)) })
-	f := &furniture{t: t, place: p.name, work: work, policy: filepath.Join(work, "policy.yaml")}
-	must(t, os.Mkdir(filepath.Join(work, "root"), 0o755))
-	text := strings.NewReplacer("ROOT", filepath.Join(work, "root"), "WRITER", testproc.Program(t, "writer")).Replace(policyText)
-	must(t, os.WriteFile(f.policy, []byte(text), 0o600))
-	f.warm, f.cold = f.open(4), f.open(0)
+	f := &furniture{
+		t: t, sheet: s, place: p.name, work: work, root: filepath.Join(work, "root"), paddock: testproc.Build(t, "paddock/cmd/paddock"),
+		policies: map[paddock.Level]string{}, warm: map[paddock.Level]*runner.Runner{},
+	}
+	must(t, os.Mkdir(f.root, 0o755))
+	for _, l := range levels {
+		text := strings.NewReplacer("ROOT", f.root, "WRITER", testproc.Program(t, "writer"), "LEVEL", string(l.level)).Replace(policyText)
+		name := filepath.Join(work, string(l.level)+".yaml")
+		must(t, os.WriteFile(name, []byte(text), 0o600))
+		f.policies[l.level] = name
+		f.warm[l.level] = f.open(name, 2)
+	}
+	f.cold = f.open(f.policies[paddock.Full], 0)
 	return f
 }
 
-func (f *furniture) open(warm int) *runner.Runner {
+func (f *furniture) open(policy string, warm int) *runner.Runner {
 	f.t.Helper()
-	r, err := runner.Open(f.t.Context(), f.policy, runner.Options{
+	r, err := runner.Open(f.t.Context(), policy, runner.Options{
 		StateDir: filepath.Join(f.work, "state"), Stage: testproc.Build(f.t, "paddock/cmd/paddock-stage"), Warm: warm,
 		Warn: func(err error) { f.t.Error(err) },
 	})
@@ -132,12 +92,7 @@ func (f *furniture) start(r *runner.Runner, argv ...string) runner.Run {
 // whole is a run from its start to its settled record.
 func (f *furniture) whole(r *runner.Runner, argv ...string) runner.Run {
 	f.t.Helper()
-	return f.settle(r, f.start(r, argv...))
-}
-
-func (f *furniture) settle(r *runner.Runner, run runner.Run) runner.Run {
-	f.t.Helper()
-	run, err := r.Wait(f.t.Context(), run.ID)
+	run, err := r.Wait(f.t.Context(), f.start(r, argv...).ID)
 	must(f.t, err)
 	if run.State != paddock.Exited || *run.Outcome.Reason.ExitCode != 0 {
 		f.t.Fatalf("%s: %+v", run.State, run.Outcome)
@@ -145,50 +100,42 @@ func (f *furniture) settle(r *runner.Runner, run runner.Run) runner.Run {
 	return run
 }
 
-// rest lets the pool of supervisors fill up again.
-func rest() { <-time.After(30 * time.Millisecond) }
-
-// starts measures the start of a program that does nothing. The kinds take
-// turns, so that what else the machine does hits all alike.
-func (f *furniture) starts(s *sheet) {
-	for range 5 { // not counted
-		f.whole(f.warm, "true")
-		f.whole(f.cold, "true")
+// starts returns those of ours that start a program which does nothing. A level
+// that this machine can't give is missing.
+func (f *furniture) starts() []contender {
+	var all []contender
+	for _, l := range levels {
+		if d := f.warm[l.level].Explain(f.t.Context(), runner.Command{Argv: []string{"true"}}); d.Refusal() != nil {
+			f.sheet.Missing[l.gopkg], f.sheet.Missing[l.cli] = d.Refusal().Error(), d.Refusal().Error()
+			continue
+		}
+		all = append(all,
+			contender{l.gopkg, f.place, func() time.Duration { return took(func() { f.whole(f.warm[l.level], "true") }) }},
+			f.process(l.cli, f.place, "run", "--policy", f.policies[l.level], "--state", filepath.Join(f.work, "state"), "--", "true"))
 	}
-	for range *rounds {
-		s.time(bare, f.place, func() { must(f.t, testproc.Command(f.t, "/bin/true").Run()) })
-		rest()
-		var run runner.Run
-		before := time.Now()
-		s.time(started, f.place, func() { run = f.start(f.warm, "true") })
-		f.settle(f.warm, run)
-		s.add(warmRun, f.place, float64(time.Since(before).Microseconds()), "µs")
-		s.time(coldRun, f.place, func() { f.whole(f.cold, "true") })
+	if why := f.sheet.Missing[goFull]; why != "" {
+		f.sheet.Missing[goCold], f.sheet.Missing[runRSS], f.sheet.Missing[runPSS] = why, why, why
+	} else if f.place == "tmpfs" {
+		all = append(all, contender{goCold, f.place, func() time.Duration { return took(func() { f.whole(f.cold, "true") }) }})
 	}
-	for range *rounds {
-		s.time(busyRun, f.place, func() { f.whole(f.warm, "true") })
+	if f.place == "tmpfs" {
+		all = append(all, f.process(cliAlone, "", "help"))
 	}
+	return all
 }
 
-// commandLine measures whole processes.
-func (f *furniture) commandLine(s *sheet) {
-	paddock := testproc.Build(f.t, "paddock/cmd/paddock")
+// process is a whole process of the command.
+func (f *furniture) process(what, place string, args ...string) contender {
 	testproc.Build(f.t, "paddock/cmd/paddock-stage") // beside it
-	state := filepath.Join(f.work, "state")
-	do := func(name string, args ...string) func() {
-		return func() {
-			cmd := testproc.Command(f.t, name, args...)
-			cmd.Dir = filepath.Join(f.work, "root")
+	return contender{what, place, func() time.Duration {
+		return took(func() {
+			cmd := testproc.Command(f.t, f.paddock, args...)
+			cmd.Dir = f.root
 			if out, err := cmd.CombinedOutput(); err != nil {
 				f.t.Fatalf("%v\n%s", err, out)
 			}
-		}
-	}
-	for range *rounds {
-		s.time(process, f.place, do("/bin/true"))
-		s.time(cliAlone, f.place, do(paddock, "help"))
-		s.time(cli, f.place, do(paddock, "run", "--policy", f.policy, "--state", state, "--", "true"))
-	}
+		})
+	}}
 }
 
 // writer writes os.Args[1] bytes to the file os.Args[2], synced if there is
@@ -219,68 +166,83 @@ func writer() int {
 }
 
 // outputs measures how fast output is kept, in MB a second.
-func (f *furniture) outputs(s *sheet) {
-	program, size := testproc.Program(f.t, "writer"), strconv.FormatInt(*bytes, 10)
+func (f *furniture) outputs() {
+	program, words := testproc.Program(f.t, "writer"), strconv.FormatInt(*size, 10)
 	speed := func(what string, took time.Duration) {
-		s.add(what, f.place, float64(*bytes)/1e6/took.Seconds(), "MB/s")
+		f.sheet.add(what, f.place, float64(*size)/1e6/took.Seconds(), "MB/s")
 	}
 	file := filepath.Join(f.work, "file")
-	for range max(1, *rounds/20) {
-		for what, words := range map[string][]string{toFile: {size, file}, toDisk: {size, file, "sync"}} {
-			start := time.Now()
-			must(f.t, testproc.Command(f.t, program, words...).Run())
-			speed(what, time.Since(start))
-			must(f.t, os.Remove(file))
-		}
-		start := time.Now()
-		out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		must(f.t, err)
-		cmd := testproc.Command(f.t, program, size)
-		cmd.Stdout = struct{ io.Writer }{out} // or the program would get the file itself
-		must(f.t, cmd.Run())
-		must(f.t, out.Close())
-		speed(toWriter, time.Since(start))
+	alone := func(what string, args ...string) {
+		speed(what, took(func() { must(f.t, testproc.Command(f.t, program, append([]string{words, file}, args...)...).Run()) }))
 		must(f.t, os.Remove(file))
+	}
+	for range max(1, *rounds/20) {
+		alone(toFile)
+		alone(toDisk, "sync")
+		speed(toWriter, took(func() {
+			out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			must(f.t, err)
+			cmd := testproc.Command(f.t, program, words)
+			cmd.Stdout = struct{ io.Writer }{out} // or the program would get the file itself
+			must(f.t, cmd.Run())
+			must(f.t, out.Close())
+		}))
+		must(f.t, os.Remove(file))
+		f.kept(words, speed)
+	}
+}
 
-		start = time.Now()
-		run := f.whole(f.warm, "writer", size)
-		speed(bankAll, time.Since(start))
-		speed(bankEnd, run.Outcome.EndedAt.Sub(start))
-		if run.Stdout.Bytes != *bytes || run.Stdout.Digest == "" {
-			f.t.Fatalf("kept %+v", run.Stdout)
-		}
-		kept, err := filepath.Glob(filepath.Join(f.work, "state/runs/*", string(run.ID), "stdout"))
-		must(f.t, err)
-		for _, name := range kept { // the disk is not ours alone
-			must(f.t, os.Remove(name))
-		}
+// kept measures how fast ours is. Containment makes no difference to it.
+func (f *furniture) kept(words string, speed func(string, time.Duration)) {
+	start := time.Now()
+	run := f.whole(f.warm[paddock.Off], "writer", words)
+	speed(bankAll, time.Since(start))
+	speed(bankEnd, run.Outcome.EndedAt.Sub(start))
+	if run.Stdout.Bytes != *size || run.Stdout.Digest == "" {
+		f.t.Fatalf("kept %+v", run.Stdout)
+	}
+	kept, err := filepath.Glob(filepath.Join(f.work, "state/runs/*", string(run.ID), "stdout"))
+	must(f.t, err)
+	for _, name := range kept { // the disk is not ours alone
+		must(f.t, os.Remove(name))
 	}
 }
 
 // memory measures an idle stage, and the processes of ours that a running run
 // has: its supervisor and the init in between.
-func (f *furniture) memory(s *sheet) {
+func (f *furniture) memory() {
 	rest()
 	for _, pid := range children(f.t, os.Getpid()) {
 		if nameOf(pid) == "paddock-stage" {
-			rss, pss := memoryOf(f.t, pid)
-			s.add(idleRSS, f.place, rss, "KiB")
-			s.add(idlePSS, f.place, pss, "KiB")
+			_, pss := memoryOf(f.t, pid)
+			f.sheet.add(idlePSS, f.place, pss, "KiB")
 		}
+	}
+	if f.sheet.Missing[goFull] != "" {
+		return
 	}
 	for range 5 {
 		// A pipe's reader that gets nothing: cat of a FIFO nobody writes to.
-		run := f.start(f.warm, "cat", f.fifo())
+		run := f.start(f.warm[paddock.Full], "cat", f.fifo())
 		var rss, pss float64
 		for _, pid := range append(children(f.t, run.Supervisor.PID), run.Supervisor.PID) {
 			r, p := memoryOf(f.t, pid)
 			rss, pss = rss+r, pss+p
 		}
-		s.add(runRSS, f.place, rss, "KiB")
-		s.add(runPSS, f.place, pss, "KiB")
-		_, err := f.warm.Kill(f.t.Context(), run.ID, runner.KILL, "measured")
+		f.sheet.add(runRSS, f.place, rss, "KiB")
+		f.sheet.add(runPSS, f.place, pss, "KiB")
+		_, err := f.warm[paddock.Full].Kill(f.t.Context(), run.ID, runner.KILL, "measured")
 		must(f.t, err)
 	}
+}
+
+// fifo makes a FIFO that nobody writes to, in the workspace.
+func (f *furniture) fifo() string {
+	f.t.Helper()
+	path := filepath.Join(f.root, fmt.Sprint("fifo", time.Now().UnixNano()))
+	must(f.t, unix.Mkfifo(path, 0o666))
+	must(f.t, os.Chmod(path, 0o666)) // as root, a run is an ordinary user's
+	return path
 }
 
 func children(t testing.TB, pid int) []int {
