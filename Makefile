@@ -5,11 +5,14 @@ export GOTOOLCHAIN := go1.27.3
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build release test check race fuzz bench lint vuln cover chaos long e2e-agents docs clean cc modules decided
+.PHONY: help demo build release test check race fuzz bench bench-parts peers lint vuln cover chaos long e2e-agents docs clean cc modules decided
 
 # The go command stamps the version from git, where it can ask git.
 VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
 FUZZTIME ?= 30s
+ROUNDS   ?= 60
+BYTES    ?= 1073741824
+SRT      := bin/peers/sandbox-runtime
 TOOL     := go tool -modfile=tools/go.mod
 INSIDE   := internal/executor/stages/dist
 TEST     := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --
@@ -25,6 +28,7 @@ build: ## build bin/paddock and bin/paddock-stage (static)
 
 release: ## build dist/paddock, one file to install: the stage is inside
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -o $(INSIDE)/paddock-stage ./cmd/paddock-stage
+	cd $(INSIDE) && { sha256sum paddock-stage || shasum -a 256 paddock-stage; } 2>/dev/null | cut -c1-64 > paddock-stage.sha256
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -tags embed_stage -o dist/ ./cmd/paddock
 
 test: cc decided ## run every test with the race detector and print a summary
@@ -47,7 +51,11 @@ fuzz: ## run each fuzzer for FUZZTIME (30s); `make test` only runs their seeds
 		go test -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")"; \
 	done
 
-bench: ## run the benchmarks
+bench: build modules peers ## measure beside bubblewrap, runc and sandbox-runtime; RECORD=1 writes docs/
+	go test ./tests/benchmarks -count=1 -timeout 2h -v -run '^TestBenchmarks$$' -results $(CURDIR)/bin/benchmarks.json \
+		-rounds $(ROUNDS) -bytes $(BYTES) -sandbox-runtime $(CURDIR)/$(SRT)/node_modules/.bin/srt $(if $(RECORD),-record)
+
+bench-parts: ## the benchmarks of single packages
 	go test -run '^$$' -bench . -benchmem ./...
 
 lint: ## run the linters (the first time builds them: some minutes)
@@ -84,6 +92,17 @@ clean: ## remove what was built
 # What runs under a policy has no network: every module must be here before.
 modules:
 	@go mod download
+
+# What we are measured against, by package name. One that can't be had here is a
+# missing row of the table with its reason, so nothing of this may fail.
+peers:
+	@missing=; for p in bwrap:bubblewrap runc:runc socat:socat rg:ripgrep; do \
+		command -v "$${p%:*}" >/dev/null || missing="$$missing $${p#*:}"; done; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null; } || echo "not installed:$$missing" >&2; \
+	fi
+	@[ -x $(SRT)/node_modules/.bin/srt ] || ! command -v npm >/dev/null || \
+		npm install --silent --no-fund --no-audit --prefix $(SRT) @anthropic-ai/sandbox-runtime || echo 'not installed: sandbox-runtime' >&2
 
 # The race detector needs a C compiler. Where it is missing and we may, get it.
 cc:

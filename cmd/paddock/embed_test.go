@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,9 +89,16 @@ func buildRelease(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlay, err := json.Marshal(map[string]map[string]string{
-		"Replace": {inside: testproc.Build(t, "paddock/cmd/paddock-stage")},
-	})
+	stage := testproc.Build(t, "paddock/cmd/paddock-stage")
+	content, err := os.ReadFile(stage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := filepath.Join(dir, "digest")
+	if err := os.WriteFile(digest, fmt.Appendf(nil, "%x\n", sha256.Sum256(content)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {inside: stage, inside + ".sha256": digest}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,7 +154,9 @@ func (b *Bank) Size(s paddock.Stream) int64 {
 	return 0
 }
 
-// Seal flushes and fsyncs the files and returns the summaries with digests.
+// Seal flushes and fsyncs the files and returns the summaries with digests. The
+// files' names become durable with the directory: who writes the outcome beside
+// them makes it so for both.
 // Nothing can be appended afterwards. Sealing again returns the same. With an
 // error the sizes are still right; a digest that couldn't be made is empty.
 func (b *Bank) Seal() (stdout, stderr paddock.StreamSummary, err error) {
@@ -200,7 +202,7 @@ func (b *Bank) shut() error {
 	return b.frames.Settle()
 }
 
-// settle makes everything durable while the digests catch up.
+// settle makes what is kept durable while the digests catch up.
 func (b *Bank) settle() error {
 	if b.dir == nil {
 		return nil
@@ -225,7 +227,6 @@ func (b *Bank) settle() error {
 		b.sums[i], errs[3+i] = b.kept[i].summary()
 	}
 	wait.Wait()
-	errs[5] = syncDir(b.dir)
 	return errors.Join(errs[:]...)
 }
 

@@ -166,7 +166,7 @@ func (e *Executor) stages() (*stages.Pool, error) {
 	e.poolOnce.Do(func() {
 		binary, err := stages.Find(e.cfg.Stage)
 		if err == nil {
-			e.pool, err = stages.NewPool(binary, e.state.Path(), e.cfg.Warm, e.cfg.Warn)
+			e.pool, err = stages.NewPool(e.life, binary, e.state.Path(), e.cfg.Warm, e.cfg.Warn)
 		}
 		e.poolErr = err
 	})

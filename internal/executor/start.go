@@ -61,6 +61,9 @@ func (e *Executor) start(ctx context.Context, req paddock.Request) (_ paddock.Ru
 	if j.Decision.Effect != paddock.Allow || j.Decision.Grant == nil || j.Found.Launch == nil || j.Found.DirFile == nil {
 		return paddock.Run{}, policy, fmt.Errorf("bug: the decision %q has neither a refusal nor all that it takes", j.Decision.Effect)
 	}
+	if pool, err := e.stages(); err == nil { // else the run's record will tell
+		pool.Expect(!req.Tied)
+	}
 	dir, existing, err := e.claim(ctx, req, j)
 	var run paddock.Run
 	switch {

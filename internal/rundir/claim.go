@@ -183,9 +183,11 @@ func (c *Claim) link(d *Dir, key string) (made []string, err error) {
 		made = append(made, name)
 		c.s.at(fmt.Sprintf("linked-%d-of-%d", len(made), len(names)))
 	}
-	dirs := make([]string, len(names))
-	for i, name := range names {
-		dirs[i] = filepath.Dir(name)
+	// The last one needn't outlive a power cut: whoever then finds the run lost
+	// links it again (see Reconcile).
+	var dirs []string
+	for _, name := range names[:len(names)-1] {
+		dirs = append(dirs, filepath.Dir(name))
 	}
 	return made, durable.SyncAll(nil, dirs...)
 }
@@ -233,10 +235,15 @@ func (s *State) keyPath(principal, key string) string {
 	return filepath.Join(s.path, keysDir, record.HashOf(principal, key))
 }
 
+// isOwner reports whether an entry's principal can be a name of ours.
+func isOwner(principal string) bool {
+	return len(principal) == 64 && filepath.Base(principal) == principal
+}
+
 // dropOrphan removes the entries of a run that never appeared, the active one
 // last, because it leads to the other.
 func (s *State) dropOrphan(id paddock.RunID, principal string) error {
-	if len(principal) == 64 && filepath.Base(principal) == principal {
+	if isOwner(principal) {
 		if err := durable.Remove(filepath.Join(s.unseenPath(principal), string(id))); err != nil {
 			return err
 		}

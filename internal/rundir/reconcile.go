@@ -31,6 +31,9 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 		}
 		for i, v := range found {
 			first, err := record.SettleLost(ctx, v.dir, now)
+			if first && err == nil {
+				err = s.relink(v)
+			}
 			if err == nil && s.ended != nil {
 				err = s.ended(v.dir)
 			}
@@ -57,10 +60,20 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 	return lost, errors.Join(append(faults, s.sweep(ctx))...)
 }
 
+// relink makes the entry of the run's owner again, if a power cut took it.
+func (s *State) relink(v vacancy) error {
+	name := filepath.Join(s.unseenPath(v.owner), string(v.dir.ID()))
+	if there, err := durable.Exists(name); err != nil || there || !isOwner(v.owner) {
+		return err
+	}
+	return errors.Join(durable.MakeDir(filepath.Dir(name)), os.Link(s.activePath(v.dir.ID()), name))
+}
+
 // A vacancy is a run that nobody looks after; we hold its lock.
 type vacancy struct {
-	dir  *Dir
-	lock *os.File
+	dir   *Dir
+	lock  *os.File
+	owner string // the hash of its principal
 }
 
 // findVacant judges active entries of ids larger than after. To hold few
@@ -112,7 +125,7 @@ func (c *Claim) judge(id paddock.RunID) (*vacancy, error) {
 	if settled, err := record.Settled(d.Path()); err != nil || settled {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &vacancy{d, f}, nil
+	return &vacancy{d, f, entry.Principal}, nil
 }
 
 // OnEnd, called before anything else, has fn called with each settled run that

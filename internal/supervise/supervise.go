@@ -283,6 +283,10 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	if pumps.held() {
 		outcome.Reason.Detail = join(outcome.Reason.Detail, "a process outside of the run still held its output open")
 	}
+	// The kernel takes its time to remove a cgroup, and so does a disk to sync.
+	var cleaning sync.WaitGroup
+	cleaning.Go(release)
+	defer cleaning.Wait()
 	return r.seal(outcome)
 }
 
@@ -309,7 +313,7 @@ func (r *run) prepare(ca []byte) (held *walls.Walls, release func(), err error) 
 		return nil, func() {}, fmt.Errorf("limits: %w", err)
 	}
 	held, err = walls.New(r.job, r.files, r.bounds.Hold, ca)
-	return held, func() { r.bounds.Release(); held.Release() }, err
+	return held, sync.OnceFunc(func() { r.bounds.Release(); held.Release() }), err
 }
 
 // begun starts the program, in the next best way if need be; step is what failed.

@@ -11,7 +11,7 @@ import (
 
 // accepted is what a policy file makes of an entry of a network list.
 func accepted(entry string) bool {
-	return reach.Pattern.MatchString(entry) && reach.Check(entry) == nil
+	return reach.HasForm(entry) && reach.Check(entry) == nil
 }
 
 // A policy file and the proxy accept the same entries: what loads can be served,

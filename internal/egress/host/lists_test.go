@@ -2,6 +2,7 @@ package host
 
 import (
 	"net"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestPolicyAndProxyAgreeOnWhatIsListed(t *testing.T) {
 		}
 		written := name.Draw(t, "host") + rapid.SampledFrom([]string{"", ":443", ":8443"}).Draw(t, "written port")
 		entry, err := reach.Origin(written)
-		if err != nil || !reach.OriginPattern.MatchString(written) {
+		if err != nil || !regexp.MustCompile(reach.OriginForm).MatchString(written) {
 			t.Fatalf("%q: %v", written, err)
 		}
 		place, err := ParseRule(entry)

@@ -4,3 +4,6 @@ package stages
 
 // embedded is the supervisor's binary that release builds carry inside.
 var embedded []byte
+
+// embeddedDigest is its digest.
+var embeddedDigest string

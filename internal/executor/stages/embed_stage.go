@@ -9,3 +9,10 @@ import _ "embed"
 //
 //go:embed dist/paddock-stage
 var embedded []byte
+
+// embeddedDigest is its digest, which takes longer to make than a short run: 64
+// hexadecimal digits. If it is wrong nothing starts, for what is unpacked is held
+// to it.
+//
+//go:embed dist/paddock-stage.sha256
+var embeddedDigest string

@@ -44,7 +44,7 @@ func Find(stage string) (Binary, error) {
 	path := filepath.Join(filepath.Dir(self), name)
 	err = executable(path)
 	if errors.Is(err, os.ErrNotExist) && len(embedded) > 0 {
-		return inside(), nil
+		return inside()
 	}
 	return Binary{Path: path}, err
 }

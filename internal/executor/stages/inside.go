@@ -1,35 +1,37 @@
 package stages
 
 import (
-	"bytes"
+	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"sync"
+	"strings"
 
 	"paddock"
 )
 
-var embeddedDigest = sync.OnceValue(func() paddock.Digest { return paddock.DigestOf(sha256.Sum256(embedded)) })
-
 // inside is the binary that this program carries.
-func inside() Binary { return Binary{Digest: embeddedDigest(), content: embedded} }
+func inside() (Binary, error) {
+	digest, err := paddock.ParseDigest(strings.TrimSpace(embeddedDigest))
+	if err != nil {
+		return Binary{}, fmt.Errorf("this program was built with a wrong digest of the supervisor inside it: %w", err)
+	}
+	return Binary{Digest: digest, content: embedded}, nil
+}
 
 // Place returns the path at which the binary can be executed. The one inside
 // this program is written to a directory of its digest below dir, unless it is
-// there. What is there is compared to its last byte each time, and replaced
-// when it differs: a file is trusted for its content, not for its name.
-func (b Binary) Place(dir string) (string, error) {
+// there. What is there is held to the digest, and replaced when it differs: a
+// file is trusted for its content, not for its name.
+func (b Binary) Place(ctx context.Context, dir string) (string, error) {
 	if b.content == nil {
 		return b.Path, nil
 	}
 	home := filepath.Join(dir, b.Digest.Hex())
 	path := filepath.Join(home, name)
-	if same(path, b.content) {
+	if b.is(ctx, path) {
 		return path, nil
 	}
 	if err := errors.Join(makeOwn(dir), makeOwn(home)); err != nil {
@@ -38,33 +40,23 @@ func (b Binary) Place(dir string) (string, error) {
 	if err := write(path, b.content); err != nil {
 		return "", fmt.Errorf("the supervisor can't be unpacked: %w", err)
 	}
-	if !same(path, b.content) {
+	if !b.is(ctx, path) {
 		return "", fmt.Errorf("the supervisor %s isn't what was written there", path)
 	}
 	return path, nil
 }
 
-// same reports whether path is a file of ours alone with this content. A link
-// or a pipe in its place is not followed or waited for.
-func same(path string, content []byte) bool {
+// is reports whether path is a file of ours alone with the binary's digest,
+// which is made again when the file looks different. A link or a pipe in its
+// place is not followed or waited for.
+func (b Binary) is(ctx context.Context, path string) bool {
 	info, err := os.Lstat(path)
-	if err != nil || info.Mode() != 0o700 || info.Size() != int64(len(content)) {
+	if err != nil || info.Mode() != 0o700 || info.Size() != int64(len(b.content)) {
 		return false
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	buf := make([]byte, 64<<10)
-	for len(content) > 0 {
-		n, err := io.ReadFull(f, buf[:min(len(buf), len(content))])
-		if err != nil || !bytes.Equal(buf[:n], content[:n]) {
-			return false
-		}
-		content = content[n:]
-	}
-	return true
+	known := digests{path: path, memory: filepath.Join(filepath.Dir(path), "digest.json")}
+	digest, err := known.get(ctx)
+	return err == nil && digest == b.Digest
 }
 
 // makeOwn makes a directory for its owner only; one that is there must be one.

@@ -54,6 +54,7 @@ type Pool struct {
 
 	mu      sync.Mutex // guards all below
 	idle    []*Stage
+	early   *early
 	filling bool
 	closed  bool
 	fillers sync.WaitGroup
@@ -64,8 +65,8 @@ type Pool struct {
 // is unpacked (stage/DIGEST/paddock-stage) and the digest of any other is
 // remembered for other processes (stage.json). What goes wrong in the background
 // is told to warn.
-func NewPool(b Binary, dir string, warm int, warn func(error)) (*Pool, error) {
-	path, err := b.Place(filepath.Join(dir, "stage"))
+func NewPool(ctx context.Context, b Binary, dir string, warm int, warn func(error)) (*Pool, error) {
+	path, err := b.Place(ctx, filepath.Join(dir, "stage"))
 	if err != nil {
 		return nil, err
 	}
@@ -75,9 +76,51 @@ func NewPool(b Binary, dir string, warm int, warn func(error)) (*Pool, error) {
 	return p, nil
 }
 
-// Take returns a supervisor that waits for its job: an idle one if there is
-// any, else a new one, outside of our cgroup if it is to leave that.
+// early is a supervisor that is coming up for a run that is about to be.
+type early struct {
+	leave bool
+	ready chan struct{} // closed when the others are set
+	stage *Stage
+	err   error
+}
+
+// Expect says that a supervisor will be taken soon. Where none is kept idle, one
+// is started meanwhile, for what comes before takes about as long.
+func (p *Pool) Expect(leave bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.warm > 0 || p.early != nil {
+		return
+	}
+	e := &early{leave: leave, ready: make(chan struct{})}
+	p.early = e
+	p.fillers.Go(func() {
+		defer close(e.ready)
+		e.stage, e.err = p.start(leave)
+	})
+}
+
+// expected returns the supervisor that was expected, nil if there is none, or it
+// was for another kind of run.
+func (p *Pool) expected(leave bool) (*Stage, error) {
+	p.mu.Lock()
+	e := p.early
+	if e == nil || e.leave != leave {
+		p.mu.Unlock()
+		return nil, nil
+	}
+	p.early = nil
+	p.mu.Unlock()
+	<-e.ready
+	return e.stage, e.err
+}
+
+// Take returns a supervisor that waits for its job: one that was expected, an
+// idle one, or a new one, outside of our cgroup if it is to leave that.
 func (p *Pool) Take(leave bool) (*Stage, error) {
+	if s, err := p.expected(leave); s != nil || err != nil {
+		return s, err
+	}
 	defer p.refill()
 	for {
 		p.mu.Lock()
@@ -164,6 +207,10 @@ func (p *Pool) Close() {
 	p.mu.Lock()
 	idle := p.idle
 	p.idle = nil
+	if p.early != nil && p.early.stage != nil {
+		idle = append(idle, p.early.stage)
+		p.early = nil
+	}
 	p.mu.Unlock()
 	for _, s := range idle {
 		_ = s.Conn().Close() // nothing was sent on it

@@ -91,7 +91,7 @@ func TestClosedPool(t *testing.T) {
 func newPool(t *testing.T, warm int) *Pool {
 	t.Helper()
 	binary := Binary{Path: testproc.Build(t, "paddock/cmd/paddock-stage")}
-	p, err := NewPool(binary, t.TempDir(), warm, func(err error) { t.Error(err) })
+	p, err := NewPool(t.Context(), binary, t.TempDir(), warm, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,5 +108,43 @@ func until(t *testing.T, ok func() bool) {
 		case <-t.Context().Done():
 			t.Fatal("waited in vain")
 		}
+	}
+}
+
+// What was expected is taken by who needs that kind, and ended when nobody does.
+func TestAnExpectedSupervisorIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, 0)
+	p.Expect(false)
+	p.Expect(false) // one is enough
+	early := p.early
+	<-early.ready
+	other, err := p.Take(true)
+	if err != nil || other == early.stage {
+		t.Fatalf("one that leaves its cgroup: %v", err)
+	}
+	got, err := p.Take(false)
+	if err != nil || got != early.stage {
+		t.Fatalf("the expected one wasn't taken: %v", err)
+	}
+	if next, _ := p.expected(false); next != nil {
+		t.Error("it is expected again")
+	}
+	for _, s := range []*Stage{other, got} {
+		if err := s.Conn().Close(); err != nil {
+			t.Error(err)
+		}
+		<-s.Reap()
+	}
+	p.Expect(true)
+	last := p.early
+	p.Close()
+	if last.stage == nil || last.stage.Conn().Close() == nil {
+		t.Error("the one that nobody took was left open")
+	}
+	<-last.stage.Reap()
+	p.Expect(true)
+	if p.early != nil {
+		t.Error("a closed pool starts one")
 	}
 }

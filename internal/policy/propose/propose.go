@@ -20,6 +20,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"paddock"
 )
@@ -169,7 +170,7 @@ func sequence(words []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-var plain = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9/._-]*$`)
+var plain = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9/._-]*$`) })
 
 // ambiguous words are something else than text without quotes, in this YAML or
 // in somebody's.
@@ -177,7 +178,7 @@ var ambiguous = []string{"true", "false", "yes", "no", "on", "off", "null", "y",
 
 // text writes s as a YAML scalar that is read back as exactly s.
 func text(s string) string {
-	if plain.MatchString(s) && !slices.Contains(ambiguous, strings.ToLower(s)) {
+	if plain().MatchString(s) && !slices.Contains(ambiguous, strings.ToLower(s)) {
 		return s
 	}
 	var b strings.Builder
@@ -193,11 +194,11 @@ func text(s string) string {
 func names(given []string) []string {
 	var out []string
 	for _, n := range given {
-		if setName.MatchString(n) && !slices.Contains(out, n) {
+		if setName().MatchString(n) && !slices.Contains(out, n) {
 			out = append(out, n)
 		}
 	}
 	return out[:min(len(out), 50)]
 }
 
-var setName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,99}$`)
+var setName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,99}$`) })

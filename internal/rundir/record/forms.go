@@ -111,24 +111,39 @@ type startedFile struct {
 
 func (f *startedFile) FileVersion() int { return f.Version }
 
-// WriteStarted writes started.json in one step. A power cut right after may take
-// it along: what is left tells of a run that was about to start, which is how
-// such a run is found lost anyway.
+// WriteStarted writes started.json in one step. It becomes durable with the
+// outcome. A power cut before that may take it along: what is left tells of a
+// run that was about to start, which is how such a run is found lost anyway.
 func (d *Dir) WriteStarted(s Started) error {
 	b, err := durable.EncodeJSON(startedFile{durable.Version, s}, false)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.file("started.json"), err)
 	}
-	return durable.Replace(d.file("started.json"), b)
+	return durable.Place(d.file("started.json"), b)
 }
 
-// Started returns what started.json says; nil when the program hasn't started.
+// Started returns what started.json says; nil when the program hasn't started,
+// or a power cut came before that was durable. Beside an outcome, which comes
+// after it, a torn one is damage and an error.
 func (d *Dir) Started() (*Started, error) {
 	var f startedFile
-	if err := durable.ReadJSON(d.file("started.json"), &f); err != nil {
-		return nil, durable.IgnoreMissing(err)
+	err := durable.ReadJSON(d.file("started.json"), &f)
+	if err == nil {
+		return &f.Started, nil
 	}
-	return &f.Started, nil
+	if torn, readErr := d.tornStart(); readErr != nil || torn {
+		settled, settledErr := Settled(d.path)
+		if readErr == nil && settledErr == nil && !settled {
+			return nil, nil
+		}
+	}
+	return nil, durable.IgnoreMissing(err)
+}
+
+// tornStart says whether there is a started.json that a power cut has torn.
+func (d *Dir) tornStart() (bool, error) {
+	b, err := durable.Read(d.file("started.json"), durable.MaxJSON)
+	return err == nil && durable.Torn(b), durable.IgnoreMissing(err)
 }
 
 type outcomeFile struct {
@@ -149,7 +164,7 @@ func (d *Dir) PublishOutcome(o paddock.Outcome) (first bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", d.file("outcome.json"), err)
 	}
-	return durable.Publish(d.file("outcome.json"), b)
+	return durable.Publish(d.file("outcome.json"), b, d.file("started.json"))
 }
 
 // Outcome returns how the run ended; nil when it isn't settled.

@@ -52,7 +52,15 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, 
 	}
 	ev.BootIDThen = sealed.BootID
 	started, err := d.Started()
+	torn, readErr := d.tornStart()
 	switch {
+	case torn && readErr == nil:
+		// Nobody but us has the run. Beside an outcome it would be damage, so it
+		// is put aside.
+		ev.Note += "; " + d.file("started.json") + " was cut short, as by a power cut, and is kept as started.torn"
+		if err := os.Rename(d.file("started.json"), d.file("started.torn")); err != nil {
+			return false, err
+		}
 	case err != nil:
 		ev.Note += "; " + err.Error()
 	case started == nil:

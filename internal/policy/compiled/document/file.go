@@ -296,7 +296,7 @@ func (b *builder) clean(v *shape.Value) Text {
 
 func (b *builder) reach(v *shape.Value) Text {
 	t := b.text(v)
-	if reach.Pattern.MatchString(t.Value) { // else it is reported
+	if reach.HasForm(t.Value) { // else it is reported
 		if err := reach.Check(t.Value); err != nil {
 			b.fault(v, fmt.Sprintf("`%s`: %v", t.Value, err))
 		}

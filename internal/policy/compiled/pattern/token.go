@@ -19,6 +19,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -74,7 +75,7 @@ func ParseToken(s string) (Token, error) {
 		t.kind = k
 	case strings.HasPrefix(s, "{"):
 		return t.oneOf(s)
-	case inside.MatchString(s):
+	case inside().MatchString(s):
 		return t, fmt.Errorf("`%s` would match only itself, because a token is a whole word: put a flag with its value under `flags` (`--count: <int>`), or write `=%s` if the text is really meant", s, s)
 	default:
 		t.text = s
@@ -83,7 +84,7 @@ func ParseToken(s string) (Token, error) {
 }
 
 // inside finds what looks like a token within a literal.
-var inside = regexp.MustCompile(`<(word|int|path|package|re:.*)>`)
+var inside = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<(word|int|path|package|re:.*)>`) })
 
 func (t Token) expression(s string) (Token, error) {
 	if !strings.HasSuffix(s, ">") {

@@ -20,14 +20,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
+	gosync "sync"
+	"sync/atomic"
 	"syscall"
 )
 
 const (
-	// maxJSON bounds what is read, and so what may be written. The kernel takes
+	// MaxJSON bounds what is read, and so what may be written. The kernel takes
 	// no more than 6 MiB of arguments, which JSON at most multiplies by six.
-	maxJSON = 64 << 20
+	MaxJSON = 64 << 20
 	// Version of the JSON files.
 	Version = 1
 	// TempPrefix begins the names of files that aren't in place yet.
@@ -40,7 +41,7 @@ func Create(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(sync(f), f.Close())
 }
 
 // Write writes a file that must not exist. It becomes durable by [SyncAll], to
@@ -60,9 +61,9 @@ func Write(name string, data []byte) (*os.File, error) {
 // asks for all at once, which takes a disk hardly longer than one.
 func SyncAll(files []*os.File, dirs ...string) error {
 	errs := make([]error, len(files)+len(dirs))
-	var all sync.WaitGroup
+	var all gosync.WaitGroup
 	for i, f := range files {
-		all.Go(func() { errs[i] = errors.Join(f.Sync(), f.Close()) })
+		all.Go(func() { errs[i] = errors.Join(sync(f), f.Close()) })
 	}
 	for i, dir := range dirs {
 		all.Go(func() { errs[len(files)+i] = SyncDir(dir) })
@@ -71,34 +72,76 @@ func SyncAll(files []*os.File, dirs ...string) error {
 	return errors.Join(errs...)
 }
 
-// createTemp writes a durable file beside name, under a name that nobody reads.
-func createTemp(name string, data []byte) (string, error) {
-	temp := filepath.Join(filepath.Dir(name), TempPrefix+RandomHex(8))
-	if err := Create(temp, data); err != nil {
-		return "", errors.Join(err, Remove(temp))
+// watcher is told of each file and directory that is made durable.
+var watcher atomic.Pointer[func(name string)]
+
+// Watch has tell called with the name of each file and directory that is made
+// durable, for tests that count them; nil ends it.
+func Watch(tell func(name string)) {
+	if tell == nil {
+		watcher.Store(nil)
+		return
 	}
-	return temp, nil
+	watcher.Store(&tell)
 }
 
-// Replace puts data at name in one step. After a power cut there is the old
-// content, or none, or the new, whole: that it is the new isn't waited for.
-func Replace(name string, data []byte) error {
-	temp, err := createTemp(name, data)
+// sync makes what is written to f durable, and to a directory the names in it.
+func sync(f *os.File) error {
+	if tell := watcher.Load(); tell != nil {
+		(*tell)(f.Name())
+	}
+	return f.Sync()
+}
+
+// createTemp writes a file beside name, under a name that nobody reads.
+func createTemp(name string, data []byte) (*os.File, error) {
+	temp := filepath.Join(filepath.Dir(name), TempPrefix+RandomHex(8))
+	f, err := Write(temp, data)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = errors.Join(err, Remove(temp))
+	}
+	return f, err
+}
+
+// Place puts data at name in one step, for every process that lives. It isn't
+// durable before [Publish] takes it along: after a power cut there may be
+// nothing, or something [Torn].
+func Place(name string, data []byte) error {
+	f, err := createTemp(name, data)
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(temp, name); err != nil {
-		return errors.Join(err, Remove(temp))
+	if err := errors.Join(f.Close(), os.Rename(f.Name(), name)); err != nil {
+		return errors.Join(err, Remove(f.Name()))
 	}
 	return nil
 }
 
+// Torn reports whether b, from a text that [EncodeJSON] made, is what a power
+// cut leaves of a file that nobody had made durable: less than all of it, or
+// holes.
+func Torn(b []byte) bool {
+	return !bytes.HasPrefix(b, []byte("{")) || !bytes.HasSuffix(b, []byte("\n")) || bytes.IndexByte(b, 0) >= 0
+}
+
 // Publish puts data at name in one step unless something is there already,
-// and says whether it did.
-func Publish(name string, data []byte) (first bool, err error) {
-	temp, err := createTemp(name, data)
+// and says whether it did. Before it appears it is durable, and so are the files
+// along, as far as they exist; after that, so are all names beside it.
+func Publish(name string, data []byte, along ...string) (first bool, err error) {
+	f, err := createTemp(name, data)
 	if err != nil {
 		return false, err
+	}
+	temp, files := f.Name(), []*os.File{f}
+	for _, name := range along {
+		f, openErr := Open(name)
+		if openErr == nil {
+			files = append(files, f)
+		}
+		err = errors.Join(err, IgnoreMissing(openErr))
+	}
+	if err := errors.Join(err, SyncAll(files)); err != nil {
+		return false, errors.Join(err, Remove(temp))
 	}
 	err = os.Link(temp, name)
 	first = err == nil
@@ -191,7 +234,7 @@ func Read(name string, most int64) ([]byte, error) {
 // Unknown, doubled and differently cased names are errors, and so is anything
 // after the value: a record is what we wrote or it isn't one.
 func ReadJSON(name string, v Versioned) error {
-	b, err := Read(name, maxJSON)
+	b, err := Read(name, MaxJSON)
 	if err != nil {
 		return err
 	}
@@ -232,8 +275,8 @@ func EncodeJSON(v any, exact bool) ([]byte, error) {
 		return nil, err
 	}
 	buf.WriteByte('\n')
-	if buf.Len() > maxJSON {
-		return nil, fmt.Errorf("it would be %d bytes long, more than %d", buf.Len(), maxJSON)
+	if buf.Len() > MaxJSON {
+		return nil, fmt.Errorf("it would be %d bytes long, more than %d", buf.Len(), MaxJSON)
 	}
 	return buf.Bytes(), nil
 }

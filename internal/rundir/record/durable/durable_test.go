@@ -16,7 +16,7 @@ type note struct {
 
 func (n *note) FileVersion() int { return n.Version }
 
-func TestPublishAndReplace(t *testing.T) {
+func TestPublishAndPlace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	name := filepath.Join(dir, "f")
@@ -32,19 +32,19 @@ func TestPublishAndReplace(t *testing.T) {
 	if err := Create(name, nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("Create of what is there: %v", err)
 	}
-	if err := Replace(name, []byte("ccc")); err != nil {
+	if err := Place(name, []byte("ccc")); err != nil {
 		t.Error(err)
 	}
 	if b, err := Read(name, 2); err == nil {
 		t.Errorf("Read of more than its bound = %q", b)
 	}
-	if err := Replace(filepath.Join(dir, "d", "f"), nil); !errors.Is(err, fs.ErrNotExist) {
+	if err := Place(filepath.Join(dir, "d", "f"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Replace nowhere: %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "dir"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := Replace(filepath.Join(dir, "dir"), nil); err == nil {
+	if err := Place(filepath.Join(dir, "dir"), nil); err == nil {
 		t.Error("a directory was replaced")
 	}
 	entries, err := os.ReadDir(dir)
@@ -61,7 +61,7 @@ func TestEncodeJSON(t *testing.T) {
 	if b, err := EncodeJSON(note{1, "<\xff>"}, false); string(b) != "{\"version\":1,\"text\":\"<\uFFFD>\"}\n" || err != nil {
 		t.Errorf("EncodeJSON = %s, %v", b, err)
 	}
-	if _, err := EncodeJSON(note{1, strings.Repeat("x", maxJSON)}, false); err == nil {
+	if _, err := EncodeJSON(note{1, strings.Repeat("x", MaxJSON)}, false); err == nil {
 		t.Error("what couldn't be read again was encoded")
 	}
 	var n note

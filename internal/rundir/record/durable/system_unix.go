@@ -18,7 +18,7 @@ func SyncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(sync(f), f.Close())
 }
 
 // Lock takes an exclusive lock without waiting and says whether it got it.

@@ -49,7 +49,7 @@ type commands struct {
 	*desk.Desk
 	// stage returns where the program that attempts can be executed; it may be
 	// unpacked below dir.
-	stage func(dir string) (string, error)
+	stage func(ctx context.Context, dir string) (string, error)
 }
 
 func (d commands) examine(ctx context.Context, only string) error {
@@ -113,12 +113,12 @@ func policyOf(path string, data []byte, available []paddock.Level) PolicyReport 
 
 // stage finds the supervisor's binary at a path where it can be executed,
 // unpacking the one inside this program below dir.
-func stage(dir string) (string, error) {
+func stage(ctx context.Context, dir string) (string, error) {
 	binary, err := stages.Find("")
 	if err != nil {
 		return "", err
 	}
-	return binary.Place(dir)
+	return binary.Place(ctx, dir)
 }
 
 // exam runs the attempts at one level. An error is ours; what the level doesn't

@@ -100,7 +100,7 @@ func doctor(t *testing.T, h *hospital, levels []paddock.Level, asJSON bool, poli
 	if len(args) > 0 {
 		only = args[0]
 	}
-	c := commands{d, func(string) (string, error) { return "/usr/lib/paddock-stage", nil }}
+	c := commands{d, func(context.Context, string) (string, error) { return "/usr/lib/paddock-stage", nil }}
 	err := c.examine(t.Context(), only)
 	d.Tell(err)
 	return desk.StatusOf(err), out.String()

@@ -17,7 +17,7 @@ import (
 // attempt lets a program attempt everything in the scene, by the way that every
 // run takes: judged by a policy, started, supervised and recorded.
 func (d commands) attempt(ctx context.Context, s *scene, report *LevelReport) (err error) {
-	path, err := d.stage(s.at("stage"))
+	path, err := d.stage(ctx, s.at("stage"))
 	if err != nil {
 		report.Problem = err.Error()
 		return nil

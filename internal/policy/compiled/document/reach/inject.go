@@ -3,17 +3,20 @@ package reach
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
-// OriginPattern is the form of a host that a secret goes to, and HeaderPattern
-// that of the header it goes in.
-var (
-	OriginPattern = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?$`)
-	HeaderPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// OriginForm is the form of a host that a secret goes to, and HeaderForm that of
+// the header it goes in, as expressions.
+const (
+	OriginForm = `^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?$`
+	HeaderForm = `^[A-Za-z0-9_-]{1,64}$`
 )
+
+var headerForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(HeaderForm) })
 
 // Origin returns the entry of a network list that a host is, on port 443 unless
-// it names one. It takes only what matches [OriginPattern].
+// it names one. It takes only what matches the [OriginForm].
 func Origin(host string) (entry string, err error) {
 	entry = host
 	if colon := strings.LastIndexByte(host, ':'); colon < 0 || strings.HasSuffix(host, "]") {
@@ -47,5 +50,5 @@ func Settable(name string) bool {
 		"proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade", "http2-settings":
 		return false
 	}
-	return HeaderPattern.MatchString(name)
+	return headerForm().MatchString(name)
 }

@@ -14,10 +14,16 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-// Pattern is the form of an entry. [Check] takes only what matches it.
-var Pattern = regexp.MustCompile(`^((\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\]):[1-9][0-9]{0,4}$`)
+// Form is the form of an entry, as an expression. [Check] takes only what has it.
+const Form = `^((\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\]):[1-9][0-9]{0,4}$`
+
+var form = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(Form) })
+
+// HasForm reports whether entry has the [Form].
+func HasForm(entry string) bool { return form().MatchString(entry) }
 
 // The longest name that DNS carries, and the longest label in it.
 const (

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v4"
+
+	"paddock/internal/policy/compiled/document/shape/expression"
 )
 
 // Bounds of a document. A policy is written by hand; a longer one is a mistake.
@@ -370,7 +371,7 @@ func (d Decimal) read(r *reader, n node) *Value {
 }
 
 // plainDecimal leaves out what readers of YAML disagree on: 1e3, 012, .5, 0x1.
-var plainDecimal = regexp.MustCompile(`^(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+var plainDecimal = expression.New(`^(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 
 // scalar makes the value of a scalar node and finds where its letters are.
 func scalar(r *reader, n node) *Value {

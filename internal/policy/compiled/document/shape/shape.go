@@ -10,7 +10,7 @@
 // judge that.
 package shape
 
-import "regexp"
+import "paddock/internal/policy/compiled/document/shape/expression"
 
 // A Shape is one of the types below: what a value may look like.
 type Shape interface {
@@ -62,7 +62,7 @@ type Text struct {
 	// Say names it in faults, with its article: "an absolute path".
 	Say string
 	// Pattern that the whole text must match; nil takes any.
-	Pattern *regexp.Regexp
+	Pattern *expression.Expression
 	// Loose takes numbers and booleans too, as they are written: 012 stays
 	// 012. Lists of words need that, since nobody quotes `-count=1` or `8080`.
 	Loose bool
@@ -86,7 +86,7 @@ type Either struct {
 // A Number is a text or a bare decimal number, as sizes are.
 type Number struct {
 	Say     string
-	Pattern *regexp.Regexp
+	Pattern *expression.Expression
 }
 
 // A Decimal is a number that may have a fraction, in the plain form 0.5.

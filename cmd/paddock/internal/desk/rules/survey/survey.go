@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 
 	"paddock/internal/policy/propose"
 )
@@ -139,14 +140,14 @@ func scripts(text []byte) []string {
 
 // target is a plain target at the start of a line; variables, patterns and
 // special targets aren't meant for typing.
-var target = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_-]*)[ \t]*::?([^=]|$)`)
+var target = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_-]*)[ \t]*::?([^=]|$)`) })
 
 func targets(text []byte) []string {
 	var names []string
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, mostBytes+1)
 	for lines.Scan() {
-		if m := target.FindStringSubmatch(lines.Text()); m != nil && !slices.Contains(names, m[1]) {
+		if m := target().FindStringSubmatch(lines.Text()); m != nil && !slices.Contains(names, m[1]) {
 			names = append(names, m[1])
 		}
 	}

@@ -1,30 +1,20 @@
 //go:build linux
 
-package measure_test
+package benchmarks_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
+	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"paddock"
 	"paddock/internal/policy"
 )
 
-// fifo makes a FIFO that nobody writes to, in the workspace.
-func (f *furniture) fifo() string {
-	f.t.Helper()
-	path := filepath.Join(f.work, "root", fmt.Sprint("fifo", time.Now().UnixNano()))
-	must(f.t, unix.Mkfifo(path, 0o600))
-	return path
-}
-
 // decisions measures the pure decision: 500 argument rules on one executable,
 // of which the last is the one that fits, and 500 executables.
-func decisions(s *sheet) {
+func decisions(t *testing.T, s *sheet) {
 	var b strings.Builder
 	b.WriteString("version: 1\nroots: [{path: /srv/checkout}]\nexecutables:\n  - name: go\n    path: /usr/local/go/bin/go\n    args:\n")
 	for i := range 499 {
@@ -42,7 +32,7 @@ func decisions(s *sheet) {
 		{decideRule, b.String() + rule, "go test ./..."},
 	} {
 		p, err := policy.Load("policy.yaml", []byte(c.text))
-		must(s.t, err)
+		must(t, err)
 		req := paddock.Request{
 			Principal: paddock.Principal{Kind: paddock.Agent, ID: "agent"}, Door: paddock.DoorMCP,
 			Command: paddock.Command{Argv: strings.Fields(c.argv)},
@@ -58,11 +48,11 @@ func decisions(s *sheet) {
 			d := policy.Decide(p, req, facts)
 			took[i] = time.Since(start)
 			if d.Effect != want {
-				s.t.Fatalf("%s: %+v", c.what, d.Refusals)
+				t.Fatalf("%s: %+v", c.what, d.Refusals)
 			}
 		}
 		for _, d := range took {
-			s.add(c.what, "", float64(d.Nanoseconds())/1e3, "µs")
+			s.add(c.what, "", micros(d), "µs")
 		}
 	}
 }
