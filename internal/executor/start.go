@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"paddock"
-	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/stages"
@@ -230,14 +229,7 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	if err != nil {
 		return nil, "start the supervisor", err
 	}
-	if err := control.SendJob(stage.Conn(), text, files); err != nil {
-		// It may have got the job or not; dead, it can't run it any more.
-		killed := stage.Kill()
-		if errors.Is(killed, os.ErrProcessDone) {
-			killed = nil
-		}
-		err = errors.Join(err, killed, stage.Conn().Close())
-		<-stage.Reap()
+	if err := stage.Give(text, files); err != nil {
 		return nil, "hand over the run", err
 	}
 	return stage, "", nil

@@ -232,7 +232,7 @@ func (s *State) unseenPath(principal string) string {
 }
 
 func (s *State) keyPath(principal, key string) string {
-	return filepath.Join(s.path, keysDir, record.HashOf(principal, key))
+	return filepath.Join(s.path, keysDir, durable.HashOf(principal, key))
 }
 
 // isOwner reports whether an entry's principal can be a name of ours.

@@ -14,6 +14,8 @@ import (
 
 	"paddock"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/format"
+	"paddock/internal/rundir/record/durable/places"
 	"paddock/internal/testproc"
 )
 
@@ -51,11 +53,11 @@ func TestOpen(t *testing.T) {
 			return dir
 		}, "longer than 64 bytes"},
 		{"a link for format", func(t *testing.T, dir string) string {
-			write(t, filepath.Join(dir, "x"), layout)
+			write(t, filepath.Join(dir, "x"), format.Layout)
 			return link(t, dir, "x", "format")
 		}, "too many levels"},
 		{"a file for runs", func(t *testing.T, dir string) string {
-			write(t, filepath.Join(dir, "format"), layout)
+			write(t, filepath.Join(dir, "format"), format.Layout)
 			write(t, filepath.Join(dir, "runs"), "")
 			return dir
 		}, "not a directory"},
@@ -167,7 +169,7 @@ func TestHome(t *testing.T) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
-	if a != again || a == b || filepath.Dir(a) != filepath.Join(s.Path(), homesDir) {
+	if a != again || a == b || filepath.Dir(a) != filepath.Join(s.Path(), places.Homes) {
 		t.Errorf("homes: %s, %s, %s", a, again, b)
 	}
 }
@@ -186,7 +188,7 @@ func TestHomeOf(t *testing.T) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
-	if home == own || home != again || filepath.Dir(home) != filepath.Join(s.Path(), homesDir) {
+	if home == own || home != again || filepath.Dir(home) != filepath.Join(s.Path(), places.Homes) {
 		t.Errorf("homes: %s, %s, %s", own, home, again)
 	}
 	for path, want := range map[string]os.FileMode{s.Path(): 0o711, filepath.Dir(home): 0o711, home: 0o700, own: 0o700, filepath.Join(s.Path(), runsDir): 0o700} {

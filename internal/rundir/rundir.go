@@ -40,19 +40,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"paddock"
 	"paddock/internal/rundir/disk"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/format"
+	"paddock/internal/rundir/record/durable/places"
 	"paddock/internal/rundir/record/process"
 	"paddock/internal/rundir/shelf"
 	"paddock/internal/trust"
 )
-
-// layout is the version of the directory layout that this code reads and writes.
-const layout = "1\n"
 
 // The directories of a state directory.
 const (
@@ -61,8 +59,6 @@ const (
 	unseenDir = "unseen"
 	keysDir   = "keys"
 	tmpDir    = "tmp"
-	homesDir  = "homes"
-	rootsDir  = "roots"
 )
 
 // The record of one run, and what it says.
@@ -87,6 +83,7 @@ func Alive(p paddock.Process) bool { return process.Alive(p) }
 // A State is an open state directory. Its methods may be called concurrently,
 // and by as many processes as like. The zero State is unusable; see [Open].
 type State struct {
+	places.Places
 	path  string
 	turn  chan struct{}    // holds one token: the goroutine that may try for claim.lock
 	claim *os.File         // claim.lock
@@ -110,10 +107,10 @@ func Open(path string) (*State, error) {
 	if err := disk.Local(place.File, real, place.Stat.Dev); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	if err := checkFormat(real); err != nil {
+	if err := format.Check(real); err != nil {
 		return nil, fmt.Errorf("state directory %s: %w", real, err)
 	}
-	for _, name := range []string{runsDir, activeDir, unseenDir, keysDir, tmpDir, homesDir, rootsDir} {
+	for _, name := range []string{runsDir, activeDir, unseenDir, keysDir, tmpDir, places.Homes, places.Roots} {
 		if err := durable.MakeDir(filepath.Join(real, name)); err != nil {
 			return nil, fmt.Errorf("state directory: %w", err)
 		}
@@ -122,7 +119,7 @@ func Open(path string) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	return &State{path: real, turn: make(chan struct{}, 1), claim: claim}, nil
+	return &State{Places: places.Places{State: real}, path: real, turn: make(chan struct{}, 1), claim: claim}, nil
 }
 
 // Path returns the directory's real path, with every symbolic link followed.
@@ -134,56 +131,6 @@ func (s *State) Close() error {
 		return err
 	}
 	return nil
-}
-
-// Home returns the private home directory for the commands of one root and
-// makes it where it is missing.
-func (s *State) Home(root string) (string, error) {
-	home := filepath.Join(s.path, homesDir, record.HashOf(root))
-	if err := durable.MakeDir(home); err != nil {
-		return "", err
-	}
-	return home, nil
-}
-
-// HomeOf is Home for commands that run as another account, without mounts by
-// which ours would be theirs: the directory is the account's, and others may
-// pass through the state directory, though see nothing in it.
-func (s *State) HomeOf(root string, account paddock.Account) (string, error) {
-	homes := filepath.Join(s.path, homesDir)
-	home := filepath.Join(homes, fmt.Sprintf("%s.%d", record.HashOf(root), account.UID))
-	err := durable.MakeDir(home)
-	if err == nil {
-		err = os.Lchown(home, int(account.UID), int(account.GID))
-	}
-	return home, errors.Join(err, passable(s.path), passable(homes))
-}
-
-// passable lets others through a directory.
-func passable(dir string) error {
-	info, err := os.Lstat(dir)
-	if err != nil || info.Mode().Perm()&0o011 == 0o011 {
-		return err
-	}
-	return os.Chmod(dir, info.Mode().Perm()|0o011)
-}
-
-// LockRoot takes the lock of those who change the root by hand; nil when
-// somebody else has it. Closing the file lets go of it.
-func (s *State) LockRoot(root string) (*os.File, error) {
-	if real, err := filepath.EvalSymlinks(root); err == nil {
-		root = real
-	}
-	name := filepath.Join(s.path, rootsDir, record.HashOf(root))
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|durable.NoFollow, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	got, err := durable.Lock(f)
-	if err != nil || !got {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // Prepare writes a run down, durably, in a directory that is locked and that
@@ -224,47 +171,4 @@ func (s *State) at(step string) {
 	if s.step != nil {
 		s.step(step)
 	}
-}
-
-// checkFormat reads the layout's version, or writes it into an empty directory.
-func checkFormat(dir string) error {
-	name := filepath.Join(dir, "format")
-	b, err := durable.Read(name, 64)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := refuseStrangers(dir); err != nil {
-			return err
-		}
-		// Two first callers at once write the same, so losing is fine.
-		if _, err := durable.Publish(name, []byte(layout)); err != nil {
-			return err
-		}
-		b, err = durable.Read(name, 64)
-	}
-	if err != nil {
-		return err
-	}
-	if string(b) != layout {
-		return fmt.Errorf("its format is %q and this version knows only %q: use a newer paddock, or another state directory",
-			strings.TrimSpace(string(b)), strings.TrimSpace(layout))
-	}
-	return nil
-}
-
-// refuseStrangers keeps a mistyped path, such as somebody's home, from being
-// filled with ours. Temporary files are what a first caller's crash leaves.
-func refuseStrangers(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	names, err := f.Readdirnames(-1)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	for _, name := range names {
-		if name != "format" && !strings.HasPrefix(name, durable.TempPrefix) {
-			return fmt.Errorf("it holds %q and no format file: name a new or empty directory", name)
-		}
-	}
-	return nil
 }

@@ -237,7 +237,7 @@ func (r *run) serve(ctx context.Context, conn net.Conn) (wait func() error, err 
 
 // live is the run from its start to the seal of its output.
 func (r *run) live(ctx context.Context) paddock.Outcome {
-	cgroup := r.place()
+	cgroup := lifecycle.Place(r.job.LeaveCgroup)
 	way, err := r.wayOut()
 	if err != nil {
 		close(r.over)
@@ -288,21 +288,6 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	cleaning.Go(release)
 	defer cleaning.Wait()
 	return r.seal(outcome)
-}
-
-// place leaves the caller's cgroup if that is wanted, and says where we are.
-func (r *run) place() string {
-	if r.job.LeaveCgroup {
-		left, err := lifecycle.LeaveCaller()
-		if err != nil {
-			return "inherited: " + err.Error()
-		}
-		return left
-	}
-	if away := lifecycle.Away(); away != "" {
-		return away // started ahead of need, when nobody knew for what
-	}
-	return "inherited"
 }
 
 // prepare makes what will hold the run and plans how. Release takes it away

@@ -69,6 +69,21 @@ func EndCgroup(name string) error {
 	return errors.Join(err, sweepErr)
 }
 
+// Place leaves the caller's cgroup if that is wanted, and says where we are.
+func Place(leave bool) string {
+	if leave {
+		left, err := LeaveCaller()
+		if err != nil {
+			return "inherited: " + err.Error()
+		}
+		return left
+	}
+	if away := Away(); away != "" {
+		return away // started ahead of need, when nobody knew for what
+	}
+	return "inherited"
+}
+
 // LeaveCaller moves this process out of its caller's cgroup, so that ending the
 // caller's service or login session doesn't end it too. It returns the cgroup
 // it moved to, in the words of /proc/PID/cgroup.

@@ -20,6 +20,7 @@ import (
 
 	"paddock"
 	"paddock/internal/contain/lifecycle"
+	"paddock/internal/control"
 	"paddock/internal/spawn"
 )
 
@@ -28,6 +29,22 @@ type Stage struct {
 	*spawn.Stage
 	once  sync.Once
 	ended chan struct{}
+}
+
+// Give hands a job over. A stage that may have got it or not is ended: dead, it
+// can't run it any more.
+func (s *Stage) Give(text []byte, files []*os.File) error {
+	err := control.SendJob(s.Conn(), text, files)
+	if err == nil {
+		return nil
+	}
+	killed := s.Kill()
+	if errors.Is(killed, os.ErrProcessDone) {
+		killed = nil
+	}
+	err = errors.Join(err, killed, s.Conn().Close())
+	<-s.Reap()
+	return err
 }
 
 // Reap waits for the supervisor's end, in the background, so that it leaves no

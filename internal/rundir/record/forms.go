@@ -1,10 +1,7 @@
 package record
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"strings"
 	"time"
 
 	"paddock"
@@ -180,11 +177,4 @@ func (d *Dir) Outcome() (*paddock.Outcome, error) {
 }
 
 // Hash names a principal in file names and entries.
-func Hash(p paddock.Principal) string { return HashOf(string(p.Kind), p.ID) }
-
-// HashOf names something by what it stands for. The parts are separated by NUL,
-// which none of them may contain.
-func HashOf(parts ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:])
-}
+func Hash(p paddock.Principal) string { return durable.HashOf(string(p.Kind), p.ID) }

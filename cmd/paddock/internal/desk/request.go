@@ -10,7 +10,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/screen"
-	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/document/unit"
 )
 
 // Flags is what can be said about a run on the command line.
@@ -46,6 +46,40 @@ func (d *Desk) RequestFlags(cmd *cobra.Command, f *Flags) {
 	flags.StringArrayVar(&f.env, "env", nil, "`NAME=value` for the program, where the policy accepts the name; repeatable")
 }
 
+// limits asks for less than the policy gives, as the flags say.
+func (f Flags) limits(cmd *cobra.Command, command *paddock.Command) error {
+	if cmd.Flags().Changed("timeout") {
+		// As the policy writes them, or its longest couldn't be asked for.
+		timeout, err := unit.ParseDuration(f.timeout)
+		if err != nil {
+			return Usage("--timeout "+screen.Quote(f.timeout)+": "+err.Error(), "as in --timeout 90s or --timeout 1h")
+		}
+		command.Timeout = paddock.Duration(timeout)
+	}
+	if cmd.Flags().Changed("idle") {
+		idle, err := unit.ParseDuration(f.idle)
+		if err != nil {
+			return Usage("--idle "+screen.Quote(f.idle)+": "+err.Error(), "as in --idle 90s or --idle 5m")
+		}
+		command.Idle = paddock.Duration(idle)
+	}
+	if cmd.Flags().Changed("output-limit") {
+		n, err := parseSize(f.outputLimit)
+		if err != nil {
+			return Usage("--output-limit: "+err.Error(), "as in --output-limit 512KiB or --output-limit 10MiB")
+		}
+		command.OutputLimit = n
+	}
+	if cmd.Flags().Changed("disk-limit") {
+		n, err := parseSize(f.diskLimit)
+		if err != nil {
+			return Usage("--disk-limit: "+err.Error(), "as in --disk-limit 500MiB or --disk-limit 2GiB")
+		}
+		command.DiskLimit = n
+	}
+	return nil
+}
+
 // Request makes the request that flags and words stand for. Whether it may be
 // is not asked here.
 func (d *Desk) Request(cmd *cobra.Command, f Flags, argv []string) (paddock.Request, error) {
@@ -57,34 +91,8 @@ func (d *Desk) Request(cmd *cobra.Command, f Flags, argv []string) (paddock.Requ
 		}
 		command.Dir = filepath.Join(here, f.dir)
 	}
-	if cmd.Flags().Changed("timeout") {
-		// As the policy writes them, or its longest couldn't be asked for.
-		timeout, err := document.ParseDuration(f.timeout)
-		if err != nil {
-			return paddock.Request{}, Usage("--timeout "+screen.Quote(f.timeout)+": "+err.Error(), "as in --timeout 90s or --timeout 1h")
-		}
-		command.Timeout = paddock.Duration(timeout)
-	}
-	if cmd.Flags().Changed("idle") {
-		idle, err := document.ParseDuration(f.idle)
-		if err != nil {
-			return paddock.Request{}, Usage("--idle "+screen.Quote(f.idle)+": "+err.Error(), "as in --idle 90s or --idle 5m")
-		}
-		command.Idle = paddock.Duration(idle)
-	}
-	if cmd.Flags().Changed("output-limit") {
-		n, err := parseSize(f.outputLimit)
-		if err != nil {
-			return paddock.Request{}, Usage("--output-limit: "+err.Error(), "as in --output-limit 512KiB or --output-limit 10MiB")
-		}
-		command.OutputLimit = n
-	}
-	if cmd.Flags().Changed("disk-limit") {
-		n, err := parseSize(f.diskLimit)
-		if err != nil {
-			return paddock.Request{}, Usage("--disk-limit: "+err.Error(), "as in --disk-limit 500MiB or --disk-limit 2GiB")
-		}
-		command.DiskLimit = n
+	if err := f.limits(cmd, &command); err != nil {
+		return paddock.Request{}, err
 	}
 	if err := OneOf(cmd, "stdin-text", "stdin-file", "stdin-run"); err != nil {
 		return paddock.Request{}, err

@@ -14,6 +14,7 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 
 	"paddock/internal/policy/compiled/document/shape"
+	"paddock/internal/policy/compiled/document/unit"
 )
 
 // whole uses every key that there is.
@@ -292,22 +293,22 @@ func TestLongLine(t *testing.T) {
 
 func TestUnits(t *testing.T) {
 	for s, want := range map[string]int64{"1": 1, "4096": 4096, "64KiB": 65536, "10MiB": 10 << 20, "1GiB": 1 << 30, "2TiB": 2 << 40, "7B": 7} {
-		if got, err := ParseSize(s); err != nil || got != want {
+		if got, err := unit.ParseSize(s); err != nil || got != want {
 			t.Errorf("%s is %d, %v", s, got, err)
 		}
 	}
 	for _, s := range []string{"", "0", "-1", "1.5MiB", "1 MiB", "1MB", "1mib", "MiB", "012", "9223372036854775808", "8388608TiB"} {
-		if got, err := ParseSize(s); err == nil {
+		if got, err := unit.ParseSize(s); err == nil {
 			t.Errorf("%q is %d", s, got)
 		}
 	}
 	for s, want := range map[string]string{"90s": "1m30s", "30d": "720h0m0s", "1d1h": "25h0m0s", "1.5h": "1h30m0s", "1ms": "1ms"} {
-		if got, err := ParseDuration(s); err != nil || got.String() != want {
+		if got, err := unit.ParseDuration(s); err != nil || got.String() != want {
 			t.Errorf("%s is %v, %v", s, got, err)
 		}
 	}
 	for _, s := range []string{"", "0", "5", "0s", "0d", "-1s", "+1s", "1us", "1h 1m", "d", "1d1d", "1w", "106752d", "9999999999999999999d", "53375d24h", "2562048h"} {
-		if got, err := ParseDuration(s); err == nil {
+		if got, err := unit.ParseDuration(s); err == nil {
 			t.Errorf("%q is %v", s, got)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"paddock/internal/policy/compiled/document/reach"
 	"paddock/internal/policy/compiled/document/shape"
 	"paddock/internal/policy/compiled/document/shape/expression"
+	"paddock/internal/policy/compiled/document/unit"
 )
 
 // The texts of a policy file. Patterns are RE2 and mean the same in JSON Schema.
@@ -16,8 +17,8 @@ var (
 	place        = shape.Text{Say: "host:port or \"*.suffix:port\" in lower case, such as modules.example.org:443", Pattern: expression.New(reach.Form)}
 	word         = shape.Text{Say: "a word", Loose: true}
 	sentence     = shape.Text{Say: "a text for people, not empty", Pattern: expression.New(`[^\s]`)}
-	duration     = shape.Text{Say: "a duration such as 90s, 10m, 1h30m or 30d", Pattern: expression.New(`^([0-9]+d|([0-9]+d)?([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`)}
-	size         = shape.Number{Say: "a size such as 4096, 64KiB or 10MiB, above zero", Pattern: expression.New(`^[1-9][0-9]*(B|KiB|MiB|GiB|TiB)?$`)}
+	duration     = shape.Text{Say: unit.DurationSay, Pattern: expression.New(unit.DurationForm)}
+	size         = shape.Number{Say: unit.SizeSay, Pattern: expression.New(unit.SizeForm)}
 	origin       = shape.Text{Say: "a host in lower case, such as api.example.org or api.example.org:8443", Pattern: expression.New(reach.OriginForm)}
 	header       = shape.Text{Say: "the name of a header, such as Authorization", Pattern: expression.New(reach.HeaderForm)}
 	prefix       = shape.Text{Say: "1 to 64 letters, digits and signs of ASCII, such as \"Bearer \"", Pattern: expression.New(`^[\x21-\x7e][\x20-\x7e]{0,63}$`)}

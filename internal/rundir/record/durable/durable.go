@@ -10,6 +10,7 @@ package durable
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	jsonv1 "encoding/json"
 	"encoding/json/jsontext"
@@ -20,6 +21,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	gosync "sync"
 	"sync/atomic"
 	"syscall"
@@ -286,4 +288,11 @@ func RandomHex(n int) string {
 	b := make([]byte, n)
 	rand.Read(b) // never fails: crypto/rand ends the program first
 	return hex.EncodeToString(b)
+}
+
+// HashOf names something by what it stands for. The parts are separated by NUL,
+// which none of them may contain.
+func HashOf(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:])
 }

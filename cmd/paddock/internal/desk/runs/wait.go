@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/document/unit"
 )
 
 func (d commands) waitCommand() *cobra.Command {
@@ -59,7 +59,7 @@ func waitBound(word string, given bool) (time.Duration, error) {
 	if d, err := time.ParseDuration(word); err == nil && d == 0 {
 		return 0, nil
 	}
-	d, err := document.ParseDuration(word)
+	d, err := unit.ParseDuration(word)
 	if err != nil {
 		return 0, desk.Usage("--timeout "+desk.Quote(word)+": "+err.Error(), "as in --timeout 90s or --timeout 1h")
 	}
