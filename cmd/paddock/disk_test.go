@@ -61,10 +61,18 @@ func (y *yard) bounded(uid int, level paddock.Level, root, limits string) (comma
 	if level == paddock.Off {
 		containment = "{require: off}"
 	}
+	owner := uid
+	if level == paddock.Standard && os.Geteuid() == 0 && uid == 0 { // root's runs are never root's there
+		owner = testproc.Nobody
+		if err := os.MkdirAll(filepath.Join(y.work, "home/.local/state"), 0o755); err != nil { // HOME is below it
+			y.t.Fatal(err)
+		}
+		containment = fmt.Sprintf("{require: standard, run_as: %d, read: [%q]}", owner, prog)
+	}
 	text := fmt.Sprintf("version: 1\nroots: [{path: %q}]\nexecutables: [{name: prog, path: %q, args: any}, {name: sh, path: /bin/sh, args: any}]\nlimits: {%s}\ncontainment: %s\n", root, prog, limits, containment)
 	err := errors.Join(os.WriteFile(policy, []byte(text), 0o600), os.Chmod(policy, 0o644))
 	if os.Geteuid() == 0 {
-		err = errors.Join(err, os.Chown(root, uid, uid), os.Chown(filepath.Join(y.work, "home"), uid, uid))
+		err = errors.Join(err, os.Chown(root, owner, owner), os.Chown(filepath.Join(y.work, "home"), uid, uid))
 	}
 	if err != nil {
 		y.t.Fatal(err)
@@ -120,7 +128,12 @@ func TestADiskFillerEnds(t *testing.T) {
 // full holds a run that takes more than it may to its end.
 func full(t *testing.T, kind string, command func(args ...string) *testproc.Cmd, argv []string) {
 	t.Helper()
-	out, err := command(append([]string{"run", "--"}, argv...)...).CombinedOutput()
+	cmd := command(append([]string{"run", "--"}, argv...)...)
+	// What takes the place of what was there takes no room.
+	if err := os.RemoveAll(filepath.Join(cmd.Dir, "taken")); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
 	wantStatus(t, err, desk.ExitKilled)
 	d := lastRun(t, command)
 	if r := d.Run.Outcome.Reason; r.Kind != paddock.ReasonDiskLimit || r.Limit != 8<<20 || r.Written <= r.Limit || d.Run.State != paddock.Killed || d.Run.Outcome.Survivors != 0 {
