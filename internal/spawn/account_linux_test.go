@@ -15,7 +15,7 @@ import (
 // Not parallel: it counts descriptors and processes.
 func TestUserNamespace(t *testing.T) {
 	if os.Geteuid() != 0 {
-		testproc.Skip(t, "only root writes such maps")
+		t.Skip("only root writes such maps; it is tried as root")
 	}
 	testproc.Leaks(t)
 	for range 3 {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/contain/filter/denied"
 	"paddock/internal/contain/lifecycle"
 )
 
@@ -30,6 +31,8 @@ type Program struct {
 	listener *os.File
 	// socket is where the run's way out listens; nil without one.
 	socket *os.File
+	// routes count what finds no way out of the run's own network.
+	routes []*os.File
 	exit   chan Exit
 	done   chan struct{}
 	end    End
@@ -132,6 +135,9 @@ func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 	}
 	if err != nil { // nobody will take them; closing nil is harmless
 		_, _ = p.listener.Close(), p.socket.Close()
+		for _, f := range p.routes {
+			_ = f.Close()
+		}
 	}
 	started <- err
 	followed := make(chan struct{})
@@ -195,7 +201,9 @@ func (p *Program) awaitStart(state *launch, reports *net.UnixConn) error {
 		case err != nil:
 			return &StartError{"start", fmt.Errorf("the process in between ended without a report: %w", err)}
 		case r.kind == reportHello:
-			began = true
+			if began = true; state.plan.Namespaces&unix.CLONE_NEWNET != 0 {
+				p.routes = denied.Routes(p.holder)
+			}
 		case r.kind == reportListener:
 			p.listener = file
 		case r.kind == reportSocket:
@@ -290,6 +298,10 @@ func (p *Program) Listener() *os.File { return p.listener }
 // Socket returns the socket, listening inside the run's network, on which its way
 // out is to be served; nil if the plan makes none. Whoever takes it closes it.
 func (p *Program) Socket() *os.File { return p.socket }
+
+// Routes returns what counts, in a network of the run's own, what found no way
+// out. Whoever takes them closes them.
+func (p *Program) Routes() []*os.File { return p.routes }
 
 // Leader returns the program's process id, or zero when it isn't known.
 func (p *Program) Leader() int { return p.leader }

@@ -7,7 +7,6 @@ import (
 	"syscall"
 
 	"paddock"
-	"paddock/internal/contain"
 	"paddock/internal/contain/filter/denied"
 	"paddock/internal/supervise/outlet"
 )
@@ -34,12 +33,8 @@ func (r *run) open(way *outlet.Outlet) {
 }
 
 // listen hears what the kernel denies.
-func (r *run) listen(plan *contain.Plan) *denied.Listener {
-	holder := 0
-	if plan.Enforced.Network != "host" && plan.UserNamespace {
-		holder = r.program.Holder()
-	}
-	return denied.Listen(r.program.Listener(), holder)
+func (r *run) listen() *denied.Listener {
+	return denied.Listen(r.program.Listener(), r.program.Routes())
 }
 
 // denials is what the kernel denied, in words that fit the run's network.

@@ -258,7 +258,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	}
 	// A program of our own user must not be able to look into this process.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	heard := r.listen(held.Plan)
+	heard := r.listen()
 	r.recordStart(cgroup, held.Plan.Enforced)
 	r.open(way)
 	places := append([]string{r.job.Root, r.job.Home}, r.job.Contain.Write...)

@@ -54,19 +54,23 @@ type response struct {
 	flags uint32
 }
 
-// Listen answers until no process of the run is left. holder is a process in the
-// run's network namespace, if it has one of its own; zero if it hasn't. The
-// Listener owns file, which may be nil.
-func Listen(file *os.File, holder int) *Listener {
-	l := &Listener{file: file, counts: map[[2]string]int64{}, done: make(chan struct{})}
-	if holder != 0 {
-		for _, name := range []string{"snmp", "snmp6"} {
-			// Open now: the file belongs to the namespace, which it keeps.
-			if f, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", holder, name)); err == nil {
-				l.routes = append(l.routes, f)
-			}
+// Routes opens what counts, in the network namespace of a process, what found no
+// way out. It is to be opened before the program is one, which may be over in no
+// time: the files belong to the namespace, which they keep.
+func Routes(pid int) (files []*os.File) {
+	for _, name := range []string{"snmp", "snmp6"} {
+		if f, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", pid, name)); err == nil {
+			files = append(files, f)
 		}
 	}
+	return files
+}
+
+// Listen answers until no process of the run is left. routes are those of its own
+// network namespace, if it has one. The Listener owns them, and file, which may be
+// nil.
+func Listen(file *os.File, routes []*os.File) *Listener {
+	l := &Listener{file: file, routes: routes, counts: map[[2]string]int64{}, done: make(chan struct{})}
 	if file == nil {
 		close(l.done)
 	} else {
