@@ -45,8 +45,11 @@ func enforced(e *paddock.Enforced) [][2]string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Limits)) {
 		means := "held by " + Plain(e.Limits[name])
-		if e.Limits[name] == "none" {
+		switch e.Limits[name] {
+		case "none":
 			means = "not held"
+		case "watched":
+			means = "watched; past it the run is killed"
 		}
 		f = append(f, [2]string{Plain(name), means})
 	}
