@@ -17,20 +17,24 @@ var temporary = []string{"/tmp", "/var/tmp", "/dev/shm"}
 
 // listable refuses lists of what may be executed that wouldn't hold: what a
 // program can write, it could exchange for anything.
-func (w Wish) listable() error {
+func (w Wish) listable(host Host) error {
 	if w.Listed == nil {
 		return nil
 	}
 	if w.Level == paddock.Off {
 		return fmt.Errorf("level off keeps nothing from being executed: %w", ErrUnavailable)
 	}
-	writable := slices.Concat([]string{w.Root, w.Home}, w.Write, temporary)
-	writable = slices.DeleteFunc(writable, func(dir string) bool { return dir == "" })
-	for _, e := range w.Listed {
-		for _, dir := range writable {
-			if real, err := filepath.EvalSymlinks(dir); err == nil {
-				dir = real
-			}
+	for _, dir := range slices.Concat([]string{w.Root, w.Home}, w.Write, temporary) {
+		if dir == "" {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		if i := slices.IndexFunc(host.Libraries, func(lib string) bool { return below(lib, dir) }); i >= 0 && w.Level == paddock.Full {
+			return fmt.Errorf("the run may write in %s, and what lies in %s can be executed as libraries: %w", dir, host.Libraries[i], ErrUnavailable)
+		}
+		for _, e := range w.Listed {
 			switch {
 			case e.Dir && (below(dir, e.Real) || below(e.Real, dir)):
 				return fmt.Errorf("`exec_also` has %s, and the run may write in %s: %w", e.Path, dir, ErrUnavailable)

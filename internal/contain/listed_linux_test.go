@@ -37,13 +37,17 @@ func TestListable(t *testing.T) {
 		"that at standard":          {paddock.Standard, file("/srv/root/tool"), "only level full"},
 		"a program in the home":     {paddock.Standard, file("/home/x/tool"), "only level full"},
 		"a program in /tmp":         {paddock.Standard, file("/tmp/tool"), "only level full"},
+		"a root among libraries":    {paddock.Full, file("/usr/bin/git"), "libraries"},
 		"a link to one in the root": {paddock.Standard, listed.Entry{Path: "/opt/x", Real: "/srv/root/x"}, "only level full"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := wishOf(test.level, nil)
+			w, host := wishOf(test.level, nil), able(1000)
+			if host.Libraries = []string{"/usr/lib"}; test.want == "libraries" {
+				host.Libraries = []string{"/usr/lib", "/srv"}
+			}
 			w.Home, w.Write, w.Listed = "/home/x", []string{"/var/cache/x"}, []listed.Entry{test.entry}
-			p, err := NewPlan(w, able(1000))
+			p, err := NewPlan(w, host)
 			if test.want == "" {
 				if err != nil || p.Enforced.Exec != paddock.ListedExec {
 					t.Errorf("got %v", err)

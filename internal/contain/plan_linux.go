@@ -155,7 +155,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	if err := w.copyable(); err != nil {
 		return nil, err
 	}
-	if err := w.listable(); err != nil {
+	if err := w.listable(host); err != nil {
 		return nil, err
 	}
 	p.join(w)

@@ -4,8 +4,8 @@
 // # Limits
 //
 // It doesn't follow scripts to their interpreters: package judge does, which knows
-// the PATH by which some are found. Of a directory it lists the directory alone, so
-// a loader that only programs in there use must be listed by itself.
+// the PATH by which some are found. With a directory comes the first loader that a
+// program directly in it names, and no other.
 package listed
 
 import (
@@ -63,18 +63,56 @@ func look(path string) (e Entry, loader string, err error) {
 	if err != nil {
 		return e, "", err
 	}
-	if e.Dir = info.IsDir(); e.Dir || !info.Mode().IsRegular() {
-		return e, "", nil
+	if e.Dir = info.IsDir(); e.Dir {
+		loader, err = loaderIn(e.Real)
+		return e, loader, err
 	}
-	f, err := os.Open(e.Real)
-	if errors.Is(err, os.ErrPermission) { // it can be executed and not read
-		return e, "", nil
+	loader, err = loaderAt(e.Real, info.Mode())
+	return e, loader, err
+}
+
+// mostLooked bounds how many files of a directory are looked at.
+const mostLooked = 256
+
+func loaderIn(dir string) (string, error) {
+	f, err := os.Open(dir)
+	if errors.Is(err, os.ErrPermission) {
+		return "", nil
 	}
 	if err != nil {
-		return e, "", err
+		return "", err
 	}
 	defer f.Close()
-	return e, loaderOf(f), nil
+	files, err := f.ReadDir(mostLooked)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	for _, file := range files {
+		loader, err := loaderAt(filepath.Join(dir, file.Name()), file.Type())
+		if errors.Is(err, os.ErrNotExist) {
+			continue // gone meanwhile
+		}
+		if loader != "" || err != nil {
+			return loader, err
+		}
+	}
+	return "", nil
+}
+
+// loaderAt returns the loader of the program at path, if it is one that can be read.
+func loaderAt(path string, mode os.FileMode) (string, error) {
+	if !mode.IsRegular() {
+		return "", nil
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrPermission) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return loaderOf(f), nil
 }
 
 // loaderOf returns the loader that a program names; a script, a static program and

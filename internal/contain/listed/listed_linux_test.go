@@ -50,6 +50,25 @@ func TestFindLoader(t *testing.T) {
 	must(t, loader.Close())
 }
 
+// A directory of programs brings their loader, whatever else lies there.
+func TestFindLoaderOfDirectory(t *testing.T) {
+	t.Parallel()
+	program, err := os.ReadFile("/bin/sh")
+	must(t, err)
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "a script"), []byte("#!/bin/sh\n"), 0o755))
+	must(t, os.Mkdir(filepath.Join(dir, "b"), 0o755))
+	must(t, os.Symlink("nowhere", filepath.Join(dir, "c")))
+	must(t, os.WriteFile(filepath.Join(dir, "d"), program, 0o755))
+	alone, err := Find([]string{"/bin/sh"})
+	must(t, err)
+	got, err := Find([]string{dir})
+	must(t, err)
+	if !got[0].Dir || !slices.Equal(got[1:], alone[1:]) {
+		t.Errorf("got %v, want the directory and %v", got, alone[1:])
+	}
+}
+
 // Whatever a file holds, a loader is an absolute path or there is none.
 func FuzzLoader(f *testing.F) {
 	program, err := os.ReadFile("/bin/true")
