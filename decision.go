@@ -194,6 +194,10 @@ type ContainAs struct {
 	// to Paddock. Account is what it stands for on this machine.
 	RunAs   string   `json:"run_as,omitempty"`
 	Account *Account `json:"account,omitempty"`
+	// Exec is listed where the whole tree may execute only what Executes lists,
+	// files and directories, and what those need; empty where it may anything.
+	Exec     string   `json:"exec,omitempty"`
+	Executes []string `json:"executes,omitempty"`
 	// Workspace is overlay where what the run writes to its root is kept apart;
 	// empty where it goes there directly.
 	Workspace string `json:"workspace,omitempty"`
@@ -219,6 +223,9 @@ func (a Account) String() string {
 // OverlayWorkspace is the workspace of runs whose writes are kept apart.
 const OverlayWorkspace = "overlay"
 
+// ListedExec is the exec of runs whose whole tree executes only what is listed.
+const ListedExec = "listed"
+
 // String says the level, and of one that holds anything the network.
 func (c ContainAs) String() string {
 	if c.Level == Off {
@@ -233,6 +240,9 @@ func (c ContainAs) String() string {
 	}
 	if c.Workspace != "" {
 		s += ", workspace " + c.Workspace
+	}
+	if c.Exec != "" {
+		s += ", exec " + c.Exec
 	}
 	for _, i := range c.Inject {
 		s += "; requests to " + i.Place + " carry " + i.Secret

@@ -134,6 +134,8 @@ type Enforced struct {
 	Mounts string `json:"mounts,omitempty"`
 	// Protected lists the paths in the workspace that stayed as they were.
 	Protected []string `json:"protected,omitempty"`
+	// Exec is listed when the tree could execute only what the policy lists.
+	Exec string `json:"exec,omitempty"`
 	// Workspace is overlay or copy when what the run wrote to its root was kept
 	// apart, in a layer or in a copy; WorkspaceWhy says why it was a copy.
 	Workspace    string `json:"workspace,omitempty"`

@@ -137,12 +137,15 @@ func (p *Plan) landlock(w Wish, host Host, rules []pathRule) {
 		Step: "Landlock", Nr: unix.SYS_LANDLOCK_CREATE_RULESET, Into: ruleset,
 		Args: [6]Arg{Memory(attr), Number(size), Number(0)},
 	})
-	for _, rule := range rules {
+	for _, rule := range w.executable(rules) {
 		p.allow(ruleset, rule, handled)
 	}
 	p.become("Landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, Result(ruleset), Number(0))
 	p.become("Landlock", unix.SYS_CLOSE, Result(ruleset))
 	p.Enforced.LandlockABI = host.LandlockABI
+	if w.Listed != nil {
+		p.Enforced.Exec = paddock.ListedExec
+	}
 }
 
 func (p *Plan) allow(ruleset []byte, rule pathRule, handled uint64) {

@@ -15,6 +15,7 @@ import (
 	"paddock"
 	"paddock/internal/contain/filter"
 	"paddock/internal/contain/lifecycle/resource"
+	"paddock/internal/contain/listed"
 	"paddock/internal/contain/machine"
 	"paddock/internal/contain/protect"
 )
@@ -48,6 +49,8 @@ type Wish struct {
 	// Programs are files that must be visible to be executed, beside what the
 	// system's directories hold.
 	Programs []string
+	// Listed is what the tree may execute; nil is anything.
+	Listed []listed.Entry
 	// Read and Write are further paths, read-only and writable.
 	Read, Write []string
 	// Overlay is a directory with the directories upper and work: what the run
@@ -152,6 +155,9 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	if err := w.copyable(); err != nil {
 		return nil, err
 	}
+	if err := w.listable(host); err != nil {
+		return nil, err
+	}
 	p.join(w)
 	p.process(w)
 	var err error
@@ -167,7 +173,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 		p.unprivileged(w)
 		p.landlock(w, host, standardRules(w, host))
 		p.held(w)
-		err = p.filter(filter.Options{Network: w.Network, TCPOnly: w.Network != "host", Notify: true})
+		err = p.filter(filter.Options{Network: w.Network, TCPOnly: w.Network != "host", Listed: w.Listed != nil, Notify: true})
 	case paddock.Full:
 		p.namespaces(w, host)
 		if err = p.tree(w, host); err != nil {
@@ -178,7 +184,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 		p.unprivileged(w)
 		p.landlock(w, host, fullRules(w))
 		p.held(w)
-		err = p.filter(filter.Options{Network: w.Network, UnixSockets: true, Notify: true})
+		err = p.filter(filter.Options{Network: w.Network, UnixSockets: true, Listed: w.Listed != nil, Notify: true})
 	default:
 		return nil, fmt.Errorf("level %q: %w", w.Level, ErrUnavailable)
 	}

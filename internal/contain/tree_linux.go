@@ -91,6 +91,7 @@ func (p *Plan) tree(w Wish, host Host) error {
 	p.setup("old root", unix.SYS_UMOUNT2, Text("."), Number(unix.MNT_DETACH))
 	p.setup("new root", unix.SYS_CHDIR, Text("/"))
 	p.attributes("/", unix.MOUNT_ATTR_RDONLY, 0)
+	p.noExec(w, host)
 	p.Enforced.Mounts = "private"
 	return nil
 }
@@ -129,6 +130,11 @@ func (p *Plan) binds(w Wish, host Host) []bind {
 	for _, path := range w.Programs {
 		if !have(path) && !slices.ContainsFunc(rest, func(b bind) bool { return below(b.path, path) }) {
 			rest = append(rest, bind{path: path, attr: readOnly, file: true})
+		}
+	}
+	for _, e := range w.Listed {
+		if !have(e.Path) && !slices.ContainsFunc(rest, func(b bind) bool { return below(b.path, e.Path) }) {
+			rest = append(rest, bind{path: e.Path, attr: readOnly, file: !e.Dir})
 		}
 	}
 	slices.SortStableFunc(rest, func(a, b bind) int { return strings.Count(a.path, "/") - strings.Count(b.path, "/") })

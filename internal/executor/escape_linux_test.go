@@ -227,6 +227,7 @@ var escapes = []row{
 	{"lock a file", "ooo"},
 	{"have a terminal of its own", "o-o"},
 	{"move between directories", "ooo"},
+	{"make an executable file in memory", "ooo"}, // held where exec is listed
 	{"make a pipe in a directory", "ooo"},
 }
 

@@ -24,6 +24,7 @@ func TestEscapes(t *testing.T) {
 		t.Run("table", tryTable)
 		t.Run("lines", tryLines)
 		t.Run("starts", tryStarts)
+		t.Run("listed", tryListed)
 		t.Run("tools", tryTools)
 		return
 	}

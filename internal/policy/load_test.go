@@ -60,9 +60,16 @@ func TestLoadFaults(t *testing.T) {
 		}},
 		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {disk: 1, file_size: 0}\ncontainment: {read: [/a], write: [], exec: x, workspace: overlay, require: off, network: none}\n", []string{
 			"3:46: nothing holds a program to this list", "4:30: want a size",
-			"5:21: `require: off` contains nothing, so `read`", "5:34: `require: off` contains nothing, so `write`", "5:38: `exec` (", "5:58: `overlay` needs `require: full`", "5:90: `require: off` contains nothing: the network is `host`",
+			"5:21: `require: off` contains nothing, so `read`", "5:34: `require: off` contains nothing, so `write`", "5:44: want `any` or `listed`", "5:58: `overlay` needs `require: full`", "5:90: `require: off` contains nothing: the network is `host`",
 		}},
 		{"an unknown workspace", head + "executables: []\ncontainment: {workspace: copy}\n", []string{"4:26: want `direct` or `overlay`, not `copy`"}},
+		{"listed where nothing is contained", head + "executables: []\ncontainment: {require: off, network: host, exec: listed}\n", []string{"4:50: `require: off` contains nothing, so `listed`"}},
+		{"a list beside any", head + "executables: []\ncontainment: {exec: any, exec_also: [/usr/libexec]}\n", []string{"4:38: everything may be executed unless `exec: listed`"}},
+		{"a list without entries", head + "executables: []\ncontainment: {exec: listed, exec_also: []}\n", []string{"4:40: want a list of at least one item"}},
+		{"a list of what programs write", head + "executables: []\ncontainment: {exec: listed, write: [/var/cache/x], exec_also: [/, /tmp, /var/tmp/a, /dev/shm, /var/cache, /var/cache/x/y, relative, /a/, /usr/lib/git-core]}\n", []string{
+			"4:64: programs may write in ", "4:67: programs may write in /tmp", "4:73: programs may write in /var/tmp", "4:85: programs may write in /dev/shm",
+			"4:95: programs may write in /var/cache/x", "4:107: programs may write in /var/cache/x", "4:123: want an absolute path", "4:133: write this path as /a",
+		}},
 		{"copy-on-write at standard", head + "executables: []\ncontainment: {workspace: overlay, require: standard}\n", []string{"4:26: `overlay` needs `require: full`"}},
 		{"an unknown network", head + "executables: []\ncontainment: {network: some}\n", []string{"4:24: want `none`, `allowlist` or `host`, not `some`"}},
 		{"an allowlist at standard", head + "executables: []\ncontainment: {network: allowlist, require: standard}\n", []string{"4:24: `allowlist` needs `require: full`"}},

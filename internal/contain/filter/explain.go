@@ -59,6 +59,9 @@ func reasonFor(name string, args []string) *reason {
 		return &reason{"weaken its own memory protection (" + args[0] + ")", "no policy gives that"}
 	case "chmod", "fchmod", "fchmodat", "fchmodat2", "open", "openat", "creat":
 		return &reason{"make a file that runs as its owner for everybody (" + args[0] + ")", "no policy gives that; set the bit outside of a run"}
+	case "memfd_create":
+		return &reason{"make a file in memory, which could be executed without being listed",
+			"the policy has `exec: listed`; most programs have an ordinary way too"}
 	case "mknod", "mknodat":
 		return &reason{"make a device (" + args[0] + ")", "no policy gives that; files, pipes and sockets can be made"}
 	}

@@ -49,6 +49,8 @@ func TestDescribeAndExplain(t *testing.T) {
 		{"setns", [6]uint64{3}, "", "the program tried to enter other namespaces; the policy gives none"},
 		{"ioctl", [6]uint64{0, unix.TIOCSTI}, "TIOCSTI", "the program tried to take over its terminal (TIOCSTI); no policy gives that"},
 		{"personality", [6]uint64{0x400000}, "0x400000", "the program tried to weaken its own memory protection (0x400000); no policy gives that"},
+		{"memfd_create", [6]uint64{0, 8}, "",
+			"the program tried to make a file in memory, which could be executed without being listed; the policy has `exec: listed`; most programs have an ordinary way too"},
 		{"mknodat", [6]uint64{0, 0, unix.S_IFBLK | 0o600}, "S_IFBLK",
 			"the program tried to make a device (S_IFBLK); no policy gives that; files, pipes and sockets can be made"},
 		{"ptrace", [6]uint64{0, 1}, "",

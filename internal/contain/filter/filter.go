@@ -41,6 +41,9 @@ type Options struct {
 	// C libraries then use clone.
 	Namespaces bool
 
+	// Listed denies files in memory, which could be executed whatever is listed.
+	Listed bool
+
 	// Notify hands denied calls to whoever listens to the filter. Without it
 	// they fail with Denied by themselves.
 	Notify bool

@@ -33,9 +33,10 @@ var sets = []struct {
 	{"closed", Options{Network: "none", TCPOnly: true}},
 	{"unix", Options{Network: "none", UnixSockets: true}},
 	{"namespaces", Options{Network: "none", Namespaces: true}},
+	{"listed", Options{Network: "none", Listed: true}},
 }
 
-const all = "none allowlist host tcp closed unix namespaces"
+const all = "none allowlist host tcp closed unix namespaces listed"
 
 var arches = []string{"amd64", "arm64"}
 
@@ -70,7 +71,7 @@ func audit(arch string) uint32 {
 }
 
 // byArgument are the calls whose answer depends on options or arguments.
-var byArgument = strings.Fields("socket socketpair sendto sendmsg sendmmsg setsockopt clone clone3 unshare setns ioctl personality mknod mknodat " +
+var byArgument = strings.Fields("socket socketpair sendto sendmsg sendmmsg setsockopt clone clone3 unshare setns ioctl personality mknod mknodat memfd_create " +
 	"chmod fchmod fchmodat fchmodat2 creat open openat")
 
 // unjudged are the calls that neither the profile nor we know: absent. When the
@@ -179,8 +180,8 @@ func TestArguments(t *testing.T) {
 	const (
 		mark  = unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 		high  = 1 << 32
-		inets = "none allowlist host tcp unix namespaces"
-		udp   = "none allowlist host unix namespaces"
+		inets = "none allowlist host tcp unix namespaces listed"
+		udp   = "none allowlist host unix namespaces listed"
 	)
 	for _, tc := range []struct {
 		call    string
@@ -222,13 +223,13 @@ func TestArguments(t *testing.T) {
 		{"socketpair", [6]uint64{unix.AF_TIPC, unix.SOCK_STREAM, 0}, ""},
 		{"sendto", [6]uint64{3, 0, 0, 0}, all},
 		{"sendto", [6]uint64{3, 0, 0, unix.MSG_NOSIGNAL | unix.MSG_DONTWAIT}, all},
-		{"sendto", [6]uint64{3, 0, 0, unix.MSG_FASTOPEN}, "none allowlist host unix namespaces"},
+		{"sendto", [6]uint64{3, 0, 0, unix.MSG_FASTOPEN}, "none allowlist host unix namespaces listed"},
 		{"sendto", [6]uint64{3, 0, unix.MSG_FASTOPEN, 0}, all}, // a length
-		{"sendmsg", [6]uint64{3, 0, unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL}, "none allowlist host unix namespaces"},
+		{"sendmsg", [6]uint64{3, 0, unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL}, "none allowlist host unix namespaces listed"},
 		{"sendmsg", [6]uint64{3, 0, 0, unix.MSG_FASTOPEN}, all}, // no argument at all
-		{"sendmmsg", [6]uint64{3, 0, 1, high | unix.MSG_FASTOPEN}, "none allowlist host unix namespaces"},
+		{"sendmmsg", [6]uint64{3, 0, 1, high | unix.MSG_FASTOPEN}, "none allowlist host unix namespaces listed"},
 		{"setsockopt", [6]uint64{3, unix.IPPROTO_TCP, unix.TCP_NODELAY}, all},
-		{"setsockopt", [6]uint64{3, unix.IPPROTO_TCP, unix.TCP_FASTOPEN_CONNECT}, "none allowlist host unix namespaces"},
+		{"setsockopt", [6]uint64{3, unix.IPPROTO_TCP, unix.TCP_FASTOPEN_CONNECT}, "none allowlist host unix namespaces listed"},
 		{"setsockopt", [6]uint64{3, unix.SOL_SOCKET, unix.TCP_FASTOPEN_CONNECT}, all},
 		{"clone", [6]uint64{unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_PIDFD | uint64(unix.SIGCHLD)}, all},
 		{"clone", [6]uint64{unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_THREAD | unix.CLONE_SYSVSEM}, all},
@@ -277,6 +278,8 @@ func TestArguments(t *testing.T) {
 		{"openat", [6]uint64{0, 0, unix.O_TMPFILE | unix.O_RDWR, 0o4700}, ""},
 		{"mknod", [6]uint64{0, unix.S_IFREG | 0o4755}, ""},
 		{"mknodat", [6]uint64{0, 0, 0o4755}, ""},
+		{"memfd_create", [6]uint64{0, 0}, strings.TrimSuffix(all, " listed")},
+		{"memfd_create", [6]uint64{0, 8}, strings.TrimSuffix(all, " listed")}, // a loader maps it all the same
 		{"personality", [6]uint64{0}, all},
 		{"personality", [6]uint64{0x8}, all},
 		{"personality", [6]uint64{0x20008}, all},

@@ -96,8 +96,8 @@ func attempt(t *testing.T, name string, args ...uintptr) syscall.Errno {
 // operations are tried with arguments that the kernel itself answers otherwise:
 // the last column is what it says when the filter lets the call through.
 func operations(t *testing.T, in func(string) bool) {
-	const inets = "none allowlist host tcp unix namespaces"
-	const udp = "none allowlist host unix namespaces"
+	const inets = "none allowlist host tcp unix namespaces listed"
+	const udp = "none allowlist host unix namespaces listed"
 	for _, op := range []struct {
 		call    string
 		args    []uintptr
@@ -132,6 +132,7 @@ func operations(t *testing.T, in func(string) bool) {
 		{"ioctl", []uintptr{^uintptr(0), unix.TCGETS}, all, unix.EPERM, []syscall.Errno{unix.EBADF}},
 		{"personality", []uintptr{0xffffffff}, all, unix.EPERM, nil},
 		{"personality", []uintptr{0x400000}, "", unix.EPERM, nil},
+		{"memfd_create", []uintptr{0, 0}, strings.TrimSuffix(all, " listed"), unix.EPERM, []syscall.Errno{unix.EFAULT}},
 		{"seccomp", []uintptr{unix.SECCOMP_GET_ACTION_AVAIL, 0, 0}, all, unix.EPERM, []syscall.Errno{unix.EFAULT}},
 		{"landlock_create_ruleset", []uintptr{0, 0, 1 << 20}, all, unix.EPERM, []syscall.Errno{unix.EINVAL, unix.ENOSYS, unix.EOPNOTSUPP}},
 	} {

@@ -134,6 +134,8 @@ func (c conditions) conditional(name string) func() bpf.Label {
 		return func() bpf.Label { return c.mknod(1) }
 	case "mknodat":
 		return func() bpf.Label { return c.mknod(2) }
+	case "memfd_create":
+		return func() bpf.Label { return c.either(!c.Listed) }
 	}
 	return nil
 }

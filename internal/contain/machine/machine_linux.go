@@ -33,6 +33,8 @@ type Host struct {
 	// Directories are the system's, Links those that are only links to others.
 	Directories []string
 	Links       map[string]string
+	// Libraries are those with libraries, which aren't links.
+	Libraries []string
 	// Etc lists what of /etc is shown, Names what is shown beside it where the
 	// host's network is.
 	Etc, Names []Entry
@@ -101,6 +103,10 @@ func (h Host) Unavailable() map[paddock.Level]string {
 	return why
 }
 
+var libraries = []string{
+	"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/usr/local/lib64",
+}
+
 var systemDirectories = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"}
 
 // ofEtc is what programs need to find libraries, certificates and alternatives.
@@ -132,6 +138,11 @@ func Probe(paths ...string) Host {
 			if target, err := os.Readlink(dir); err == nil {
 				h.Links[dir] = target
 			}
+		}
+	}
+	for _, dir := range libraries {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			h.Libraries = append(h.Libraries, dir)
 		}
 	}
 	for _, path := range ofEtc {

@@ -8,7 +8,7 @@ import (
 )
 
 // JobVersion is the version of Job and of what its descriptors mean.
-const JobVersion = 2
+const JobVersion = 3
 
 // A Job is one run as its supervisor is told of it. With it come descriptors, in
 // this order: the lock of the run's directory, the directory the program starts
@@ -34,6 +34,8 @@ type Job struct {
 	Root     string            `json:"root"`
 	Home     string            `json:"home,omitempty"`
 	Programs []string          `json:"programs"`
+	// Listed is what may be executed beside Programs where Contain.Exec says so.
+	Listed []string `json:"listed,omitempty"`
 	// Held is set when a lease keeps the bytes of the file that is executed. Copies
 	// are the paths at which the run sees, in the place of what is there, files that
 	// nobody can change; only at level full.

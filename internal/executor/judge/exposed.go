@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -98,6 +99,17 @@ func (j *Judgement) Programs() []string {
 		programs = append(programs, i.Path)
 	}
 	return programs
+}
+
+// Listed lists what the run's whole tree may execute beside its own program; nil
+// where that is anything. The decision must allow.
+func (j *Judge) Listed(ctx context.Context, g *paddock.Grant) []string {
+	search, _ := pathIn(g)
+	var listed []string
+	for _, path := range g.Contain.Executes {
+		listed = append(listed, j.finder.Executes(ctx, path, search)...)
+	}
+	return listed
 }
 
 // Copies lists the paths of what the run sees copies of. The decision must allow.

@@ -71,6 +71,7 @@ func Load(name string, data []byte) (File, []document.Fault) {
 		Sections:    source.Sections,
 	}
 	f.Roots = values(source.Roots)
+	c.listed(&f, source)
 	for _, s := range source.Secrets {
 		f.Secrets = append(f.Secrets, paddock.Injection{
 			Secret: s.Name.Value, Place: s.Place, Header: s.Header.Value, Prefix: s.Prefix.Value, File: s.File.Value, CA: s.CA.Value,

@@ -22,6 +22,7 @@ import (
 	"paddock"
 	"paddock/internal/contain"
 	"paddock/internal/contain/lifecycle"
+	"paddock/internal/contain/listed"
 	"paddock/internal/contain/owner"
 	"paddock/internal/contain/protect"
 	"paddock/internal/control/handover"
@@ -120,6 +121,11 @@ func (w *Walls) plan() error {
 	}
 	for i, file := range w.files.Copies {
 		wish.Copies = append(wish.Copies, contain.Copy{Path: job.Copies[i], File: file})
+	}
+	if job.Contain.Exec == paddock.ListedExec {
+		if wish.Listed, err = listed.Find(slices.Concat(job.Programs, job.Listed)); err != nil {
+			return err
+		}
 	}
 	if w.guard != nil {
 		wish.Protect = w.guard.Paths()

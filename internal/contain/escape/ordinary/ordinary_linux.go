@@ -55,6 +55,13 @@ func Deeds() map[string]func(root string) error {
 			}
 			return errors.Join(os.Rename(one+"/f", two+"/f"), os.Link(two+"/f", one+"/g"))
 		},
+		"make an executable file in memory": func(string) error {
+			fd, err := unix.MemfdCreate("program", unix.MFD_CLOEXEC)
+			if err != nil {
+				return err
+			}
+			return unix.Close(fd)
+		},
 		"make a pipe in a directory": func(root string) error { return unix.Mkfifo(filepath.Join(root, "pipe"), 0o600) },
 	}
 }

@@ -22,6 +22,9 @@ func (f *Finder) executable(_ context.Context, q Query) (policy.ExecutableFacts,
 	return policy.ExecutableFacts{Found: err == nil}, nil
 }
 
+// Executes returns nothing: nothing is executed here.
+func (f *Finder) Executes(context.Context, string, string) []string { return nil }
+
 // DigestFile returns nothing: what runs nothing pins nothing.
 func (f *Finder) DigestFile(context.Context, string) (paddock.Digest, error) {
 	return "", errors.New("executables are pinned on Linux, where they run")

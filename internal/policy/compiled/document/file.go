@@ -124,7 +124,10 @@ type Containment struct {
 	// RunAs is a user's name, or a uid and perhaps a gid in numbers; no root's.
 	RunAs     string
 	Workspace string
-	At        paddock.Position
+	// Exec is any or listed, ExecAlso what is listed beside the executables.
+	Exec     Text
+	ExecAlso []Text
+	At       paddock.Position
 }
 
 // A Secret is one entry of secrets.
@@ -253,6 +256,10 @@ func (b *builder) containment(v *shape.Value) Containment {
 	c.Workspace = b.text(v.Get("workspace")).Value
 	if c.Workspace == paddock.OverlayWorkspace && c.Require != "" && c.Require != paddock.Full {
 		b.fault(v.Get("workspace"), "`overlay` needs `require: full`, which alone gives programs a view of their own")
+	}
+	c.Exec = b.text(v.Get("exec"))
+	for _, item := range v.Get("exec_also").Items() {
+		c.ExecAlso = append(c.ExecAlso, b.clean(item))
 	}
 	if c.Network == "allowlist" && c.Require == paddock.Standard {
 		b.fault(v.Get("network"), "`allowlist` needs `require: full`, which alone gives programs a network of their own")

@@ -187,11 +187,12 @@ var containment = shape.Object{
 		{Name: "write", Doc: "Paths that programs may write beside the root and a private /tmp.", Shape: shape.List{Of: absolutePath}},
 		{Name: "workspace", Doc: "`direct` (the default): what programs write to the root is there at once; or `overlay`, at level full: it is kept apart until an operator looks at it with `paddock diff` and brings it there with `paddock apply`.",
 			Shape: shape.Choice{"direct", paddock.OverlayWorkspace}},
-	},
-	Later: map[string]string{
-		"exec": "what the whole tree may execute",
+		{Name: "exec", Doc: "`any` (the default), or `listed`: programs and whatever they start may execute only the policy's executables, what reads those that are scripts, and what `exec_also` names.",
+			Shape: shape.Choice{"any", paddock.ListedExec}},
+		{Name: "exec_also", Doc: "Files, and directories with all below them, that may be executed beside the executables where `exec` is `listed`.", Shape: shape.List{Of: absolutePath, Min: 1}},
 	},
 	Conditions: []any{
+		listedExec, alsoListed,
 		// What contains nothing can't hold anything back.
 		map[string]any{
 			"if": map[string]any{"required": []any{"require"}, "properties": map[string]any{"require": map[string]any{"const": "off"}}},

@@ -33,6 +33,9 @@ func enforced(e *paddock.Enforced) [][2]string {
 	if e.Filter != "" {
 		f = append(f, [2]string{"calls", "filter " + e.Filter.Short()})
 	}
+	if e.Exec == paddock.ListedExec {
+		f = append(f, [2]string{"execute", "only what the policy lists"})
+	}
 	if e.Workspace != "" {
 		kept := "kept apart as " + map[string]string{"overlay": "an overlay", "copy": "a copy"}[e.Workspace]
 		if e.WorkspaceWhy != "" {
