@@ -53,6 +53,7 @@ type File struct {
 	Limits      Limits
 	Containment Containment
 	Tests       []Test
+	Accept      []Acceptance
 	// Sections are the places of the top-level keys.
 	Sections map[string]paddock.Position
 }
@@ -131,6 +132,12 @@ type Test struct {
 	Argv   []string
 	Code   paddock.Code
 	Dir    string
+}
+
+// An Acceptance is a finding of lint that is as it should be.
+type Acceptance struct {
+	At                paddock.Position
+	ID, Place, Reason Text
 }
 
 // A Fault is one thing wrong with a file.
@@ -214,6 +221,9 @@ func (b *builder) file(v *shape.Value) File {
 	}
 	for _, item := range v.Get("tests").Items() {
 		f.Tests = append(f.Tests, b.test(item))
+	}
+	for _, item := range v.Get("accept").Items() {
+		f.Accept = append(f.Accept, Acceptance{b.at(item), b.text(item.Get("id")), b.text(item.Get("at")), b.text(item.Get("reason"))})
 	}
 	if c := v.Get("containment"); c != nil {
 		f.Containment = b.containment(c)

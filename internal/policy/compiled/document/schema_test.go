@@ -45,6 +45,8 @@ containment: {require: full, network: allowlist, read: [/a], write: [/b]}
 tests:
   - {allow: [go, 1], dir: /srv}
   - {refuse: [rm], code: busy}
+accept:
+  - {id: L001, at: executables./bin/x, reason: it takes no words that matter}
 `
 
 func compiled(t testing.TB) *jsonschema.Schema {

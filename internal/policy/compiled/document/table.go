@@ -101,6 +101,16 @@ var test = shape.Object{
 	},
 }
 
+var acceptance = shape.Object{
+	Doc: "A finding of `paddock policy lint` that is as it should be, and why.",
+	Keys: []shape.Key{
+		{Name: "id", Doc: "the id of the finding, such as L003.", Required: true,
+			Shape: shape.Text{Say: "the id of a finding, such as L003", Pattern: regexp.MustCompile(`^L[0-9]{3}$`)}},
+		{Name: "at", Doc: "what the finding is about, as lint says it: `executables.git`.", Required: true, Shape: sentence},
+		{Name: "reason", Doc: "why it is as it should be.", Required: true, Shape: sentence},
+	},
+}
+
 func codes() shape.Choice {
 	var c shape.Choice
 	for _, info := range paddock.Codes() {
@@ -135,6 +145,7 @@ var Table = shape.Object{
 		}},
 		{Name: "containment", Doc: "How programs are contained.", Shape: containment},
 		{Name: "tests", Doc: "Commands and what this policy must say of them.", Shape: shape.List{Of: test}},
+		{Name: "accept", Doc: "Findings of `paddock policy lint` that are as they should be.", Shape: shape.List{Of: acceptance}},
 	},
 	Later: map[string]string{
 		"secrets": "secrets handed to programs", "launch": "starting agents and engines", "git": "the git tools",

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/rules/inspect"
 )
 
 // commands are the commands at a desk.
@@ -27,5 +28,6 @@ it, then a paddock.yaml here or above whose exact content was trusted, then
 ` + desk.SystemPolicy + `. Without one, nothing runs.`,
 	})
 	cmd.AddCommand(d.checkCommand(), d.explainCommand(), d.initCommand(), d.trustCommand(), d.pathCommand(), d.pinCommand())
+	cmd.AddCommand(inspect.Commands(at, d.policyFile)...)
 	return cmd
 }

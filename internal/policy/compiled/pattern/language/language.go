@@ -236,6 +236,8 @@ type Found struct {
 	Args []Letter
 	// Deciders has for each list the index of the rule that decides; -1 is none.
 	Deciders []int
+	// Matches has all rules that match, the one that decides first.
+	Matches [][]int
 	// Watched is what Watch said after the last word.
 	Watched int
 }
@@ -323,14 +325,16 @@ func (s *Space) key(n node) string {
 }
 
 func (s *Space) found(nodes []node, at int) Found {
-	f := Found{Watched: nodes[at].watched, Deciders: make([]int, len(s.lists))}
+	f := Found{Watched: nodes[at].watched, Deciders: make([]int, len(s.lists)), Matches: make([][]int, len(s.lists))}
 	for i, list := range s.lists {
-		f.Deciders[i] = slices.IndexFunc(list, func(r Rule) bool { return r.Pattern == nil })
+		f.Deciders[i] = -1
 		for j, r := range list {
-			if r.Pattern != nil && r.Pattern.Accepts(nodes[at].states[i][j]) && (f.Deciders[i] < 0 || j < f.Deciders[i]) {
-				f.Deciders[i] = j
-				break
+			if r.Pattern == nil || r.Pattern.Accepts(nodes[at].states[i][j]) {
+				f.Matches[i] = append(f.Matches[i], j)
 			}
+		}
+		if len(f.Matches[i]) > 0 {
+			f.Deciders[i] = f.Matches[i][0]
 		}
 	}
 	for ; nodes[at].before >= 0; at = nodes[at].before {
