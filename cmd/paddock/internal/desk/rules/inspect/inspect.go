@@ -17,18 +17,28 @@ import (
 	"paddock/internal/policy"
 )
 
+// Files is how policies and what they name are found and written.
+type Files struct {
+	// Policy reads the policy named, or else the one that applies.
+	Policy func(args []string) (path string, data []byte, err error)
+	// Real follows links, as far as a path exists.
+	Real func(path string) string
+	// RootOwns reports whether a file belongs to root.
+	RootOwns func(path string) bool
+	// Rewrite puts text in the place of a file that still holds what was read.
+	Rewrite func(path string, read, text []byte) error
+}
+
 // commands are the commands at a desk.
 type commands struct {
 	*desk.Desk
-	// file reads the policy named, or else the one that applies.
-	file func(args []string) (path string, data []byte, err error)
+	files Files
 }
 
-// Commands returns the commands. File reads the policy named by the words of a
-// command, or else the one that applies here.
-func Commands(at *desk.Desk, file func(args []string) (string, []byte, error)) []*cobra.Command {
-	d := commands{at, file}
-	return []*cobra.Command{d.lintCommand()}
+// Commands returns the commands.
+func Commands(at *desk.Desk, files Files) []*cobra.Command {
+	d := commands{at, files}
+	return []*cobra.Command{d.lintCommand(), d.diffCommand()}
 }
 
 // broken is what a command says of a policy that doesn't load; hint says what

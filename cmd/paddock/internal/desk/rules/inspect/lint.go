@@ -10,7 +10,6 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/policy"
 	"paddock/internal/review/lint"
 	"paddock/internal/trust"
@@ -45,7 +44,7 @@ the policy has errors, and 126 when no FILE is named and no policy applies here.
 		Example: "  paddock policy lint\n  paddock policy lint --json policy.yaml",
 		Args:    desk.Wants(0, 1, "at most one file"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			path, data, err := d.file(args)
+			path, data, err := d.files.Policy(args)
 			if err != nil {
 				return err
 			}
@@ -78,12 +77,12 @@ func (d commands) lint(path string, data []byte, all bool) error {
 
 // facts looks at the files that the policy names.
 func (d commands) facts(path string, p *policy.Policy) lint.Facts {
-	f := lint.Facts{File: lookup.RealPath(path), Home: d.Getenv("HOME"), Real: map[string]string{}, Programs: map[string]lint.Program{}}
+	f := lint.Facts{File: d.files.Real(path), Home: d.Getenv("HOME"), Real: map[string]string{}, Programs: map[string]lint.Program{}}
 	for _, dir := range slices.Concat(p.Roots(), p.Contain().Write) {
-		f.Real[dir] = lookup.RealPath(dir)
+		f.Real[dir] = d.files.Real(dir)
 	}
 	for _, file := range p.Executables() {
-		known := lint.Program{Root: lookup.RootOwns(file)}
+		known := lint.Program{Root: d.files.RootOwns(file)}
 		switch opened, _, err := trust.User().Open(file); {
 		case errors.Is(err, fs.ErrNotExist):
 			known.Problem = file + " doesn't exist"
