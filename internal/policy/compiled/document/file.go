@@ -150,13 +150,31 @@ type Fault struct {
 // be understood together with every fault; the File is complete only when
 // there are none.
 func Read(name string, data []byte) (File, []Fault) {
-	value, faults := shape.Read(data, Table)
 	b := builder{name: name}
-	for _, f := range faults {
-		b.faults = append(b.faults, Fault{paddock.Position{File: name, Line: f.Line, Column: f.Column}, f.Message})
-	}
-	f := b.file(value)
+	f := b.file(b.read(data, Table))
 	return f, b.faults
+}
+
+// ReadTests reads a file that has tests and nothing else.
+func ReadTests(name string, data []byte) ([]Test, []Fault) {
+	b := builder{name: name}
+	return b.tests(b.read(data, TestsTable)), b.faults
+}
+
+func (b *builder) read(data []byte, s shape.Shape) *shape.Value {
+	value, faults := shape.Read(data, s)
+	for _, f := range faults {
+		b.faults = append(b.faults, Fault{paddock.Position{File: b.name, Line: f.Line, Column: f.Column}, f.Message})
+	}
+	return value
+}
+
+func (b *builder) tests(v *shape.Value) []Test {
+	var out []Test
+	for _, item := range v.Get("tests").Items() {
+		out = append(out, b.test(item))
+	}
+	return out
 }
 
 type builder struct {
@@ -219,9 +237,7 @@ func (b *builder) file(v *shape.Value) File {
 	for _, item := range v.Get("rules").Items() {
 		f.Rules = append(f.Rules, b.rule(item))
 	}
-	for _, item := range v.Get("tests").Items() {
-		f.Tests = append(f.Tests, b.test(item))
-	}
+	f.Tests = b.tests(v)
 	for _, item := range v.Get("accept").Items() {
 		f.Accept = append(f.Accept, Acceptance{b.at(item), b.text(item.Get("id")), b.text(item.Get("at")), b.text(item.Get("reason"))})
 	}
@@ -409,9 +425,14 @@ func (b *builder) number(v *shape.Value) int64 {
 func Nearest(s string, words []string) string { return shape.Nearest(s, words) }
 
 // Schema returns the JSON Schema of a policy file.
-func Schema() []byte {
-	s := shape.Schema(Table)
-	s["title"] = "Paddock policy"
+func Schema() []byte { return schema(Table, "Paddock policy") }
+
+// TestsSchema returns the JSON Schema of a file of tests.
+func TestsSchema() []byte { return schema(TestsTable, "Tests of a Paddock policy") }
+
+func schema(table shape.Object, title string) []byte {
+	s := shape.Schema(table)
+	s["title"] = title
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

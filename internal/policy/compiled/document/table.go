@@ -164,6 +164,15 @@ var Table = shape.Object{
 	}},
 }
 
+// TestsTable is a file of nothing but tests, for whatever policy it is given to.
+var TestsTable = shape.Object{
+	Doc: "Commands and what a Paddock policy must say of them.",
+	Keys: []shape.Key{
+		{Name: "version", Doc: "the version of this format, `version: 1`.", Shape: shape.Integer{Min: 1, Max: 1}, Required: true},
+		{Name: "tests", Doc: "Commands and what the policy must say of them.", Shape: shape.List{Of: test, Min: 1}, Required: true},
+	},
+}
+
 // allowlisted is the schema of a containment whose network is an allowlist.
 var allowlisted = map[string]any{
 	"required":   []any{"network"},
