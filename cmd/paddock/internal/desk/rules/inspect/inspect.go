@@ -38,7 +38,7 @@ type commands struct {
 // Commands returns the commands.
 func Commands(at *desk.Desk, files Files) []*cobra.Command {
 	d := commands{at, files}
-	return []*cobra.Command{d.lintCommand(), d.diffCommand(), d.testCommand()}
+	return []*cobra.Command{d.lintCommand(), d.diffCommand(), d.testCommand(), d.fmtCommand(), d.schemaCommand()}
 }
 
 // broken is what a command says of a policy that doesn't load; hint says what
