@@ -48,6 +48,7 @@ func once(data []byte, s shape.Object) ([]byte, error) {
 	}
 	root := doc.Content[0]
 	sort(root, s)
+	words := veil(root, data)
 	var out bytes.Buffer
 	comment(&out, doc.HeadComment, "\n")
 	comment(&out, root.HeadComment, "")
@@ -70,7 +71,43 @@ func once(data []byte, s shape.Object) ([]byte, error) {
 			comment(&out, foot, "")
 		}
 	}
-	return out.Bytes(), nil
+	return words.unveil(out.Bytes()), nil
+}
+
+// A veiled text has names in place of words that are written without quotes: the writer of YAML would
+// quote some that needn't be, such as `...` and `off`.
+type veiled struct {
+	name  string
+	words []string
+}
+
+// veil puts a name in the place of each word under n that has no quotes.
+func veil(n *yaml.Node, data []byte) *veiled {
+	v := &veiled{name: "Word"}
+	for bytes.Contains(data, []byte(v.name)) {
+		v.name += "X"
+	}
+	v.put(n)
+	return v
+}
+
+func (v *veiled) put(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.Style == 0 && n.ShortTag() == "!!str" && n.Value != "" && !strings.Contains(n.Value, "\n") {
+		v.words = append(v.words, n.Value)
+		n.Value = fmt.Sprintf("%s%dX", v.name, len(v.words)-1)
+	}
+	for _, c := range n.Content {
+		v.put(c)
+	}
+}
+
+// unveil puts the words in their places again.
+func (v *veiled) unveil(text []byte) []byte {
+	pairs := make([]string, 0, 2*len(v.words))
+	for i, w := range v.words {
+		pairs = append(pairs, fmt.Sprintf("%s%dX", v.name, i), w)
+	}
+	return []byte(strings.NewReplacer(pairs...).Replace(string(text)))
 }
 
 func parse(data []byte) (*yaml.Node, error) {

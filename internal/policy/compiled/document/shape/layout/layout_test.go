@@ -21,9 +21,9 @@ executables:
   # its name
   name: x
   args:
-  - flags: {-n: <int>,
-            -v: none}
-    allow: [a, "b c",   '<re:x>' ]  # a rule
+  - message: of
+        two   lines
+    deny: [a, "b c",   '<re:x>',... ]  # a rule
     # no more of these
 - {path: /y, name: y, args: any}
 
@@ -40,7 +40,9 @@ rules:
 
         "# no comment" in argv
     name: r
-limits: {timeout: 12s} # short
+limits: {timeout: 12s,
+         idle: 3s} # short
+containment:   {require: off}
 # the end
 `
 
@@ -58,8 +60,8 @@ executables:
   - name: x
     path: /bin/x # where it is
     args:
-      - allow: [a, "b c", '<re:x>'] # a rule
-        flags: {-n: <int>, -v: none}
+      - deny: [a, "b c", '<re:x>', ...] # a rule
+        message: of two   lines
         # no more of these
   - {name: y, path: /y, args: any}
 
@@ -70,7 +72,9 @@ rules:
 
         "# no comment" in argv
 
-limits: {timeout: 12s} # short
+limits: {timeout: 12s, idle: 3s} # short
+
+containment: {require: off}
 # the end
 `
 
