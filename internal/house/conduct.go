@@ -16,12 +16,12 @@ func Purity(t *source.Tree) []Finding {
 	var found []Finding
 	pure := func(f *source.File) bool {
 		_, floor, ok := room(f.Dir)
-		return ok && (floor == 0 || floor == 1) && f.Shipped()
+		return ok && floor >= 0 && floor <= pureUpTo && f.Shipped()
 	}
 	t.EachImport(func(f *source.File, target string, at token.Pos) {
 		if pure(f) && source.WithinAny(target, impure) {
 			found = append(found, source.Found("purity", t.Where(at),
-				"imports %s; floors 0 and 1 only compute, so take what you need as a value", target))
+				"imports %s; floors 0 to 1.25 only compute, so take what you need as a value", target))
 		}
 	})
 	for _, f := range t.Files {
@@ -31,7 +31,7 @@ func Purity(t *source.Tree) []Finding {
 		f.Uses(func(pkg, member string, at token.Pos) {
 			if slices.Contains(impureMembers[pkg], member) {
 				found = append(found, source.Found("purity", t.Where(at),
-					"uses %s.%s; floors 0 and 1 only compute, so take what you need as a value", pkg, member))
+					"uses %s.%s; floors 0 to 1.25 only compute, so take what you need as a value", pkg, member))
 			}
 		})
 	}

@@ -144,6 +144,9 @@ func (x *Executable) Word() string {
 	return x.Path
 }
 
+// Rules returns the argument rules, in file order.
+func (x *Executable) Rules() []ArgumentRule { return slices.Clone(x.args) }
+
 // index sorts the argument rules by their first word.
 func (x *Executable) index() {
 	x.first = map[string][]*ArgumentRule{}

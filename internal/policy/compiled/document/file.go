@@ -19,134 +19,24 @@ import (
 	"paddock"
 	"paddock/internal/policy/compiled/document/reach"
 	"paddock/internal/policy/compiled/document/shape"
+	"paddock/internal/policy/compiled/document/shape/form"
 )
 
-// A Text is a scalar of the file with its place.
-type Text struct {
-	Value string
-	At    paddock.Position
-	value *shape.Value
-}
-
-// Given reports whether the file has the text.
-func (t Text) Given() bool { return t.value != nil }
-
-// Within returns the place in the file of a place in the text; lines count from
-// one, columns from zero.
-func (t Text) Within(line, column int) paddock.Position {
-	p := t.At
-	if t.value != nil {
-		p.Line, p.Column = t.value.Within(line, column)
-	}
-	return p
-}
-
-// A Pair is a key and its value.
-type Pair struct{ Name, Value Text }
-
-// A File is a policy as it is written. Absent parts are zero.
-type File struct {
-	Roots       []Text
-	Executables []Executable
-	Rules       []Rule
-	Environment Environment
-	Secrets     []Secret
-	Limits      Limits
-	Containment Containment
-	Tests       []Test
-	// Sections are the places of the top-level keys.
-	Sections map[string]paddock.Position
-}
-
-// An Executable is one entry of executables.
-type Executable struct {
-	At                 paddock.Position
-	Name, Path, SHA256 Text
-	// Any is set for `args: any`, else Args has at least one rule.
-	Any         bool
-	Args        []ArgumentRule
-	ArgsAt      paddock.Position
-	LimitsAt    paddock.Position
-	Environment Environment
-	Limits      Limits
-	// Network is what its runs may reach.
-	Network    []Text
-	LineBreaks bool
-	// MaxArgBytes and MaxArgs are zero when absent.
-	MaxArgBytes int64
-	MaxArgs     int
-}
-
-// An ArgumentRule is one entry of args.
-type ArgumentRule struct {
-	At    paddock.Position
-	Deny  bool
-	Words []Text
-	Flags []Pair
-	Rest  Text
-	// Message of a deny rule.
-	Message Text
-}
-
-// A Rule is one entry of rules.
-type Rule struct {
-	Name, Expression, Message Text
-	// Ask is set when the rule asks for approval, else it denies.
-	Ask bool
-}
-
-// An Environment is what programs get. Accept is only of the whole policy.
-type Environment struct {
-	Set    []Pair
-	Pass   []Text
-	Accept []Pair
-}
-
-// Limits are zero where absent.
-type Limits struct {
-	Timeout    paddock.Duration
-	Idle       paddock.Duration
-	Output     int64
-	OpenFiles  int
-	Concurrent int
-	Memory     int64
-	Processes  int
-	CPUs       float64
-	Disk       int64
-	FileSize   int64
-}
-
-// Containment is what must be enforced. Require is empty when absent.
-type Containment struct {
-	Require     paddock.Level
-	Network     string
-	Read, Write []Text
-	// RunAs is a user's name, or a uid and perhaps a gid in numbers; no root's.
-	RunAs     string
-	Workspace string
-	// Exec is any or listed, ExecAlso what is listed beside the executables.
-	Exec     Text
-	ExecAlso []Text
-	At       paddock.Position
-}
-
-// A Secret is one entry of secrets.
-type Secret struct {
-	Name, File, Header, Prefix, CA Text
-	// Host is as it is written, Place has its port.
-	Host  Text
-	Place string
-}
-
-// A Test is one entry of tests.
-type Test struct {
-	At paddock.Position
-	// Refuse is set when the command must be refused.
-	Refuse bool
-	Argv   []string
-	Code   paddock.Code
-	Dir    string
-}
+// The parts of a file, as package form has them.
+type (
+	Text         = form.Text
+	Pair         = form.Pair
+	File         = form.File
+	Executable   = form.Executable
+	ArgumentRule = form.ArgumentRule
+	Rule         = form.Rule
+	Environment  = form.Environment
+	Limits       = form.Limits
+	Containment  = form.Containment
+	Secret       = form.Secret
+	Test         = form.Test
+	Acceptance   = form.Acceptance
+)
 
 // A Fault is one thing wrong with a file.
 type Fault struct {
@@ -158,13 +48,31 @@ type Fault struct {
 // be understood together with every fault; the File is complete only when
 // there are none.
 func Read(name string, data []byte) (File, []Fault) {
-	value, faults := shape.Read(data, Table)
 	b := builder{name: name}
-	for _, f := range faults {
-		b.faults = append(b.faults, Fault{paddock.Position{File: name, Line: f.Line, Column: f.Column}, f.Message})
-	}
-	f := b.file(value)
+	f := b.file(b.read(data, Table))
 	return f, b.faults
+}
+
+// ReadTests reads a file that has tests and nothing else.
+func ReadTests(name string, data []byte) ([]Test, []Fault) {
+	b := builder{name: name}
+	return b.tests(b.read(data, TestsTable)), b.faults
+}
+
+func (b *builder) read(data []byte, s shape.Shape) *shape.Value {
+	value, faults := shape.Read(data, s)
+	for _, f := range faults {
+		b.faults = append(b.faults, Fault{paddock.Position{File: b.name, Line: f.Line, Column: f.Column}, f.Message})
+	}
+	return value
+}
+
+func (b *builder) tests(v *shape.Value) []Test {
+	var out []Test
+	for _, item := range v.Get("tests").Items() {
+		out = append(out, b.test(item))
+	}
+	return out
 }
 
 type builder struct {
@@ -187,7 +95,7 @@ func (b *builder) text(v *shape.Value) Text {
 	if v == nil {
 		return Text{}
 	}
-	return Text{v.Text, b.at(v), v}
+	return form.NewText(v, b.at(v))
 }
 
 func (b *builder) texts(v *shape.Value) []Text {
@@ -201,7 +109,7 @@ func (b *builder) texts(v *shape.Value) []Text {
 func (b *builder) pairs(v *shape.Value) []Pair {
 	var out []Pair
 	for _, e := range v.Pairs() {
-		out = append(out, Pair{b.text(e.Key), b.text(e.Value)})
+		out = append(out, Pair{Name: b.text(e.Key), Value: b.text(e.Value)})
 	}
 	return out
 }
@@ -227,8 +135,9 @@ func (b *builder) file(v *shape.Value) File {
 	for _, item := range v.Get("rules").Items() {
 		f.Rules = append(f.Rules, b.rule(item))
 	}
-	for _, item := range v.Get("tests").Items() {
-		f.Tests = append(f.Tests, b.test(item))
+	f.Tests = b.tests(v)
+	for _, item := range v.Get("accept").Items() {
+		f.Accept = append(f.Accept, Acceptance{At: b.at(item), ID: b.text(item.Get("id")), Place: b.text(item.Get("at")), Reason: b.text(item.Get("reason"))})
 	}
 	if c := v.Get("containment"); c != nil {
 		f.Containment = b.containment(c)
@@ -315,7 +224,7 @@ func (b *builder) unique(texts []Text, message string) {
 	seen := map[string]bool{}
 	for _, t := range texts {
 		if t.Given() && seen[t.Value] {
-			b.fault(t.value, message)
+			b.fault(t.Source(), message)
 		}
 		seen[t.Value] = true
 	}
@@ -376,7 +285,7 @@ func (b *builder) environment(v *shape.Value) Environment {
 	b.unique(e.Pass, "this variable is listed before")
 	for _, p := range e.Set {
 		if slices.ContainsFunc(e.Pass, func(t Text) bool { return t.Value == p.Name.Value }) {
-			b.fault(p.Name.value, "this variable is both in `set` and in `pass`; keep one")
+			b.fault(p.Name.Source(), "this variable is both in `set` and in `pass`; keep one")
 		}
 	}
 	return e
@@ -425,9 +334,14 @@ func (b *builder) number(v *shape.Value) int64 {
 func Nearest(s string, words []string) string { return shape.Nearest(s, words) }
 
 // Schema returns the JSON Schema of a policy file.
-func Schema() []byte {
-	s := shape.Schema(Table)
-	s["title"] = "Paddock policy"
+func Schema() []byte { return schema(Table, "Paddock policy") }
+
+// TestsSchema returns the JSON Schema of a file of tests.
+func TestsSchema() []byte { return schema(TestsTable, "Tests of a Paddock policy") }
+
+func schema(table shape.Object, title string) []byte {
+	s := shape.Schema(table)
+	s["title"] = title
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

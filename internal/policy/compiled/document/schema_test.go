@@ -46,6 +46,8 @@ containment: {require: full, network: allowlist, read: [/a], write: [/b]}
 tests:
   - {allow: [go, 1], dir: /srv}
   - {refuse: [rm], code: busy}
+accept:
+  - {id: L001, at: executables./bin/x, reason: it takes no words that matter}
 `
 
 func compiled(t testing.TB) *jsonschema.Schema {
@@ -350,4 +352,20 @@ func TestTableHasWordsForPeople(t *testing.T) {
 		}
 	}
 	walk("", Table)
+}
+
+func TestReadTests(t *testing.T) {
+	tests, faults := ReadTests("t.yaml", []byte("version: 1\ntests:\n  - {allow: [go, 12], dir: /a}\n  - {refuse: [rm], code: busy}\n"))
+	if len(faults) > 0 || len(tests) != 2 || !slices.Equal(tests[0].Argv, []string{"go", "12"}) || tests[0].At.Line != 3 || !tests[1].Refuse {
+		t.Errorf("got %+v, %v", tests, faults)
+	}
+	for _, text := range []string{
+		"", "version: 1\n", "tests: [{allow: [a]}]\n", "version: 1\ntests: []\n", "version: 1\ntests: [{}]\n", "version: 1\ntests: {allow: [a]}\n",
+		"version: 1\ntests: [{allow: [a], refuse: [a]}]\n", "version: 1\ntests: [{allow: [a], code: busy}]\n", "version: 1\nroots: []\ntests: [{allow: [a]}]\n",
+		"version: 1\ntests: [{allow: [a]}]\n---\nversion: 1\n", "version: 1\ntests: [{allow: [\xff]}]\n", "version: 1\ntests: &a [{allow: [a]}]\n",
+	} {
+		if _, faults := ReadTests("t.yaml", []byte(text)); len(faults) == 0 {
+			t.Errorf("%q was taken", text)
+		}
+	}
 }

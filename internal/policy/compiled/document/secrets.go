@@ -27,13 +27,13 @@ func (b *builder) secrets(v *shape.Value, f *File) {
 		}
 		b.outside(s.File, f)
 		if s.Header.Given() && !reach.Settable(s.Header.Value) {
-			b.fault(s.Header.value, fmt.Sprintf("`%s` says how a request is sent, so nothing else can be put there; name the header that the service reads its credential from", s.Header.Value))
+			b.fault(s.Header.Source(), fmt.Sprintf("`%s` says how a request is sent, so nothing else can be put there; name the header that the service reads its credential from", s.Header.Value))
 		}
 		if s.Host.Given() {
 			s.Place = b.origin(s, f)
 		}
 		if other, twice := first[s.Place]; twice && s.Place != "" {
-			b.fault(s.Host.value, fmt.Sprintf("`%s` goes to this host already, and a host gets one secret", other))
+			b.fault(s.Host.Source(), fmt.Sprintf("`%s` goes to this host already, and a host gets one secret", other))
 		}
 		first[s.Place] = s.Name.Value
 		f.Secrets = append(f.Secrets, s)
@@ -45,12 +45,12 @@ func (b *builder) secrets(v *shape.Value, f *File) {
 func (b *builder) origin(s Secret, f *File) string {
 	place, err := reach.Origin(s.Host.Value)
 	if err != nil {
-		b.fault(s.Host.value, fmt.Sprintf("`%s`: %v", s.Host.Value, err))
+		b.fault(s.Host.Source(), fmt.Sprintf("`%s`: %v", s.Host.Value, err))
 		return ""
 	}
 	lists := func(t Text) bool { return reach.Lists([]string{t.Value}, place) }
 	if !slices.ContainsFunc(f.Executables, func(e Executable) bool { return slices.ContainsFunc(e.Network, lists) }) {
-		b.fault(s.Host.value, fmt.Sprintf("no executable's `network` lists `%s`, so nothing could use this secret; list it where it is needed", place))
+		b.fault(s.Host.Source(), fmt.Sprintf("no executable's `network` lists `%s`, so nothing could use this secret; list it where it is needed", place))
 	}
 	return place
 }
@@ -59,7 +59,7 @@ func (b *builder) origin(s Secret, f *File) string {
 func (b *builder) outside(file Text, f *File) {
 	for _, shown := range slices.Concat(f.Roots, f.Containment.Read, f.Containment.Write) {
 		if file.Given() && (file.Value == shown.Value || strings.HasPrefix(file.Value, strings.TrimSuffix(shown.Value, "/")+"/")) {
-			b.fault(file.value, fmt.Sprintf("this file lies inside %s, which programs see; keep it elsewhere", shown.Value))
+			b.fault(file.Source(), fmt.Sprintf("this file lies inside %s, which programs see; keep it elsewhere", shown.Value))
 			return
 		}
 	}

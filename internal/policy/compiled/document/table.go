@@ -102,6 +102,16 @@ var test = shape.Object{
 	},
 }
 
+var acceptance = shape.Object{
+	Doc: "A finding of `paddock policy lint` that is as it should be, and why.",
+	Keys: []shape.Key{
+		{Name: "id", Doc: "the id of the finding, such as L003.", Required: true,
+			Shape: shape.Text{Say: "the id of a finding, such as L003", Pattern: expression.New(`^L[0-9]{3}$`)}},
+		{Name: "at", Doc: "what the finding is about, as lint says it: `executables.git`.", Required: true, Shape: sentence},
+		{Name: "reason", Doc: "why it is as it should be.", Required: true, Shape: sentence},
+	},
+}
+
 func codes() shape.Choice {
 	var c shape.Choice
 	for _, info := range paddock.Codes() {
@@ -136,6 +146,7 @@ var Table = shape.Object{
 		{Name: "secrets", Doc: "Credentials that the proxy of a run puts into its requests, so that no program holds them.", Shape: shape.Map{Name: envName, Of: secret}},
 		{Name: "containment", Doc: "How programs are contained.", Shape: containment},
 		{Name: "tests", Doc: "Commands and what this policy must say of them.", Shape: shape.List{Of: test}},
+		{Name: "accept", Doc: "Findings of `paddock policy lint` that are as they should be.", Shape: shape.List{Of: acceptance}},
 	},
 	Later: map[string]string{
 		"launch": "starting agents and engines", "git": "the git tools",
@@ -166,6 +177,15 @@ var secret = shape.Object{
 		}}},
 	},
 	Later: map[string]string{"env_for": "variables that hold secrets, and their masking in what is kept"},
+}
+
+// TestsTable is a file of nothing but tests, for whatever policy it is given to.
+var TestsTable = shape.Object{
+	Doc: "Commands and what a Paddock policy must say of them.",
+	Keys: []shape.Key{
+		{Name: "version", Doc: "the version of this format, `version: 1`.", Shape: shape.Integer{Min: 1, Max: 1}, Required: true},
+		{Name: "tests", Doc: "Commands and what the policy must say of them.", Shape: shape.List{Of: test, Min: 1}, Required: true},
+	},
 }
 
 // allowlisted is the schema of a containment whose network is an allowlist.

@@ -19,6 +19,8 @@ import (
 	"sync"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 )
 
@@ -84,7 +86,10 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 })
 
 // A Rule is a compiled expression, safe for concurrent use.
-type Rule struct{ program cel.Program }
+type Rule struct {
+	program cel.Program
+	ast     *cel.Ast
+}
 
 // A Fault is one thing wrong with an expression. Lines count from one, columns
 // from zero, within the expression.
@@ -102,7 +107,7 @@ func Compile(expression string) (*Rule, []Fault) {
 	if len(expression) > maxExpression {
 		return nil, []Fault{{1, 0, fmt.Sprintf("the expression has %d bytes; at most %d are read", len(expression), maxExpression)}}
 	}
-	ast, issues := env.Compile(expression)
+	checked, issues := env.Compile(expression)
 	if issues.Err() != nil {
 		var faults []Fault
 		for _, e := range issues.Errors() {
@@ -110,14 +115,14 @@ func Compile(expression string) (*Rule, []Fault) {
 		}
 		return nil, faults
 	}
-	if ast.OutputType() != cel.BoolType {
-		return nil, []Fault{{1, 0, "the expression must be true or false, not " + ast.OutputType().String()}}
+	if checked.OutputType() != cel.BoolType {
+		return nil, []Fault{{1, 0, "the expression must be true or false, not " + checked.OutputType().String()}}
 	}
-	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
+	program, err := env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
 	if err != nil {
 		return nil, []Fault{{1, 0, err.Error()}}
 	}
-	return &Rule{program}, nil
+	return &Rule{program, checked}, nil
 }
 
 // explain adds what is allowed to an error about a name.
@@ -154,4 +159,38 @@ func (r *Rule) Eval(a Activation) (bool, error) {
 		return false, errors.New("the rule is neither true nor false")
 	}
 	return bool(b), nil
+}
+
+// Mentions returns the variables that the expression names, and the words with
+// which it compares the executable.
+func (r *Rule) Mentions() (variables, executables []string) {
+	known := map[string]bool{}
+	for _, v := range Variables() {
+		known[v.Name] = true
+	}
+	ast.PostOrderVisit(r.ast.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.IdentKind:
+			if known[e.AsIdent()] {
+				variables = append(variables, e.AsIdent())
+			}
+		case ast.CallKind:
+			if args := e.AsCall().Args(); e.AsCall().FunctionName() == operators.Equals && len(args) == 2 {
+				executables = append(executables, compared(args[0], args[1])...)
+				executables = append(executables, compared(args[1], args[0])...)
+			}
+		}
+	}))
+	return variables, executables
+}
+
+// compared is the word that the variable executable is compared with.
+func compared(a, b ast.Expr) []string {
+	if a.Kind() != ast.IdentKind || a.AsIdent() != "executable" || b.Kind() != ast.LiteralKind {
+		return nil
+	}
+	if word, ok := b.AsLiteral().(types.String); ok {
+		return []string{string(word)}
+	}
+	return nil
 }

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/rules/inspect"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/policy"
 )
@@ -86,35 +86,17 @@ func (d commands) checkPolicy(ctx context.Context, path string, data []byte) err
 	return desk.ExitStatus(desk.ExitNo)
 }
 
-// policyTests judges the commands of the tests section on this machine, as
-// paddock run would, and returns those that were judged otherwise. They are
-// judged over a state directory of their own, so that runs that are going on
-// don't count.
-func (d commands) policyTests(ctx context.Context, p *policy.Policy) (failed []policy.Error, err error) {
-	failed = []policy.Error{}
-	if len(p.Tests()) == 0 {
-		return failed, nil
-	}
-	dir, err := os.MkdirTemp("", "paddock-check-")
-	if err != nil {
-		return failed, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	v, err := d.Judge(ctx, dir, p)
-	if err != nil {
-		return failed, err
-	}
-	defer func() { err = errors.Join(err, v.Close()) }()
-	for _, t := range p.Tests() {
-		d := v.Explain(ctx, paddock.Request{
-			Principal: d.Operator(), Door: paddock.DoorCLI,
-			Command: paddock.Command{Argv: t.Argv, Dir: t.Dir},
-		})
-		if problem := t.Problem(d); problem != "" {
-			failed = append(failed, policy.Error{Position: t.Position, Message: "test " + desk.QuoteAll(t.Argv) + ": " + problem})
+// policyTests judges the commands of the tests section, and returns those that were
+// judged otherwise.
+func (d commands) policyTests(ctx context.Context, p *policy.Policy) ([]policy.Error, error) {
+	failed := []policy.Error{}
+	decisions, err := inspect.Judged(ctx, d.Desk, p, p.Tests())
+	for i, verdict := range decisions {
+		if t := p.Tests()[i]; t.Problem(verdict) != "" {
+			failed = append(failed, inspect.Failed(t, verdict))
 		}
 	}
-	return failed, nil
+	return failed, err
 }
 
 func (d commands) showReport(r report, compiled *policy.Policy) error {

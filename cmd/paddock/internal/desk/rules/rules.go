@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/rules/inspect"
+	"paddock/cmd/paddock/internal/desk/rules/lookup"
 )
 
 // commands are the commands at a desk.
@@ -27,5 +29,8 @@ it, then a paddock.yaml here or above whose exact content was trusted, then
 ` + desk.SystemPolicy + `. Without one, nothing runs.`,
 	})
 	cmd.AddCommand(d.checkCommand(), d.explainCommand(), d.initCommand(), d.trustCommand(), d.pathCommand(), d.pinCommand())
+	cmd.AddCommand(inspect.Commands(at, inspect.Files{
+		Policy: d.policyFile, Real: lookup.RealPath, RootOwns: lookup.RootOwns, Rewrite: lookup.Rewrite,
+	})...)
 	return cmd
 }

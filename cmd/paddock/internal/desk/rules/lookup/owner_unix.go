@@ -17,3 +17,13 @@ func likewise(file *os.File, as os.FileInfo) error {
 	}
 	return file.Chmod(as.Mode().Perm())
 }
+
+// RootOwns reports whether the file at path, links followed, belongs to root.
+func RootOwns(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	return ok && owner.Uid == 0
+}

@@ -1,0 +1,152 @@
+// Package form has the parts of a policy file as it is written, with their places.
+//
+// # Limits
+//
+// Nothing is checked here and nothing is given a meaning: package document reads
+// the parts, and package compiled knows what they ask for.
+package form
+
+import (
+	"paddock"
+	"paddock/internal/policy/compiled/document/shape"
+)
+
+// A Text is a scalar of the file with its place.
+type Text struct {
+	Value string
+	At    paddock.Position
+	value *shape.Value
+}
+
+// Given reports whether the file has the text.
+func (t Text) Given() bool { return t.value != nil }
+
+// Within returns the place in the file of a place in the text; lines count from
+// one, columns from zero.
+func (t Text) Within(line, column int) paddock.Position {
+	p := t.At
+	if t.value != nil {
+		p.Line, p.Column = t.value.Within(line, column)
+	}
+	return p
+}
+
+// NewText returns the text of v, which is at at.
+func NewText(v *shape.Value, at paddock.Position) Text { return Text{v.Text, at, v} }
+
+// Source returns what was read, nil if the file hasn't the text.
+func (t Text) Source() *shape.Value { return t.value }
+
+// A Pair is a key and its value.
+type Pair struct{ Name, Value Text }
+
+// A File is a policy as it is written. Absent parts are zero.
+type File struct {
+	Roots       []Text
+	Executables []Executable
+	Rules       []Rule
+	Environment Environment
+	Secrets     []Secret
+	Limits      Limits
+	Containment Containment
+	Tests       []Test
+	Accept      []Acceptance
+	// Sections are the places of the top-level keys.
+	Sections map[string]paddock.Position
+}
+
+// An Executable is one entry of executables.
+type Executable struct {
+	At                 paddock.Position
+	Name, Path, SHA256 Text
+	// Any is set for `args: any`, else Args has at least one rule.
+	Any         bool
+	Args        []ArgumentRule
+	ArgsAt      paddock.Position
+	LimitsAt    paddock.Position
+	Environment Environment
+	Limits      Limits
+	// Network is what its runs may reach.
+	Network    []Text
+	LineBreaks bool
+	// MaxArgBytes and MaxArgs are zero when absent.
+	MaxArgBytes int64
+	MaxArgs     int
+}
+
+// An ArgumentRule is one entry of args.
+type ArgumentRule struct {
+	At    paddock.Position
+	Deny  bool
+	Words []Text
+	Flags []Pair
+	Rest  Text
+	// Message of a deny rule.
+	Message Text
+}
+
+// A Rule is one entry of rules.
+type Rule struct {
+	Name, Expression, Message Text
+	// Ask is set when the rule asks for approval, else it denies.
+	Ask bool
+}
+
+// An Environment is what programs get. Accept is only of the whole policy.
+type Environment struct {
+	Set    []Pair
+	Pass   []Text
+	Accept []Pair
+}
+
+// Limits are zero where absent.
+type Limits struct {
+	Timeout    paddock.Duration
+	Idle       paddock.Duration
+	Output     int64
+	OpenFiles  int
+	Concurrent int
+	Memory     int64
+	Processes  int
+	CPUs       float64
+	Disk       int64
+	FileSize   int64
+}
+
+// Containment is what must be enforced. Require is empty when absent.
+type Containment struct {
+	Require     paddock.Level
+	Network     string
+	Read, Write []Text
+	// RunAs is a user's name, or a uid and perhaps a gid in numbers; no root's.
+	RunAs     string
+	Workspace string
+	// Exec is any or listed, ExecAlso what is listed beside the executables.
+	Exec     Text
+	ExecAlso []Text
+	At       paddock.Position
+}
+
+// A Secret is one entry of secrets.
+type Secret struct {
+	Name, File, Header, Prefix, CA Text
+	// Host is as it is written, Place has its port.
+	Host  Text
+	Place string
+}
+
+// A Test is one entry of tests.
+type Test struct {
+	At paddock.Position
+	// Refuse is set when the command must be refused.
+	Refuse bool
+	Argv   []string
+	Code   paddock.Code
+	Dir    string
+}
+
+// An Acceptance is a finding of lint that is as it should be.
+type Acceptance struct {
+	At                paddock.Position
+	ID, Place, Reason Text
+}
