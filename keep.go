@@ -14,7 +14,7 @@ type Keeping struct {
 type Pruning struct {
 	At     time.Time   `json:"at"`
 	Reason PruneReason `json:"reason"`
-	// By is the principal id of who asked, or of who uses the state directory.
+	// By is the principal id of who asked; policy where nobody in particular did.
 	By string `json:"by"`
 	// Bytes is how much was there.
 	Bytes int64 `json:"bytes"`
@@ -31,3 +31,16 @@ const (
 	PruneRequest PruneReason = "request" // somebody named the run
 	PruneRecords PruneReason = "records" // the run has been over for longer than records are to stay
 )
+
+// A Retention says what is kept of runs that are over. Zero means that there is
+// no such limit.
+type Retention struct {
+	// Age is how long output is kept after the end of its run.
+	Age time.Duration
+	// Runs is how many runs keep their output, and Size how many bytes of output
+	// there may be: the newest. Runs that somebody keeps don't count.
+	Runs int
+	Size int64
+	// Records is how long records are kept after the end of their run.
+	Records time.Duration
+}

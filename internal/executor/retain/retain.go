@@ -33,20 +33,10 @@ import (
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/prune"
 	"paddock/internal/rundir/shelf"
-	"paddock/internal/workspace"
 )
 
-// Limits say what is kept. Zero means that there is no such limit.
-type Limits struct {
-	// Age is how long output is kept after the end of its run.
-	Age time.Duration
-	// Runs is how many runs keep their output, and Size how many bytes of output
-	// there may be: the newest. Runs that somebody keeps don't count.
-	Runs int
-	Size int64
-	// Records is how long records are kept after the end of their run.
-	Records time.Duration
-}
+// Limits say what is kept.
+type Limits = paddock.Retention
 
 // An Item is what was removed, or would be.
 type Item struct {
@@ -65,6 +55,8 @@ type Keeper struct {
 	Now  func() time.Time
 	// By is the principal id of who asks.
 	By string
+	// Only says which runs it is about; nil means all.
+	Only func(rundir.Sealed) bool
 	// Dry only says what would be removed.
 	Dry bool
 	// At, when set by a test, is called after each step that a crash could follow.
@@ -141,6 +133,11 @@ func (k *Keeper) look(ctx context.Context, p *Pass, l Limits, id paddock.RunID) 
 	if err != nil || kept != nil {
 		return nil, err
 	}
+	if k.Only != nil {
+		if sealed, err := d.Sealed(); err != nil || !k.Only(sealed) {
+			return nil, err
+		}
+	}
 	bytes, files, err := prune.Size(d.Path())
 	if err != nil {
 		return nil, err
@@ -148,8 +145,9 @@ func (k *Keeper) look(ctx context.Context, p *Pass, l Limits, id paddock.RunID) 
 	over := k.Now().Sub(outcome.SettledAt)
 	switch {
 	case l.Records > 0 && over > l.Records:
-		if workspace.Exists(d.Path()) {
-			break
+		// Changes that nobody dealt with keep the record.
+		if changed, err := durable.Exists(filepath.Join(d.Path(), "workspace")); err != nil || changed {
+			return nil, err
 		}
 		return k.remove(ctx, d, Item{id, paddock.PruneRecords, bytes, true})
 	case pruned != nil && files > 0 && !k.Dry: // a crash came in between

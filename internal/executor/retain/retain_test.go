@@ -3,6 +3,7 @@
 package retain
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"paddock"
 	"paddock/internal/journal"
@@ -40,6 +41,8 @@ type house struct {
 	Keeper
 	t    testing.TB
 	told []journal.Entry
+	keys map[int]bool
+	root string // of the runs that are made; empty means /srv/checkout
 }
 
 func keeper(path string) (Keeper, error) {
@@ -55,7 +58,7 @@ func open(t testing.TB) *house {
 	t.Helper()
 	k, err := keeper(filepath.Join(t.TempDir(), "state"))
 	must(t, err)
-	h := &house{Keeper: k, t: t}
+	h := &house{Keeper: k, t: t, keys: map[int]bool{}}
 	h.Tell = func(_ context.Context, e journal.Entry) error {
 		h.told = append(h.told, e)
 		return nil
@@ -77,9 +80,9 @@ func (h *house) running(n, size int) *rundir.Dir {
 	at := epoch.Add(time.Duration(n) * time.Hour)
 	id, err := paddock.NewRunID(at, nil)
 	must(h.t, err)
-	req := paddock.Request{Principal: alice, Door: paddock.DoorMCP, IdempotencyKey: fmt.Sprint("key ", n), Command: paddock.Command{Argv: []string{"go", "vet"}}}
+	req := paddock.Request{Principal: alice, Door: paddock.DoorMCP, IdempotencyKey: h.key(n), Command: paddock.Command{Argv: []string{"go", "vet"}}}
 	d, err := h.State.Prepare(h.t.Context(), id, rundir.Intent{Request: req, CreatedAt: at, Decision: paddock.Decision{
-		Effect: paddock.Allow, RequestDigest: req.Digest(), Grant: &paddock.Grant{Argv: req.Command.Argv, Dir: "/srv/checkout"},
+		Effect: paddock.Allow, RequestDigest: req.Digest(), Grant: &paddock.Grant{Argv: req.Command.Argv, Root: cmp.Or(h.root, "/srv/checkout"), Dir: "/srv/checkout"},
 	}})
 	must(h.t, err)
 	must(h.t, h.State.Claim(h.t.Context(), func(c *rundir.Claim) error { return c.Publish(d, req.IdempotencyKey) }))
@@ -88,6 +91,16 @@ func (h *house) running(n, size int) *rundir.Dir {
 		must(h.t, os.WriteFile(filepath.Join(d.Path(), name), nil, 0o600))
 	}
 	return d
+}
+
+// key is the idempotency key of the first run that began after n hours; there is
+// none for others.
+func (h *house) key(n int) string {
+	if h.keys[n] {
+		return ""
+	}
+	h.keys[n] = true
+	return fmt.Sprint("key ", n)
 }
 
 // ended is running for a run that ended when it began, and of which all is told.
@@ -190,7 +203,7 @@ func TestLimits(t *testing.T) {
 				t.Fatalf("a dry pass left %s and told %v", got, h.told)
 			}
 			items := h.pass(t, c.limits)
-			if diff := cmp.Diff(would, items); diff != "" {
+			if diff := gocmp.Diff(would, items); diff != "" {
 				t.Errorf("what was said (-) and done (+):\n%s", diff)
 			}
 			if got := h.left(dirs...); got != c.left {
@@ -227,7 +240,7 @@ func TestWhatStays(t *testing.T) {
 	must(t, err)
 	want := before
 	want.Pruned = &paddock.Pruning{At: h.Now(), Reason: paddock.PruneAge, By: h.By, Bytes: 100}
-	if diff := cmp.Diff(want, after); diff != "" {
+	if diff := gocmp.Diff(want, after); diff != "" {
 		t.Errorf("the record (-want +got):\n%s", diff)
 	}
 	key := func() (found bool) {
@@ -287,7 +300,7 @@ func TestNamed(t *testing.T) {
 		t.Errorf("Unkeep = %+v, %v", run.Kept, err)
 	}
 	item, err := h.Prune(t.Context(), done.ID())
-	if diff := cmp.Diff(&Item{done.ID(), paddock.PruneRequest, 5, false}, item); err != nil || diff != "" {
+	if diff := gocmp.Diff(&Item{done.ID(), paddock.PruneRequest, 5, false}, item); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	if item, err := h.Prune(t.Context(), done.ID()); item != nil || err != nil {
@@ -384,7 +397,7 @@ func TestTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("removed (-want +got):\n%s", diff)
 	}
 }
@@ -427,7 +440,7 @@ func TestCrashAfterEachStep(t *testing.T) {
 					t.Errorf("pruned: %+v", after.Pruned)
 				}
 				after.Pruned = nil
-				if diff := cmp.Diff(before, after); diff != "" {
+				if diff := gocmp.Diff(before, after); diff != "" {
 					t.Errorf("the record (-before +after):\n%s", diff)
 				}
 				h.pass(t, l)
