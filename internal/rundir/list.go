@@ -88,7 +88,7 @@ func (l *listing) day(dir string, before paddock.RunID) error {
 		chunk := max(64, l.limit-len(l.runs)+1)
 		ids, err := shelf.Newest(dir, before, chunk)
 		if err != nil {
-			return err
+			return durable.IgnoreMissing(err) // its last run was removed meanwhile
 		}
 		for _, id := range ids {
 			if len(l.runs) == l.limit {

@@ -54,6 +54,9 @@ func Open(ctx context.Context, p paddock.Principal, path string, now func() time
 		_, err := c.Active(p)
 		return err
 	})
+	if err == nil {
+		err = r.keeper.Reserve()
+	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}

@@ -198,8 +198,11 @@ func (k *Keeper) Prune(ctx context.Context, id paddock.RunID) (*Item, error) {
 		return nil, r
 	}
 	bytes, _, err := prune.Size(d.Path())
-	if err != nil || pruned != nil {
-		return nil, errors.Join(err, k.finish(ctx, d))
+	switch {
+	case err != nil || pruned != nil && k.Dry:
+		return nil, err
+	case pruned != nil:
+		return nil, k.finish(ctx, d)
 	}
 	return k.remove(ctx, d, Item{id, paddock.PruneRequest, bytes, false})
 }
@@ -232,14 +235,20 @@ func (k *Keeper) remove(ctx context.Context, d *rundir.Dir, item Item) (_ *Item,
 		}
 		principal, key = sealed.Request.Principal, sealed.Request.IdempotencyKey
 	}
-	if err := k.Tell(ctx, journal.PruneOf(item.Run, item.Reason, k.By, item.Bytes, item.Record)); err != nil {
+	err = k.withReserve(func() error {
+		return k.Tell(ctx, journal.PruneOf(item.Run, item.Reason, k.By, item.Bytes, item.Record))
+	})
+	if err != nil {
 		return nil, err
 	}
 	k.at("told")
 	if item.Record {
 		return &item, k.State.Remove(ctx, d, principal, key)
 	}
-	if err := prune.Mark(d.Path(), paddock.Pruning{At: k.Now(), Reason: item.Reason, By: k.By, Bytes: item.Bytes}); err != nil {
+	err = k.withReserve(func() error {
+		return prune.Mark(d.Path(), paddock.Pruning{At: k.Now(), Reason: item.Reason, By: k.By, Bytes: item.Bytes})
+	})
+	if err != nil {
 		return nil, err
 	}
 	k.at("marked")

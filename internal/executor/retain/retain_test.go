@@ -475,3 +475,31 @@ func pruner() int {
 	fmt.Println("the step never came:", err)
 	return 1
 }
+
+// Days go with their last record while others list, and nobody stumbles.
+func TestListWhileRemoving(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	old := h.ended(-48, 5) // on a day of its own
+	young := h.ended(20, 5)
+	day := filepath.Dir(old.Path())
+	var seen []int
+	h.At = func(string) {
+		runs, _, err := h.State.List("", 10, nil)
+		must(t, err)
+		seen = append(seen, len(runs))
+	}
+	// The first run of a listing is read before its second day is looked into.
+	runs, _, err := h.State.List("", 10, func(r paddock.Run) bool {
+		if r.ID == young.ID() {
+			h.pass(t, Limits{Records: 24 * time.Hour})
+		}
+		return true
+	})
+	if err != nil || len(runs) != 1 || runs[0].ID != young.ID() || len(seen) == 0 {
+		t.Errorf("listed %d runs, %v; %v on the way", len(runs), err, seen)
+	}
+	if _, err := os.Lstat(day); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s: %v", day, err)
+	}
+}

@@ -60,7 +60,7 @@ func (s *Sweeper) Turn(ctx context.Context) error {
 		}
 	}
 	before := s.pass.before
-	err := s.keeper.Step(ctx, s.pass, s.limits, perTurn, func(Item) error { return nil })
+	err := errors.Join(s.keeper.Reserve(), s.keeper.Step(ctx, s.pass, s.limits, perTurn, func(Item) error { return nil }))
 	// A run that can't be pruned doesn't end the pass; getting nowhere does.
 	if s.pass.Done || err != nil && s.pass.before == before {
 		s.pass = nil
