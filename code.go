@@ -39,6 +39,7 @@ const (
 	Unrecordable           Code = "unrecordable"
 	ChangeRefused          Code = "change_refused"
 	WorkspaceChanged       Code = "workspace_changed"
+	Pruned                 Code = "pruned"
 )
 
 // A CodeInfo is what a code means to whoever meets it.
@@ -121,6 +122,8 @@ var codes = []CodeInfo{
 		"Name the other paths to `paddock apply`, or copy what you have read by hand: no flag overrides this.", false},
 	{WorkspaceChanged, "", "The workspace changed since the run began, at paths that the run changed too.",
 		"Compare them with `paddock diff RUN`; paths that are named to `paddock apply` are replaced all the same.", false},
+	{Pruned, "", "The output of the run was removed to make room. Its record stays, and says when, why and how much.",
+		"Run the command again to have its output again; `paddock keep RUN` keeps the output of a run from being removed.", false},
 }
 
 // Codes returns the table of every code, in the order of the catalogue.

@@ -242,4 +242,7 @@ type Run struct {
 	Outcome *Outcome `json:"outcome,omitempty"`
 	// Deeds are what was done with what the run changed, oldest first.
 	Deeds []Deed `json:"deeds,omitempty"`
+	// Kept is set while somebody wants the output to stay, Pruned once it is gone.
+	Kept   *Keeping `json:"kept,omitempty"`
+	Pruned *Pruning `json:"pruned,omitempty"`
 }

@@ -14,6 +14,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/pages"
 	"paddock/cmd/paddock/internal/desk/rules"
 	"paddock/cmd/paddock/internal/desk/runs"
+	"paddock/cmd/paddock/internal/desk/stock"
 )
 
 func init() { cobra.EnableCommandSorting = false } // ours is the order of use
@@ -75,7 +76,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 			root.AddCommand(cmd)
 		}
 	}
-	add("runs", slices.Concat(runs.Commands(d), pages.Commands(d), audits.Commands(d), kept.Commands(d))...)
+	add("runs", slices.Concat(runs.Commands(d), pages.Commands(d), audits.Commands(d), kept.Commands(d), stock.Commands(d))...)
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", mcpCommand(d))
 	root.AddCommand(versionCommand(d), manCommand(d))

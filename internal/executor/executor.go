@@ -32,6 +32,7 @@ import (
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/notes"
+	"paddock/internal/executor/retain"
 	"paddock/internal/executor/stages"
 	"paddock/internal/executor/watch"
 	"paddock/internal/journal/writer"
@@ -104,6 +105,7 @@ type Executor struct {
 	state *rundir.State
 	judge *judge.Judge
 	notes *notes.Notes
+	sweep *retain.Sweeper
 	hub   *watch.Hub
 	life  context.Context // until Close
 	end   context.CancelFunc
@@ -145,6 +147,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	e.sweep = retain.NewSweeper(state, e.notes.Prune, cfg.Now, cfg.Policy.Load)
 	// A run that can't be reconciled must not keep the others from their owners.
 	if err := e.reconcile(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -203,7 +206,7 @@ func (e *Executor) keepReconciling() {
 	for {
 		select {
 		case <-tick:
-			if err := e.reconcile(e.life); err != nil && e.life.Err() == nil {
+			if err := errors.Join(e.reconcile(e.life), e.sweep.Turn(e.life)); err != nil && e.life.Err() == nil {
 				e.cfg.Warn(err)
 			}
 		case <-e.life.Done():

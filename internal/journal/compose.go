@@ -115,6 +115,11 @@ func AbandonedOf(id paddock.RunID, why error) Entry {
 	return Entry{Kind: Abandoned, Run: id, Abandoned: Cut(why.Error(), mostText)}
 }
 
+// PruneOf is the entry of a run of which something is about to be removed.
+func PruneOf(id paddock.RunID, reason paddock.PruneReason, by string, bytes int64, record bool) Entry {
+	return Entry{Kind: Prune, Run: id, Prune: &PruneDetail{reason, Cut(by, mostText), bytes, record}}
+}
+
 func named(p paddock.Principal) *paddock.Principal {
 	p.ID = Cut(p.ID, mostText)
 	return &p

@@ -43,6 +43,7 @@ const (
 	Kill       Kind = "kill"       // somebody asked for a run's end
 	Refusal    Kind = "refusal"    // a request was refused
 	Refusals   Kind = "refusals"   // requests that were refused and not told of one by one
+	Prune      Kind = "prune"      // what is kept of a run is about to be removed
 )
 
 // An Entry is one line. The first four and Digest are set when it is sealed;
@@ -67,6 +68,7 @@ type Entry struct {
 	Kill       *KillDetail      `json:"kill,omitempty"`
 	Refusal    *RefusalDetail   `json:"refusal,omitempty"`
 	Refusals   *RefusalsDetail  `json:"refusals,omitempty"`
+	Prune      *PruneDetail     `json:"prune,omitempty"`
 
 	Digest paddock.Digest `json:"entry"`
 }
@@ -148,6 +150,17 @@ type KillDetail struct {
 	Signal string             `json:"signal"`
 	By     string             `json:"by"`
 	Why    string             `json:"why,omitempty"`
+}
+
+// PruneDetail is what is removed of a settled run, and why.
+type PruneDetail struct {
+	Reason paddock.PruneReason `json:"reason"`
+	By     string              `json:"by"`
+	// Bytes is the size of the output and standard input that go.
+	Bytes int64 `json:"bytes"`
+	// Record is set when the record goes too: then this entry, and those of its
+	// start and end, are all that is left of the run.
+	Record bool `json:"record,omitempty"`
 }
 
 // RefusalDetail is one refused request.

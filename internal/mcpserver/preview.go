@@ -15,6 +15,9 @@ import (
 // what it reads, so nothing is to be hidden from whoever reads along. A preview that can't be
 // read says so: it must not look like a program that was silent.
 func (s *session) tailPreview(ctx context.Context, run paddock.Run) string {
+	if p := run.Pruned; p != nil {
+		return fmt.Sprintf("(the output, %d bytes, was removed to make room)", run.Stdout.Bytes+run.Stderr.Bytes)
+	}
 	stdout, err := s.tail(ctx, run, paddock.Stdout, run.Stdout.Bytes)
 	var stderr []rune
 	if err == nil {

@@ -240,6 +240,9 @@ func TestWords(t *testing.T) {
 			t.Errorf("%q is %q, want %q", word, got, want)
 		}
 	}
+	if p.Retention() != (paddock.Retention{}) {
+		t.Errorf("a policy that doesn't say so keeps %+v", p.Retention())
+	}
 	if p.Name() != "policy.yaml" || !strings.HasPrefix(string(p.Digest()), "sha256:") || p.Concurrent() != 8 || p.Contain().Level != paddock.Off {
 		t.Errorf("got %s %s %d %s", p.Name(), p.Digest(), p.Concurrent(), p.Contain().Level)
 	}

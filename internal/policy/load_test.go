@@ -55,9 +55,10 @@ func TestLoadFaults(t *testing.T) {
 		{"merge key", head + "executables: []\nlimits: {<<: {timeout: 1s}}\n", []string{"4:10: a merge key"}},
 		{"tag", head + "executables: []\nlimits: {timeout: !!str 1s, output: !mine 5}\n", []string{"4:19: a tag (`!!str`)", "4:37: a tag (`!mine`)"}},
 		{"odd keys", head + "executables: []\n? [a]\n: 1\n~: 2\n", []string{"a key must be a word, not a list", "a key must be a word, not nothing"}},
-		{"later sections", head + "executables: []\nlaunch: {}\ngit: {}\nagents: {}\nquotas: {}\nretention: {}\n", []string{
-			"4:1: `launch` (", "5:1: `git` (", "6:1: `agents` (", "7:1: `quotas` (", "8:1: `retention` (",
+		{"later sections", head + "executables: []\nlaunch: {}\ngit: {}\nagents: {}\nquotas: {}\nredact: {}\n", []string{
+			"4:1: `launch` (", "5:1: `git` (", "6:1: `agents` (", "7:1: `quotas` (", "8:1: `redact` (",
 		}},
+		{"what is kept", head + "executables: []\nretention: {age: 0s, runs: 0, size: 0, records: soon, days: 3}\n", []string{"4:18: ", "4:28: ", "4:37: want a size", "4:49: want a duration", "4:55: unknown key `days`"}},
 		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {disk: 1, file_size: 0}\ncontainment: {read: [/a], write: [], exec: x, workspace: overlay, require: off, network: none}\n", []string{
 			"3:46: nothing holds a program to this list", "4:30: want a size",
 			"5:21: `require: off` contains nothing, so `read`", "5:34: `require: off` contains nothing, so `write`", "5:44: want `any` or `listed`", "5:58: `overlay` needs `require: full`", "5:90: `require: off` contains nothing: the network is `host`",

@@ -73,6 +73,9 @@ func (p *Policy) Executables() []string { return p.file.Paths() }
 // Concurrent returns the most runs of one principal at once.
 func (p *Policy) Concurrent() int { return p.file.Concurrent }
 
+// Retention says what is kept of runs in the policy's roots that are over.
+func (p *Policy) Retention() paddock.Retention { return p.file.Retention }
+
 // Contain returns how every run is contained.
 func (p *Policy) Contain() paddock.ContainAs { return p.file.Contain }
 

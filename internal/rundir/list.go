@@ -42,16 +42,8 @@ func (s *State) activeNames() ([]paddock.RunID, error) {
 	return ids, err
 }
 
-// Unreadable is the error of a listing that had to leave runs out, with the
-// reason for each. What else the listing returned is valid.
-type Unreadable struct{ Runs []error }
-
-func (e *Unreadable) Error() string {
-	return fmt.Sprintf("%d runs can't be read: %v", len(e.Runs), errors.Join(e.Runs...))
-}
-
-// Unwrap returns the reasons.
-func (e *Unreadable) Unwrap() []error { return e.Runs }
+// Unreadable is the error of a listing that had to leave runs out.
+type Unreadable = shelf.Unreadable
 
 // List returns up to limit runs that keep accepts (nil accepts all), newest
 // first, of those made before the run before (all, when that is empty). next is
@@ -75,7 +67,7 @@ func (s *State) List(before paddock.RunID, limit int, keep func(paddock.Run) boo
 		}
 	}
 	if len(l.broken) > 0 {
-		err = &Unreadable{l.broken}
+		err = &Unreadable{Runs: l.broken}
 	}
 	return l.runs, l.next, err
 }
@@ -96,7 +88,7 @@ func (l *listing) day(dir string, before paddock.RunID) error {
 		chunk := max(64, l.limit-len(l.runs)+1)
 		ids, err := shelf.Newest(dir, before, chunk)
 		if err != nil {
-			return err
+			return durable.IgnoreMissing(err) // its last run was removed meanwhile
 		}
 		for _, id := range ids {
 			if len(l.runs) == l.limit {

@@ -10,6 +10,7 @@
 //	STATE/tmp/r…/                runs that are being written down
 //	STATE/homes/HASH/            private home directories, one per root
 //	STATE/journal/               what package journal keeps
+//	STATE/prune.*, swept         held while output is removed or kept; the last sweep's time; room for prune
 //	STATE/roots/HASH             held while a run's changes are brought into a root
 //	STATE/stage.json, stage/     what package executor keeps of the stage
 //

@@ -20,6 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	testproc.Main(m, map[string]func() int{
 		"crasher": crasher, "racer": racer, "reconciler": reconciler, "holder": holder, "tenant": tenant,
+		"remover": remover,
 	})
 }
 

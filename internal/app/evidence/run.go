@@ -13,6 +13,7 @@ import (
 	"paddock/internal/journal"
 	"paddock/internal/journal/audit"
 	"paddock/internal/rundir"
+	"paddock/internal/rundir/record/durable/prune"
 )
 
 // A Check is one thing that was compared.
@@ -35,6 +36,7 @@ type RunReport struct {
 	started *rundir.Started
 	start   *journal.Entry
 	end     *journal.Entry
+	pruned  bool // the journal tells of it
 	journal *audit.Report
 }
 
@@ -134,6 +136,8 @@ func (e *Evidence) collect(ctx context.Context, r *RunReport, a Against) error {
 		case entry.Kind == journal.End && entry.End != nil:
 			ends++
 			r.end = &entry
+		case entry.Kind == journal.Prune:
+			r.pruned = true
 		}
 		return nil
 	}
@@ -209,6 +213,10 @@ func (r *RunReport) compareEnd(dir *rundir.Dir) {
 		same(r, "stdout", summary(told.Stdout), summary(o.Stdout))
 		same(r, "stderr", summary(told.Stderr), summary(o.Stderr))
 	}
+	if _, pruned, err := prune.Of(dir.Path()); err != nil || pruned != nil {
+		r.comparePruned(pruned, err)
+		return
+	}
 	kept := artifact.Open(dir.Path())
 	for _, stream := range []paddock.Stream{paddock.Stdout, paddock.Stderr} {
 		sum := o.Stdout
@@ -220,6 +228,18 @@ func (r *RunReport) compareEnd(dir *rundir.Dir) {
 			continue
 		}
 		r.check(string(stream)+" file", true, "%s", summary(sum))
+	}
+}
+
+// comparePruned is of output that was removed: the journal was told before.
+func (r *RunReport) comparePruned(p *paddock.Pruning, err error) {
+	switch {
+	case err != nil:
+		r.check("output", false, "%v", err)
+	case !r.pruned:
+		r.check("output", false, "it was removed (%s, by %s) and the journal doesn't tell of that", p.Reason, p.By)
+	default:
+		r.check("output", true, "%d bytes were removed (%s, by %s), as the journal tells; sizes and digests of the streams stay", p.Bytes, p.Reason, p.By)
 	}
 }
 

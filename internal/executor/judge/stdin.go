@@ -41,6 +41,8 @@ func (j *Judge) keptOutput(p paddock.Principal, id paddock.RunID, s paddock.Stre
 		return nil, fmt.Errorf("run %s can't be read: %v", id, err)
 	case run.Outcome == nil:
 		return nil, fmt.Errorf("run %s is not over yet; wait for its end", id)
+	case run.Pruned != nil:
+		return nil, fmt.Errorf("the output of run %s was removed to make room", id)
 	}
 	sum := run.Outcome.Stdout
 	if s == paddock.Stderr {

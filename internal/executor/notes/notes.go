@@ -103,6 +103,14 @@ func (n *Notes) Kill(ctx context.Context, dir *rundir.Dir, kind paddock.ReasonKi
 	}
 }
 
+// Prune tells that something of a settled run is about to be removed. What can't
+// be told isn't removed.
+func (n *Notes) Prune(ctx context.Context, e journal.Entry) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	return n.w.Append(ctx, e)
+}
+
 func (n *Notes) tell(ctx context.Context, e journal.Entry) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()

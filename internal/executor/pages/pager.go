@@ -12,10 +12,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"time"
 
 	"paddock"
 	"paddock/internal/artifact"
 	"paddock/internal/rundir"
+	"paddock/internal/rundir/record/durable/prune"
 )
 
 // A Pager reads pages of one run until one holds something.
@@ -42,6 +44,9 @@ func (p *Pager) Turn() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if err := gone(p.dir, outcome, p.req.Stream); err != nil {
+		return false, err
+	}
 	page, err := p.reader.Page(p.req, outcome != nil)
 	if errors.Is(err, fs.ErrNotExist) && empty(outcome, p.req.Stream) {
 		page, err = emptyPage(p.req, outcome != nil), nil
@@ -50,6 +55,9 @@ func (p *Pager) Turn() (bool, error) {
 		err = whole(outcome, page.Stream, page.Total)
 	}
 	if err != nil {
+		if err := gone(p.dir, outcome, p.req.Stream); err != nil { // just now
+			return false, err
+		}
 		return false, fmt.Errorf("run %s: %w", p.dir.ID(), err)
 	}
 	if p.turned {
@@ -71,6 +79,27 @@ func (p *Pager) Further() bool {
 	return true
 }
 
+// gone refuses for output that was removed. A stream that never had a byte is as
+// it was.
+func gone(dir *rundir.Dir, outcome *paddock.Outcome, s paddock.Stream) error {
+	if outcome == nil || recorded(outcome, s) == 0 {
+		return nil
+	}
+	_, pruned, err := prune.Of(dir.Path())
+	if err != nil || pruned == nil {
+		return err
+	}
+	return paddock.Refused(paddock.Pruned, "The output of run %s, %d bytes of %s, was removed at %s (%s, by %s).",
+		dir.ID(), recorded(outcome, s), streamName(s), pruned.At.UTC().Format(time.RFC3339), pruned.Reason, pruned.By)
+}
+
+func streamName(s paddock.Stream) paddock.Stream {
+	if s == "" {
+		return paddock.Stdout
+	}
+	return s
+}
+
 // empty reports whether a stream may have no file: its run hasn't got that far,
 // or never did.
 func empty(outcome *paddock.Outcome, s paddock.Stream) bool {
@@ -88,11 +117,7 @@ func recorded(outcome *paddock.Outcome, s paddock.Stream) int64 {
 }
 
 func emptyPage(req paddock.PageRequest, sealed bool) paddock.Page {
-	s := req.Stream
-	if s == "" {
-		s = paddock.Stdout
-	}
-	return paddock.Page{Stream: s, Encoding: "utf-8", EOF: sealed}
+	return paddock.Page{Stream: streamName(req.Stream), Encoding: "utf-8", EOF: sealed}
 }
 
 // whole says so when what is kept isn't what was recorded at the end, if that
@@ -127,6 +152,9 @@ func (f *Follower) Copy(w io.Writer) (end bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if err := gone(f.dir, outcome, f.stream); err != nil {
+		return false, err
+	}
 	read := f.reader.Copy
 	if outcome != nil {
 		read = f.reader.CopySealed
@@ -138,6 +166,11 @@ func (f *Follower) Copy(w io.Writer) (end bool, err error) {
 	f.offset = max(f.offset, reached)
 	if err == nil {
 		err = whole(outcome, f.stream, f.offset)
+	}
+	if err != nil {
+		if err := gone(f.dir, outcome, f.stream); err != nil { // just now
+			return false, err
+		}
 	}
 	return outcome != nil, err
 }

@@ -32,6 +32,7 @@ type File struct {
 	Environment Environment
 	Limits      paddock.Limits
 	Concurrent  int
+	Retention   paddock.Retention
 	Contain     paddock.ContainAs
 	Secrets     []paddock.Injection
 	Tests       []document.Test

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"paddock"
+	"paddock/internal/rundir/record/durable/prune"
 )
 
 // Record composes the run as of now out of its files. Any process may call it
@@ -43,6 +44,9 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 		run.State, run.Outcome, end = outcome.State, outcome, outcome.EndedAt
 		run.Stdout, run.Stderr = outcome.Stdout, outcome.Stderr
 	} else if err := d.live(&run, now); err != nil {
+		return paddock.Run{}, err
+	}
+	if run.Kept, run.Pruned, err = prune.Of(d.path); err != nil {
 		return paddock.Run{}, err
 	}
 	if g := sealed.Decision.Grant; g != nil && g.Contain.Workspace != "" {

@@ -8,6 +8,7 @@ package shelf
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -77,3 +78,14 @@ func Newest(dir string, before paddock.RunID, n int) ([]paddock.RunID, error) {
 	trim()
 	return ids, nil
 }
+
+// Unreadable is the error of a listing that had to leave runs out, with the
+// reason for each. What else the listing returned is valid.
+type Unreadable struct{ Runs []error }
+
+func (e *Unreadable) Error() string {
+	return fmt.Sprintf("%d runs can't be read: %v", len(e.Runs), errors.Join(e.Runs...))
+}
+
+// Unwrap returns the reasons.
+func (e *Unreadable) Unwrap() []error { return e.Runs }

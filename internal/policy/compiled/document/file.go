@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"paddock"
 	"paddock/internal/policy/compiled/document/reach"
@@ -143,6 +144,7 @@ func (b *builder) file(v *shape.Value) File {
 		f.Containment = b.containment(c)
 	}
 	b.secrets(v.Get("secrets"), &f)
+	f.Retention = b.retention(v.Get("retention"))
 	if f.Containment.Network != "allowlist" {
 		for _, item := range v.Get("executables").Items() {
 			if n := item.Get("network"); n != nil {
@@ -303,6 +305,15 @@ func (b *builder) limits(v *shape.Value) Limits {
 		CPUs:       b.decimal(v.Get("cpus")),
 		Disk:       b.size(v.Get("disk"), maxMemory),
 		FileSize:   b.size(v.Get("file_size"), maxMemory),
+	}
+}
+
+func (b *builder) retention(v *shape.Value) paddock.Retention {
+	return paddock.Retention{
+		Age:     time.Duration(b.duration(v.Get("age"))),
+		Runs:    int(b.number(v.Get("runs"))),
+		Size:    b.size(v.Get("size"), maxMemory),
+		Records: time.Duration(b.duration(v.Get("records"))),
 	}
 }
 

@@ -143,6 +143,13 @@ var Table = shape.Object{
 				{Name: "concurrent", Doc: "The most runs of one principal at once.", Shape: shape.Integer{Min: 1, Max: 10_000}},
 			}...),
 		}},
+		{Name: "retention", Doc: "What is kept of runs in these roots that are over; without it, everything.", Shape: shape.Object{
+			Keys: []shape.Key{
+				{Name: "age", Doc: "How long output is kept after the end of its run.", Shape: duration},
+				{Name: "runs", Doc: "How many runs keep their output: the newest.", Shape: shape.Integer{Min: 1, Max: 1 << 30}},
+				{Name: "size", Doc: "The most bytes of output kept: the newest.", Shape: size},
+				{Name: "records", Doc: "How long records are kept after the end of their run.", Shape: duration},
+			}}},
 		{Name: "secrets", Doc: "Credentials that the proxy of a run puts into its requests, so that no program holds them.", Shape: shape.Map{Name: envName, Of: secret}},
 		{Name: "containment", Doc: "How programs are contained.", Shape: containment},
 		{Name: "tests", Doc: "Commands and what this policy must say of them.", Shape: shape.List{Of: test}},
@@ -150,7 +157,7 @@ var Table = shape.Object{
 	},
 	Later: map[string]string{
 		"launch": "starting agents and engines", "git": "the git tools",
-		"agents": "coding agents", "quotas": "quotas", "retention": "how long output is kept", "pty": "terminals",
+		"agents": "coding agents", "quotas": "quotas", "pty": "terminals",
 		"redact": "masking of secrets",
 	},
 	// A list that nothing enforces would promise what isn't kept.

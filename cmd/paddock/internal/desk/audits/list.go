@@ -38,7 +38,7 @@ entry as it is in the journal.`,
 		},
 	}
 	cmd.Flags().StringVar(&run, "run", "", "only entries of this `RUN`")
-	cmd.Flags().StringVar(&kind, "kind", "", "only entries of this `KIND`: start, end, refusal, refusals, kill, policy, checkpoint …")
+	cmd.Flags().StringVar(&kind, "kind", "", "only entries of this `KIND`: start, end, refusal, refusals, kill, prune, policy, checkpoint …")
 	cmd.Flags().StringVar(&since, "since", "", "only entries since this `TIME`, or so long ago: 90m")
 	cmd.Flags().StringArrayVar(&archive, "archive", nil, "`DIR` to which older segments were moved")
 	return cmd
@@ -79,6 +79,8 @@ func words(e journal.Entry) []string {
 		w = append(w, counts(e.Refusals.Codes))
 	case e.Kill != nil:
 		w = append(w, desk.Plain(e.Kill.By+" "+e.Kill.Signal+" "+e.Kill.Why))
+	case e.Prune != nil:
+		w = append(w, desk.Plain(pruned(*e.Prune)))
 	case e.Policy != nil:
 		w = append(w, desk.Plain(string(e.Policy.Digest)))
 	case e.Recovered != nil:
@@ -110,6 +112,14 @@ func end(e journal.EndDetail) string {
 		text += " (" + string(e.Reason) + ")"
 	}
 	return fmt.Sprintf("%s, stdout %d bytes %s, stderr %d bytes %s", text, e.Stdout.Bytes, e.Stdout.Digest.Short(), e.Stderr.Bytes, e.Stderr.Digest.Short())
+}
+
+func pruned(p journal.PruneDetail) string {
+	what := "output"
+	if p.Record {
+		what = "record and output"
+	}
+	return fmt.Sprintf("%s of %d bytes (%s), by %s", what, p.Bytes, p.Reason, p.By)
 }
 
 func counts(codes map[paddock.Code]int64) string {

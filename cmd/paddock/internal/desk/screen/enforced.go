@@ -120,6 +120,18 @@ func limits(l paddock.Limits) [][2]string {
 	return f
 }
 
+// stock says whether output stays or is gone.
+func stock(r paddock.Run) [][2]string {
+	var f [][2]string
+	if k := r.Kept; k != nil {
+		f = append(f, [2]string{"kept", "by " + Plain(k.By) + " since " + k.At.Local().Format("2006-01-02 15:04:05")})
+	}
+	if p := r.Pruned; p != nil {
+		f = append(f, [2]string{"pruned", fmt.Sprintf("%s of output removed %s (%s, by %s)", Size(p.Bytes), p.At.Local().Format("2006-01-02 15:04:05"), Plain(string(p.Reason)), Plain(p.By))})
+	}
+	return f
+}
+
 // deeds says what was done with a run's changes.
 func deeds(all []paddock.Deed) [][2]string {
 	words := map[paddock.DeedKind]string{

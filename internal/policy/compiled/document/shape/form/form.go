@@ -48,6 +48,7 @@ type File struct {
 	Environment Environment
 	Secrets     []Secret
 	Limits      Limits
+	Retention   paddock.Retention
 	Containment Containment
 	Tests       []Test
 	Accept      []Acceptance

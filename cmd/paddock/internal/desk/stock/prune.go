@@ -1,0 +1,107 @@
+package stock
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"paddock"
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/internal/app/retention"
+)
+
+// prune removes and says what, as it goes.
+func (d commands) prune(ctx context.Context, r *retention.Retention, l retention.Limits, ids []paddock.RunID, dry bool) error {
+	// If one that is named can't be, none is.
+	for _, id := range ids {
+		if _, err := r.PruneRun(ctx, id, true); err != nil {
+			return err
+		}
+	}
+	list := listing{out: d.Out, json: d.JSON, dry: dry}
+	if err := list.begin(); err != nil {
+		return err
+	}
+	var faults []error
+	for _, id := range ids {
+		item, err := r.PruneRun(ctx, id, dry)
+		if err == nil && item != nil {
+			err = list.item(*item)
+		}
+		faults = append(faults, err)
+	}
+	if len(ids) == 0 {
+		faults = append(faults, r.Prune(ctx, l, dry, list.item))
+	}
+	err := errors.Join(faults...)
+	if d.JSON {
+		return list.end(err)
+	}
+	done := "removed"
+	if dry {
+		done = "would be removed"
+	}
+	d.Say("note", fmt.Sprintf("%s of %d runs %s", desk.Size(list.bytes), list.count, done))
+	return err
+}
+
+// A listing writes items as they come, so that there may be any number: lines,
+// or one object.
+type listing struct {
+	out       io.Writer
+	json, dry bool
+	count     int
+	bytes     int64
+}
+
+func (l *listing) begin() error {
+	if !l.json {
+		return nil
+	}
+	_, err := io.WriteString(l.out, `{"pruned":[`)
+	return err
+}
+
+func (l *listing) item(item retention.Item) error {
+	l.count++
+	l.bytes += item.Bytes
+	if !l.json {
+		what := "output"
+		if item.Record {
+			what = "record"
+		}
+		_, err := fmt.Fprintf(l.out, "%s  %s  %s  %s\n", item.Run, what, desk.Size(item.Bytes), item.Reason)
+		return err
+	}
+	text, err := json.Marshal(item)
+	if err != nil {
+		return err
+	}
+	if l.count > 1 {
+		text = append([]byte(","), text...)
+	}
+	_, err = l.out.Write(text)
+	return err
+}
+
+// end closes the object. What went wrong is in it, since it has begun.
+func (l *listing) end(fault error) error {
+	last := struct {
+		Bytes  int64  `json:"bytes"`
+		DryRun bool   `json:"dry_run"`
+		Fault  string `json:"fault,omitempty"`
+	}{l.bytes, l.dry, ""}
+	if fault != nil {
+		last.Fault = fault.Error()
+	}
+	text, err := json.Marshal(last)
+	if err == nil {
+		_, err = fmt.Fprintf(l.out, "],%s\n", text[1:])
+	}
+	if err == nil && fault != nil {
+		return desk.ExitStatus(desk.ExitFault)
+	}
+	return err
+}
