@@ -11,6 +11,7 @@ import (
 
 	"paddock"
 	"paddock/internal/artifact/pages/moment/frames"
+	"paddock/internal/failpoint"
 )
 
 // A file is what a Bank needs of *os.File.
@@ -111,7 +112,7 @@ func (b *Bank) Append(s paddock.Stream, p []byte) (kept int, over bool, err erro
 	if err != nil {
 		over, err = false, fmt.Errorf("keeping %s: %w", s, err)
 	}
-	return kept, over, errors.Join(err, b.note(i, k.size.Load()))
+	return kept, over, errors.Join(err, failpoint.At("output/frame"), b.note(i, k.size.Load()))
 }
 
 // note puts what arrived in order. A stream's lock is held.
@@ -164,7 +165,8 @@ func (b *Bank) Seal() (stdout, stderr paddock.StreamSummary, err error) {
 	defer b.ending.Unlock()
 	if !b.ended {
 		b.ended = true
-		b.err = errors.Join(b.shut(), b.settle(), b.release())
+		b.err = errors.Join(failpoint.At("output/seal"), b.shut(), b.settle(), b.release())
+		failpoint.Here("output/sealed")
 	}
 	return b.sums[0], b.sums[1], b.err
 }

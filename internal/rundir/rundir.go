@@ -42,6 +42,7 @@ import (
 	"path/filepath"
 
 	"paddock"
+	"paddock/internal/failpoint"
 	"paddock/internal/rundir/disk"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
@@ -168,6 +169,7 @@ func (s *State) stands(id paddock.RunID) (there, settled bool, err error) {
 }
 
 func (s *State) at(step string) {
+	failpoint.Here("claim/" + step)
 	if s.step != nil {
 		s.step(step)
 	}

@@ -25,6 +25,8 @@ import (
 	gosync "sync"
 	"sync/atomic"
 	"syscall"
+
+	"paddock/internal/failpoint"
 )
 
 const (
@@ -53,7 +55,10 @@ func Write(name string, data []byte) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.Write(data); err != nil {
+	if err = failpoint.At("record/write"); err == nil {
+		_, err = f.Write(data)
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -92,6 +97,9 @@ func sync(f *os.File) error {
 	if tell := watcher.Load(); tell != nil {
 		(*tell)(f.Name())
 	}
+	if err := failpoint.At("record/sync"); err != nil {
+		return err
+	}
 	return f.Sync()
 }
 
@@ -113,7 +121,7 @@ func Place(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Close(), os.Rename(f.Name(), name)); err != nil {
+	if err := errors.Join(f.Close(), failpoint.At("record/place"), os.Rename(f.Name(), name)); err != nil {
 		return errors.Join(err, Remove(f.Name()))
 	}
 	return nil
@@ -145,8 +153,11 @@ func Publish(name string, data []byte, along ...string) (first bool, err error) 
 	if err := errors.Join(err, SyncAll(files)); err != nil {
 		return false, errors.Join(err, Remove(temp))
 	}
-	err = os.Link(temp, name)
+	if err = failpoint.At("record/link"); err == nil {
+		err = os.Link(temp, name)
+	}
 	first = err == nil
+	failpoint.Here("record/linked")
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
 	}
