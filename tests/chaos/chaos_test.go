@@ -18,6 +18,7 @@ package chaos_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -174,6 +175,9 @@ func TestChaos(t *testing.T) {
 	f.settle()
 	f.check()
 	f.nothingLeft()
+	for _, key := range slices.Sorted(maps.Keys(f.tally)) {
+		t.Logf("%4d %s", f.tally[key], key)
+	}
 	if t.Failed() {
 		for _, s := range f.shots {
 			t.Log(s)
@@ -214,18 +218,8 @@ func (f *field) report(n int, fired, checked time.Duration) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Chaos\n\nWritten by `make chaos`; %d shots with seed %d, %d at a time, on a state directory of their own. Firing took %s, settling and checking %s. A shot is one request, or several with one key, by a real `paddock`, and at most one attack on it. No check failed: every accepted run ended exactly once, no key became two runs and no run started twice, every kept stream is a prefix of what was printed and has the digest that its record says, `audit verify` and `verify RUN` agree, and no process, mount, cgroup, lock or temporary file was left.\n\n| what | how often |\n|---|--:|\n",
 		n, f.seed, workers, fired.Round(time.Second/10), checked.Round(time.Second/10))
-	for _, key := range slices.Sorted(mapKeys(f.tally)) {
+	for _, key := range slices.Sorted(maps.Keys(f.tally)) {
 		fmt.Fprintf(&b, "| %s | %d |\n", key, f.tally[key])
 	}
 	return b.Bytes()
-}
-
-func mapKeys(c tally) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for key := range c {
-			if !yield(key) {
-				return
-			}
-		}
-	}
 }

@@ -210,7 +210,7 @@ func (f *field) nothingLeft() {
 	f.t.Helper()
 	f.until("no process is left", func() string {
 		for _, p := range processes() {
-			if text := strings.Join(p.words, " "); strings.Contains(text, f.dir) || strings.Contains(text, f.mark) {
+			if text := p.file + " " + strings.Join(p.words, " "); strings.Contains(text, f.dir) || strings.Contains(text, f.mark) {
 				return fmt.Sprintf("%d: %.300s", p.pid, text)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,7 +51,7 @@ type shot struct {
 
 var (
 	doors   = []string{"foreground", "foreground", "detached", "detached", "mcp"}
-	kinds   = []string{"quick", "quick", "big", "fork", "daemon", "stay", "leader killed"}
+	kinds   = []string{"quick", "slow", "slow", "big", "fork", "daemon", "stay", "leader killed"}
 	attacks = []string{"none", "paddock", "supervisor", "in between", "program", "everybody", "point in paddock", "point in stage", "point in stage"}
 	// Every kill and error is tried at any point, and at those that matter most.
 	points = map[string][]string{
@@ -68,7 +69,7 @@ func newShot(f *field, n int, bin string) *shot {
 	r := rand.New(rand.NewPCG(f.seed, uint64(n)))
 	s := &shot{f: f, n: n, bin: bin, rand: r, door: pick(r, doors), kind: pick(r, kinds), level: pick(r, f.levels), attack: pick(r, attacks), twins: 1}
 	s.lines = 1 + r.IntN(200)
-	s.after = time.Duration(r.IntN(150_000)) * time.Microsecond
+	s.after = time.Duration(r.IntN(200_000)) * time.Microsecond
 	if r.IntN(2) == 0 {
 		s.key = fmt.Sprintf("key-%d", n)
 		s.twins = 1 + r.IntN(3)
@@ -101,17 +102,23 @@ func (s *shot) String() string {
 // token is in the arguments of the program, and of who asks for it.
 func (s *shot) token() string { return fmt.Sprintf("shot-%s-%d;", s.f.mark, s.n) }
 
-// script is what is run. What stays sleeps a time that nobody else does.
+// rest is how long what stays sleeps, which nobody else does.
+func (s *shot) rest() string { return fmt.Sprintf("%s.%d", s.f.mark, s.n) }
+
+// script is what is run.
 func (s *shot) script() string {
-	rest := fmt.Sprintf("sleep %s.%d", s.f.mark, s.n)
+	rest := "sleep " + s.rest()
 	end := map[string]string{
-		"quick": "exit 3", "big": "exit 0", "stay": rest, "leader killed": "kill -9 $$",
+		"quick": "exit 3", "slow": "exit 0", "big": "exit 0", "stay": rest, "leader killed": "kill -9 $$",
 		"fork":   fmt.Sprintf("( %s ) & ( %s ) & exit 3", rest, rest),
 		"daemon": fmt.Sprintf("setsid sh -c 'trap \"\" TERM HUP; : %s %s; :' & exit 3", s.token(), rest),
 	}[s.kind]
 	loop := `i=0; while [ $i -lt LINES ]; do echo "out $i"; echo "err $i" >&2; i=$((i+1)); done`
 	if s.kind == "big" {
 		loop = "seq 1 LINES000"
+	}
+	if s.kind == "slow" {
+		loop = strings.Replace(loop, "i=$((", "sleep 0.002; i=$((", 1)
 	}
 	loop = strings.ReplaceAll(loop, "LINES", strconv.Itoa(s.lines))
 	return fmt.Sprintf(": %s echo started >> starts/%d; %s; %s", s.token(), s.n, loop, end)
@@ -140,17 +147,15 @@ func (s *shot) fire() {
 	if binary, ok := strings.CutPrefix(s.attack, "point in "); ok {
 		arm(s.f.t, filepath.Join(s.bin, binary), s.plan)
 	}
-	ctx, cancel := context.WithCancel(s.f.t.Context())
 	var attack sync.WaitGroup
 	if s.plan == "" && s.attack != "none" {
-		attack.Go(func() { s.strike(ctx) })
+		attack.Go(func() { s.strike(s.f.t.Context()) })
 	}
 	var asking sync.WaitGroup
 	for range s.twins {
 		asking.Go(s.ask)
 	}
 	asking.Wait()
-	cancel()
 	attack.Wait()
 }
 
@@ -181,7 +186,7 @@ func (s *shot) ask() {
 		s.f.t.Errorf("%v: its caller was shown other bytes than were printed", s.n)
 	}
 	if err != nil {
-		s.said = append(s.said, fmt.Sprint(err, " ", errs.String()))
+		s.said = append(s.said, fmt.Sprint(err, " ", own(errs.String())))
 	}
 }
 
@@ -225,7 +230,7 @@ func (s *shot) askTools(args []string) {
 	if err := cmd.Wait(); err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.said = append(s.said, fmt.Sprint(err, " ", errs.String()))
+		s.said = append(s.said, fmt.Sprint(err, " ", own(errs.String())))
 	}
 }
 
@@ -272,7 +277,7 @@ func (s *shot) strike(ctx context.Context) {
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-		return // answered already, and the run goes on: that is for the others
+		return
 	}
 	for _, p := range s.parts() {
 		if s.attack != p.role && s.attack != "everybody" {
@@ -293,19 +298,22 @@ type part struct {
 
 // parts finds the processes of the shot. The descriptors are closed with it.
 func (s *shot) parts() []part {
-	stages := map[int]bool{}
+	stage, stages := filepath.Join(s.bin, "paddock-stage"), map[int]bool{}
+	found := processes()
+	for _, p := range found {
+		stages[p.pid] = p.file == stage
+	}
 	var all []part
-	for _, p := range processes() {
+	for _, p := range found {
 		role := ""
-		switch own := p.words[0] == filepath.Join(s.bin, "paddock-stage"); {
-		case own && stages[p.parent]:
+		switch {
+		case p.file == stage && stages[p.parent]:
 			role = "in between"
-		case own:
+		case p.file == stage:
 			role = "supervisor"
-			stages[p.pid] = true
-		case p.words[0] == filepath.Join(s.bin, "paddock"):
+		case p.file == filepath.Join(s.bin, "paddock"):
 			role = "paddock"
-		case strings.Contains(strings.Join(p.words, " "), s.token()):
+		case strings.Contains(strings.Join(p.words, " "), s.token()), slices.Contains(p.words, s.rest()):
 			role = "program"
 		}
 		if role == "" {
@@ -324,10 +332,11 @@ func (s *shot) parts() []part {
 // A process is one of this machine.
 type process struct {
 	pid, parent int
+	file        string // empty where we may not know
 	words       []string
 }
 
-// processes lists who has arguments, in the order of their ids.
+// processes lists all but us and those that are dead or the kernel's own.
 func processes() []process {
 	entries, _ := os.ReadDir("/proc")
 	var all []process
@@ -338,7 +347,7 @@ func processes() []process {
 		}
 		text, err := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
 		stat, statErr := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
-		if err != nil || statErr != nil || len(text) == 0 {
+		if err != nil || statErr != nil {
 			continue
 		}
 		// "PID (COMM) STATE PPID …", where COMM may hold anything, ")" too.
@@ -350,7 +359,12 @@ func processes() []process {
 		if err != nil || pid == syscall.Getpid() {
 			continue
 		}
-		all = append(all, process{pid, parent, strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")})
+		// Who is in between has no arguments.
+		file, _ := os.Readlink(filepath.Join("/proc", e.Name(), "exe"))
+		if file == "" && len(text) == 0 {
+			continue
+		}
+		all = append(all, process{pid, parent, file, strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")})
 	}
 	return all
 }
@@ -359,4 +373,14 @@ func must2(s *shot, err error) {
 	if err != nil {
 		s.f.t.Errorf("%v: %v", s, err)
 	}
+}
+
+// own is what paddock itself says, among what the program did.
+func own(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "paddock") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
 }

@@ -2,9 +2,12 @@ package evidence
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -215,12 +218,25 @@ func (r *RunReport) compareEnd(dir *rundir.Dir) {
 		if stream == paddock.Stderr {
 			sum = o.Stderr
 		}
-		if err := kept.Verify(stream, sum); err != nil {
+		err := kept.Verify(stream, sum)
+		if errors.Is(err, fs.ErrNotExist) && neverKept(dir, stream, sum) {
+			r.check(string(stream)+" file", true, "none: its supervisor was gone before there could be output")
+			continue
+		}
+		if err != nil {
 			r.check(string(stream)+" file", false, "%v", err)
 			continue
 		}
 		r.check(string(stream)+" file", true, "%s", summary(sum))
 	}
+}
+
+// neverKept says whether nothing was recorded of a stream and nothing is there
+// of it: a supervisor can be ended before it has made the files of the output.
+func neverKept(dir *rundir.Dir, stream paddock.Stream, sum paddock.StreamSummary) bool {
+	info, err := os.Lstat(filepath.Join(dir.Path(), string(stream)))
+	return sum.Bytes == 0 && sum.Digest == paddock.DigestOf(sha256.Sum256(nil)) &&
+		(errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0)
 }
 
 func summary(s paddock.StreamSummary) string {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -87,21 +88,41 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, 
 		o.Reason.Detail = "the kept output can't be read: " + err.Error()
 	}
 	o.SettledAt = now()
-	return d.PublishOutcome(o)
+	first, err = d.PublishOutcome(o)
+	if err == nil {
+		err = d.tidy()
+	}
+	return first, err
 }
 
-// TellEnd calls tell unless the settled run's end is noted, and says whether it
-// is told now: not so while its supervisor may still be about to. Only one who
-// has the claim may ask.
-func TellEnd(d *Dir, tell func(*Dir) error) (told bool, err error) {
-	if noted, err := d.Noted(); noted || err != nil {
-		return noted, err
+// tidy removes what a supervisor has in the directory for as long as it lives,
+// and what it was about to put in place. Only one who has the run's lock may.
+func (d *Dir) tidy() error {
+	entries, err := os.ReadDir(d.path)
+	for _, e := range entries {
+		if name := e.Name(); name == "reserve" || name == "control" || strings.HasPrefix(name, durable.TempPrefix) {
+			err = errors.Join(err, durable.Remove(d.file(name)))
+		}
 	}
+	return err
+}
+
+// TellEnd calls tell unless the settled run's end is noted, removes what a
+// supervisor that was ended has left, and says whether all of it is done: not
+// so while its supervisor still is about to. Only one who has the claim may ask.
+func TellEnd(d *Dir, tell func(*Dir) error) (told bool, err error) {
 	f, err := Vacant(d)
 	if err != nil || f == nil {
 		return false, err
 	}
-	err = errors.Join(tell(d), f.Close())
+	noted, err := d.Noted()
+	if err == nil && !noted {
+		err = tell(d)
+	}
+	if err == nil {
+		err = d.tidy()
+	}
+	err = errors.Join(err, f.Close())
 	return err == nil, err
 }
 
