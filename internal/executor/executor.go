@@ -24,14 +24,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"paddock"
-	"paddock/internal/contain/lifecycle"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/notes"
+	"paddock/internal/executor/remains"
 	"paddock/internal/executor/stages"
 	"paddock/internal/executor/watch"
 	"paddock/internal/journal/writer"
@@ -139,6 +140,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	}
 	e := &Executor{cfg: cfg, state: state}
 	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels})
+	state.OnLost(clear)
 	e.hub = watch.New(ctx, e.seek)
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	e.notes, err = notes.Open(e.life, state, cfg.Now, cfg.Warn, cfg.Journal)
@@ -222,16 +224,25 @@ func (e *Executor) reconcile(ctx context.Context) error {
 		return nil
 	}
 	e.passes.Add(1)
-	lost, err := e.state.Reconcile(ctx, e.cfg.Now)
-	for _, id := range lost {
-		// A supervisor and its guardian that were ended together leave a cgroup
-		// that nobody ends but us.
-		err = errors.Join(err, lifecycle.EndCgroup(string(id)))
-	}
+	_, err := e.state.Reconcile(ctx, e.cfg.Now)
 	if err = errors.Join(err, e.notes.Flush(ctx)); err != nil {
 		return fmt.Errorf("reconciling: %w", err)
 	}
 	return nil
+}
+
+// clear takes away what a run that nobody looks after has left outside of its
+// directory.
+func clear(dir *rundir.Dir) error {
+	root := ""
+	sealed, err := dir.Sealed()
+	if g := sealed.Decision.Grant; err == nil && g != nil && g.Contain.Level == paddock.Full {
+		root, err = judge.Workspace(g)
+		if errors.Is(err, fs.ErrNotExist) {
+			root, err = "", nil
+		}
+	}
+	return errors.Join(err, remains.Clear(dir.ID(), root))
 }
 
 // seek looks for a run whose supervisor can't be heard: whether it still exists

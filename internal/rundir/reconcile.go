@@ -30,6 +30,11 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 			faults = append(faults, err)
 		}
 		for i, v := range found {
+			if s.lost != nil {
+				if err := s.lost(v.dir); err != nil {
+					faults = append(faults, fmt.Errorf("run %s: %w", v.dir.ID(), err))
+				}
+			}
 			first, err := record.SettleLost(ctx, v.dir, now)
 			if first && err == nil {
 				err = s.relink(v)
@@ -131,6 +136,11 @@ func (c *Claim) judge(id paddock.RunID) (*vacancy, error) {
 // OnEnd, called before anything else, has fn called with each settled run that
 // nobody looks after any more, perhaps again, before it is dropped as active.
 func (s *State) OnEnd(fn func(*Dir) error) { s.ended = fn }
+
+// OnLost, called before anything else, has fn called with each run that is about
+// to be settled as lost, by one process at a time, and again where that process
+// was ended meanwhile. What fn can't do is told and keeps no run open.
+func (s *State) OnLost(fn func(*Dir) error) { s.lost = fn }
 
 // forget drops the active entry of a settled run.
 func (s *State) forget(id paddock.RunID) error {

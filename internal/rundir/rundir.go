@@ -89,6 +89,7 @@ type State struct {
 	turn  chan struct{}    // holds one token: the goroutine that may try for claim.lock
 	claim *os.File         // claim.lock
 	ended func(*Dir) error // see OnEnd; nil for none
+	lost  func(*Dir) error // see OnLost; nil for none
 
 	// step, when set by a test, is called after each step that a crash could follow.
 	step func(name string)

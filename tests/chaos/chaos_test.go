@@ -54,6 +54,15 @@ type field struct {
 	mu    sync.Mutex
 	shots []*shot
 	tally tally
+	// struck is the last shot of a binary's that killed something: what goes on
+	// of earlier ones may have been hit, too.
+	struck map[string]int
+}
+
+func (f *field) strike(s *shot) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.struck[s.bin] = s.n
 }
 
 func newField(t *testing.T, seed uint64, state string) *field {
@@ -61,7 +70,7 @@ func newField(t *testing.T, seed uint64, state string) *field {
 	dir := t.TempDir()
 	f := &field{
 		t: t, dir: dir, state: state, root: filepath.Join(dir, "root"), seed: seed, policies: map[paddock.Level]string{},
-		mark: fmt.Sprintf("8%d", 100_000+rand.IntN(900_000)), tally: tally{},
+		mark: fmt.Sprintf("8%d", 100_000+rand.IntN(900_000)), tally: tally{}, struck: map[string]int{},
 	}
 	if state == "" {
 		f.state = filepath.Join(dir, "state")

@@ -154,7 +154,7 @@ func (f *field) checkRun(s *shot, run paddock.Run) {
 		f.t.Errorf("%s is %s with outcome %+v\n%v", run.ID, run.State, run.Outcome, s)
 		return
 	}
-	if s.attack == "none" && run.State == paddock.Lost {
+	if s.attack == "none" && run.State == paddock.Lost && f.struck[s.bin] < s.n {
 		f.t.Errorf("%s is lost, and nothing was attacked: %+v\n%v", run.ID, run.Outcome.Reason, s)
 	}
 	dir := filepath.Dir(f.file(run, "outcome.json"))
@@ -263,7 +263,8 @@ func (f *field) noFiles() {
 	must(f.t, err)
 	for _, e := range entries {
 		if e.Name() != "starts" {
-			f.t.Errorf("left in the workspace: %s", e.Name())
+			info, err := e.Info()
+			f.t.Errorf("left in the workspace: %s, %v, %v", e.Name(), info, err)
 		}
 	}
 }

@@ -286,6 +286,7 @@ func (s *shot) strike(ctx context.Context) {
 		// By a descriptor, so that nobody who got the number meanwhile is hit.
 		if unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0) == nil {
 			s.killed = append(s.killed, p.role)
+			s.f.strike(s)
 		}
 	}
 }
