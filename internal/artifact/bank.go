@@ -91,6 +91,8 @@ func undo(dir *os.File, made []*os.File) error {
 // fewer than len(p) when the cap is reached (over is true then; exactly full is
 // not over) or when writing failed. Bytes that weren't kept are counted only by
 // Drop. A failure leaves the Bank usable: what it says is kept is in the file.
+// Who has the rest may try again. Once it is given to Drop, Append fails as it did
+// then: what is kept is the beginning of what was printed, and has no holes.
 func (b *Bank) Append(s paddock.Stream, p []byte) (kept int, over bool, err error) {
 	i, ok := frames.Number(s)
 	if !ok {
@@ -105,6 +107,9 @@ func (b *Bank) Append(s paddock.Stream, p []byte) (kept int, over bool, err erro
 	if len(p) == 0 {
 		return 0, false, nil
 	}
+	if k.failed != nil && k.dropped.Load() > 0 {
+		return 0, false, k.failed
+	}
 	if room := b.cap - k.size.Load(); int64(len(p)) > room {
 		p, over = p[:room], true
 	}
@@ -112,6 +117,7 @@ func (b *Bank) Append(s paddock.Stream, p []byte) (kept int, over bool, err erro
 	if err != nil {
 		over, err = false, fmt.Errorf("keeping %s: %w", s, err)
 	}
+	k.failed = err
 	return kept, over, errors.Join(err, failpoint.At("output/frame"), b.note(i, k.size.Load()))
 }
 
@@ -137,7 +143,7 @@ func (b *Bank) catchUp() {
 	}
 }
 
-// Drop counts n bytes that arrived after the cap and are not kept.
+// Drop counts n bytes that arrived after the cap, or couldn't be kept.
 func (b *Bank) Drop(s paddock.Stream, n int64) {
 	if i, ok := frames.Number(s); ok && n > 0 {
 		b.kept[i].dropped.Add(n)

@@ -28,6 +28,8 @@ type kept struct {
 	mu   sync.Mutex // held while writing, so that bytes keep their order
 	f    file
 	open bool
+	// failed is why the last bytes couldn't be kept; guarded by mu.
+	failed error
 
 	marks  marks.Writer // of the lines; guarded by mu
 	marked *os.File     // where the marks are, if there are any

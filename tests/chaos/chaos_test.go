@@ -114,7 +114,7 @@ func arm(t testing.TB, binary, plan string) {
 
 // paddock is the command without anything that fails.
 func (f *field) paddock(args ...string) *testproc.Cmd {
-	cmd := testproc.Command(f.t, testproc.BuildTo(f.t, "failing", "paddock/cmd/paddock", "failpoints"), append(args, "--state", f.state, "--policy", f.policies[paddock.Off])...)
+	cmd := testproc.Command(f.t, testproc.BuildTo(f.t, "failing", "paddock/cmd/paddock", "failpoints"), append([]string{"--state", f.state, "--policy", f.policies[paddock.Off]}, args...)...)
 	cmd.Dir = f.root
 	return cmd
 }

@@ -220,7 +220,7 @@ func (r *RunReport) compareEnd(dir *rundir.Dir) {
 		}
 		err := kept.Verify(stream, sum)
 		if errors.Is(err, fs.ErrNotExist) && neverKept(dir, stream, sum) {
-			r.check(string(stream)+" file", true, "none: its supervisor was gone before there could be output")
+			r.check(string(stream)+" file", true, "none: the run was over before there could be output")
 			continue
 		}
 		if err != nil {
@@ -232,11 +232,12 @@ func (r *RunReport) compareEnd(dir *rundir.Dir) {
 }
 
 // neverKept says whether nothing was recorded of a stream and nothing is there
-// of it: a supervisor can be ended before it has made the files of the output.
+// of it: a supervisor can be ended before it has made the files of the output,
+// and a full disk can keep it from making them.
 func neverKept(dir *rundir.Dir, stream paddock.Stream, sum paddock.StreamSummary) bool {
 	info, err := os.Lstat(filepath.Join(dir.Path(), string(stream)))
-	return sum.Bytes == 0 && sum.Digest == paddock.DigestOf(sha256.Sum256(nil)) &&
-		(errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0)
+	nothing := sum.Digest == "" || sum.Digest == paddock.DigestOf(sha256.Sum256(nil))
+	return sum.Bytes == 0 && nothing && (errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0)
 }
 
 func summary(s paddock.StreamSummary) string {
