@@ -84,7 +84,7 @@ func Build(t testing.TB, pkg string) string {
 // it isn't taken for what is released.
 func BuildTo(t testing.TB, sub, pkg, tag string) string {
 	t.Helper()
-	return build(t, pkg, sub, "-tags", tag)
+	return build(t, pkg, sub, "-tags", tag, "-ldflags", "-s -w")
 }
 
 func build(t testing.TB, pkg, sub string, flags ...string) string {

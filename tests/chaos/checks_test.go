@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/testproc"
 )
 
 // patience is how long what is ending may take, on a machine that does more.
@@ -208,9 +209,10 @@ func (f *field) verify(runs map[string]paddock.Run) {
 // nothingLeft looks for what a run that is over must not leave.
 func (f *field) nothingLeft() {
 	f.t.Helper()
+	ours := filepath.Dir(testproc.BuildTo(f.t, "failing", "paddock/cmd/paddock-stage", "failpoints")) // of what we asked ourselves
 	f.until("no process is left", func() string {
 		for _, p := range processes() {
-			if text := p.file + " " + strings.Join(p.words, " "); strings.Contains(text, f.dir) || strings.Contains(text, f.mark) {
+			if text := p.file + " " + strings.Join(p.words, " "); strings.Contains(text, f.dir) || strings.HasPrefix(text, ours) || strings.Contains(text, f.mark) {
 				return fmt.Sprintf("%d: %.300s", p.pid, text)
 			}
 		}

@@ -55,6 +55,7 @@ func TestFullDisk(t *testing.T) {
 	must(t, err)
 	f.shots = shots
 	f.check()
+	t.Logf("ended by %v, %d refused", reasons, refused)
 	for _, name := range kept[:1] { // room again
 		must(t, errors.Join(os.Truncate(name, 0), os.Remove(name)))
 	}
