@@ -24,7 +24,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -140,7 +139,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	}
 	e := &Executor{cfg: cfg, state: state}
 	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels})
-	state.OnLost(clear)
+	state.OnLost(func(dir *rundir.Dir) error { return remains.Clear(dir, judge.Workspace) })
 	e.hub = watch.New(ctx, e.seek)
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	e.notes, err = notes.Open(e.life, state, cfg.Now, cfg.Warn, cfg.Journal)
@@ -229,20 +228,6 @@ func (e *Executor) reconcile(ctx context.Context) error {
 		return fmt.Errorf("reconciling: %w", err)
 	}
 	return nil
-}
-
-// clear takes away what a run that nobody looks after has left outside of its
-// directory.
-func clear(dir *rundir.Dir) error {
-	root := ""
-	sealed, err := dir.Sealed()
-	if g := sealed.Decision.Grant; err == nil && g != nil && g.Contain.Level == paddock.Full {
-		root, err = judge.Workspace(g)
-		if errors.Is(err, fs.ErrNotExist) {
-			root, err = "", nil
-		}
-	}
-	return errors.Join(err, remains.Clear(dir.ID(), root))
 }
 
 // seek looks for a run whose supervisor can't be heard: whether it still exists

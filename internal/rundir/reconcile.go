@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"paddock"
@@ -62,7 +63,7 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 			break
 		}
 	}
-	return lost, errors.Join(append(faults, s.sweep(ctx))...)
+	return lost, errors.Join(append(faults, s.sweep(ctx), s.sweepNew())...)
 }
 
 // relink makes the entry of the run's owner again, if a power cut took it.
@@ -173,4 +174,19 @@ func (s *State) sweep(ctx context.Context) error {
 		}
 		return errors.Join(faults...)
 	})
+}
+
+// sweepNew removes files that somebody was about to place beside our
+// directories, and would have long ago.
+func (s *State) sweepNew() error {
+	entries, err := os.ReadDir(s.path)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), durable.TempPrefix) {
+			continue
+		}
+		if info, statErr := e.Info(); statErr == nil && time.Since(info.ModTime()) > time.Minute {
+			err = errors.Join(err, durable.Remove(filepath.Join(s.path, e.Name())))
+		}
+	}
+	return err
 }

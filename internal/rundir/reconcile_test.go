@@ -241,3 +241,20 @@ func TestOnLostComesBeforeTheOutcome(t *testing.T) {
 		t.Errorf("again: lost %v, told %v, %v", lost, told, err)
 	}
 }
+
+// A file that was to be placed in the state directory is taken away once nobody
+// can be about to.
+func TestReconcileTakesOldFilesAway(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	old, fresh := filepath.Join(s.Path(), ".new-0123456789abcdef"), filepath.Join(s.Path(), ".new-fedcba9876543210")
+	write(t, old, "{")
+	write(t, fresh, "{")
+	if err := os.Chtimes(old, epoch, epoch); err != nil {
+		t.Fatal(err)
+	}
+	reconcile(t, s)
+	if left := names(t, s.Path()); slices.Contains(left, filepath.Base(old)) || !slices.Contains(left, filepath.Base(fresh)) {
+		t.Errorf("left: %q", left)
+	}
+}

@@ -30,7 +30,6 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/contain"
 	"paddock/internal/failpoint"
 	"paddock/internal/testproc"
 )
@@ -75,7 +74,6 @@ func newField(t *testing.T, seed uint64, state string) *field {
 	if state == "" {
 		f.state = filepath.Join(dir, "state")
 	}
-	f.levels = slices.DeleteFunc(contain.Probe().Levels(), func(l paddock.Level) bool { return l == paddock.Standard })
 	for _, name := range []string{f.root, filepath.Join(f.root, "starts")} { // as root, a run is an ordinary user's
 		must(t, os.Mkdir(name, 0o777))
 		must(t, os.Chmod(name, 0o777))
@@ -83,10 +81,18 @@ func newField(t *testing.T, seed uint64, state string) *field {
 	for up := dir; up != os.TempDir() && len(up) > 1; up = filepath.Dir(up) {
 		must(t, os.Chmod(up, 0o755)) // such a user must get there
 	}
-	for _, level := range f.levels {
+	for _, level := range []paddock.Level{paddock.Off, paddock.Full} {
 		text := fmt.Sprintf("version: 1\nroots: [{path: %q}]\nexecutables: [{name: sh, path: /bin/sh, args: any}]\nlimits: {timeout: 1m, output: 64MiB, concurrent: 1000}\ncontainment: {require: %s}\n", f.root, level)
 		f.policies[level] = filepath.Join(dir, string(level)+".yaml")
 		must(t, os.WriteFile(f.policies[level], []byte(text), 0o600))
+	}
+	f.levels = []paddock.Level{paddock.Off}
+	cmd := testproc.Command(t, f.paddock().Path, "run", "--state", filepath.Join(dir, "first"), "--policy", f.policies[paddock.Full], "--", "sh", "-c", "exit 0")
+	cmd.Dir = f.root
+	if out, err := cmd.CombinedOutput(); err == nil {
+		f.levels = append(f.levels, paddock.Full)
+	} else if testproc.MustContain() || cmd.ProcessState.ExitCode() != 126 {
+		t.Fatalf("at full: %v\n%s", err, out)
 	}
 	return f
 }

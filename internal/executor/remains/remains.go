@@ -12,17 +12,28 @@ package remains
 
 import (
 	"errors"
+	"io/fs"
 
 	"paddock"
 	"paddock/internal/contain/lifecycle"
+	"paddock/internal/rundir"
 )
 
 // Clear ends what is left of the run in its cgroups, removes them, and takes
-// away the placeholders in the workspace root, unless that is empty.
-func Clear(id paddock.RunID, root string) error {
-	err := lifecycle.EndCgroup(string(id))
-	if root != "" {
-		err = errors.Join(err, sweep(root))
+// away the placeholders in its workspace, whose place workspace knows.
+func Clear(dir *rundir.Dir, workspace func(*paddock.Grant) (string, error)) error {
+	err := lifecycle.EndCgroup(string(dir.ID()))
+	sealed, readErr := dir.Sealed()
+	g := sealed.Decision.Grant
+	if readErr != nil || g == nil || g.Contain.Level != paddock.Full {
+		return errors.Join(err, readErr)
 	}
-	return err
+	root, rootErr := workspace(g)
+	if errors.Is(rootErr, fs.ErrNotExist) {
+		return err // it is gone, and what was in it
+	}
+	if rootErr == nil {
+		rootErr = sweep(root)
+	}
+	return errors.Join(err, rootErr)
 }

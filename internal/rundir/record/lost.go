@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -90,21 +89,9 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, 
 	o.SettledAt = now()
 	first, err = d.PublishOutcome(o)
 	if err == nil {
-		err = d.tidy()
+		err = durable.Tidy(d.path, "reserve", "control")
 	}
 	return first, err
-}
-
-// tidy removes what a supervisor has in the directory for as long as it lives,
-// and what it was about to put in place. Only one who has the run's lock may.
-func (d *Dir) tidy() error {
-	entries, err := os.ReadDir(d.path)
-	for _, e := range entries {
-		if name := e.Name(); name == "reserve" || name == "control" || strings.HasPrefix(name, durable.TempPrefix) {
-			err = errors.Join(err, durable.Remove(d.file(name)))
-		}
-	}
-	return err
 }
 
 // TellEnd calls tell unless the settled run's end is noted, removes what a
@@ -120,7 +107,7 @@ func TellEnd(d *Dir, tell func(*Dir) error) (told bool, err error) {
 		err = tell(d)
 	}
 	if err == nil {
-		err = d.tidy()
+		err = durable.Tidy(d.path, "reserve", "control")
 	}
 	err = errors.Join(err, f.Close())
 	return err == nil, err

@@ -21,6 +21,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	gosync "sync"
 	"sync/atomic"
@@ -164,6 +165,18 @@ func Publish(name string, data []byte, along ...string) (first bool, err error) 
 	// Whoever came first may not have synced yet, and the caller goes on as if
 	// it were there, so the loser syncs too.
 	return first, errors.Join(err, Remove(temp), SyncDir(filepath.Dir(name)))
+}
+
+// Tidy removes from a directory what isn't in place yet, and what is named. Only
+// one who knows that nobody is about to place it may.
+func Tidy(dir string, named ...string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), TempPrefix) || slices.Contains(named, e.Name()) {
+			err = errors.Join(err, Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
 }
 
 // Remove removes a file; that there is none is fine.
