@@ -87,8 +87,7 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, 
 		o.Reason.Detail = "the kept output can't be read: " + err.Error()
 	}
 	o.SettledAt = now()
-	first, err = d.PublishOutcome(o)
-	if err == nil {
+	if first, err = d.PublishOutcome(o); err == nil {
 		err = durable.Tidy(d.path, "reserve", "control")
 	}
 	return first, err
