@@ -69,7 +69,7 @@ func newShot(f *field, n int, bin string) *shot {
 	r := rand.New(rand.NewPCG(f.seed, uint64(n)))
 	s := &shot{f: f, n: n, bin: bin, rand: r, door: pick(r, doors), kind: pick(r, kinds), level: pick(r, f.levels), attack: pick(r, attacks), twins: 1}
 	s.lines = 1 + r.IntN(200)
-	s.after = time.Duration(r.IntN(200_000)) * time.Microsecond
+	s.after = time.Duration(r.IntN(500_000)) * time.Microsecond
 	if r.IntN(2) == 0 {
 		s.key = fmt.Sprintf("key-%d", n)
 		s.twins = 1 + r.IntN(3)
