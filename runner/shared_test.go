@@ -419,9 +419,28 @@ func TestManyRunsDoNotGrow(t *testing.T) {
 		}
 		all.Wait()
 	}
+	// looking is how long a page of the list, one run and its output take at best.
+	looking := func() time.Duration {
+		best := time.Hour
+		for range 20 {
+			start := time.Now()
+			page, err := w.r.List(t.Context(), Filter{Limit: 20})
+			must(t, err)
+			_, err = w.r.Status(t.Context(), page.Runs[19].ID)
+			must(t, err)
+			_, err = w.r.Output(t.Context(), page.Runs[19].ID, PageRequest{})
+			must(t, err)
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
 	batch(50)
 	heap, fds, goroutines := usage()
+	first := looking()
 	batch(many)
+	if last := looking(); last > 10*first+50*time.Millisecond {
+		t.Errorf("a list, a status and a page of output took %s, and take %s after %d more runs", first, last, many)
+	}
 	until(t, "descriptors and goroutines are as before", func() bool {
 		_, f, g := usage()
 		return f <= fds && g <= goroutines

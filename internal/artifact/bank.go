@@ -11,6 +11,7 @@ import (
 
 	"paddock"
 	"paddock/internal/artifact/pages/moment/frames"
+	"paddock/internal/failpoint"
 )
 
 // A file is what a Bank needs of *os.File.
@@ -90,6 +91,8 @@ func undo(dir *os.File, made []*os.File) error {
 // fewer than len(p) when the cap is reached (over is true then; exactly full is
 // not over) or when writing failed. Bytes that weren't kept are counted only by
 // Drop. A failure leaves the Bank usable: what it says is kept is in the file.
+// Who has the rest may try again. Once it is given to Drop, Append fails as it did
+// then: what is kept is the beginning of what was printed, and has no holes.
 func (b *Bank) Append(s paddock.Stream, p []byte) (kept int, over bool, err error) {
 	i, ok := frames.Number(s)
 	if !ok {
@@ -104,6 +107,9 @@ func (b *Bank) Append(s paddock.Stream, p []byte) (kept int, over bool, err erro
 	if len(p) == 0 {
 		return 0, false, nil
 	}
+	if k.failed != nil && k.dropped.Load() > 0 {
+		return 0, false, k.failed
+	}
 	if room := b.cap - k.size.Load(); int64(len(p)) > room {
 		p, over = p[:room], true
 	}
@@ -111,7 +117,8 @@ func (b *Bank) Append(s paddock.Stream, p []byte) (kept int, over bool, err erro
 	if err != nil {
 		over, err = false, fmt.Errorf("keeping %s: %w", s, err)
 	}
-	return kept, over, errors.Join(err, b.note(i, k.size.Load()))
+	k.failed = err
+	return kept, over, errors.Join(err, failpoint.At("output/frame"), b.note(i, k.size.Load()))
 }
 
 // note puts what arrived in order. A stream's lock is held.
@@ -136,7 +143,7 @@ func (b *Bank) catchUp() {
 	}
 }
 
-// Drop counts n bytes that arrived after the cap and are not kept.
+// Drop counts n bytes that arrived after the cap, or couldn't be kept.
 func (b *Bank) Drop(s paddock.Stream, n int64) {
 	if i, ok := frames.Number(s); ok && n > 0 {
 		b.kept[i].dropped.Add(n)
@@ -164,7 +171,8 @@ func (b *Bank) Seal() (stdout, stderr paddock.StreamSummary, err error) {
 	defer b.ending.Unlock()
 	if !b.ended {
 		b.ended = true
-		b.err = errors.Join(b.shut(), b.settle(), b.release())
+		b.err = errors.Join(failpoint.At("output/seal"), b.shut(), b.settle(), b.release())
+		failpoint.Here("output/sealed")
 	}
 	return b.sums[0], b.sums[1], b.err
 }

@@ -257,6 +257,26 @@ func TestFullDisk(t *testing.T) {
 		}
 		wantPage(t, Open(dir), paddock.PageRequest{Stream: paddock.Combined}, true, "abcdeno space\nfg")
 	})
+	t.Run("for a moment only", func(t *testing.T) {
+		b, dir := create(t, Options{})
+		disk := &faulty{file: b.kept[0].f, room: 5}
+		b.kept[0].f = disk
+		if kept, _, err := b.Append(paddock.Stdout, []byte("abcdefg")); kept != 5 || !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("got %d, %v", kept, err)
+		}
+		b.Drop(paddock.Stdout, 2)
+		disk.grow(100)
+		// With a hole before it this would be taken for what followed on "abcde".
+		if kept, over, err := b.Append(paddock.Stdout, []byte("hij")); kept != 0 || over || !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("got %d, %v, %v", kept, over, err)
+		}
+		b.Drop(paddock.Stdout, 3)
+		put(t, b, paddock.Stderr, "whole\n")
+		sum, _ := seal(t, b)
+		if err := Open(dir).Verify(paddock.Stdout, sum); err != nil || sum.Bytes != 5 || sum.Dropped != 5 {
+			t.Fatalf("%+v, %v", sum, err)
+		}
+	})
 	t.Run("of the frames", func(t *testing.T) {
 		for room := int64(frames.RecordSize); room < 4*frames.RecordSize; room += 5 {
 			b, dir := create(t, Options{})

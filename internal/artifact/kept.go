@@ -12,6 +12,7 @@ import (
 
 	"paddock"
 	"paddock/internal/artifact/pages/moment/marks"
+	"paddock/internal/failpoint"
 )
 
 // The digest follows the file in blocks of hashBlock, on a goroutine that lives
@@ -27,6 +28,8 @@ type kept struct {
 	mu   sync.Mutex // held while writing, so that bytes keep their order
 	f    file
 	open bool
+	// failed is why the last bytes couldn't be kept; guarded by mu.
+	failed error
 
 	marks  marks.Writer // of the lines; guarded by mu
 	marked *os.File     // where the marks are, if there are any
@@ -55,7 +58,11 @@ func (k *kept) init(f file, path string) {
 // write appends p to the file; mu is held. It goes by the file's own position:
 // os.File.WriteAt doesn't count what it wrote before the disk was full.
 func (k *kept) write(p []byte) (int, error) {
-	n, err := k.f.Write(p)
+	var n int
+	err := failpoint.At("output/write")
+	if err == nil {
+		n, err = k.f.Write(p)
+	}
 	k.marks.Add(p[:n])
 	size := k.size.Add(int64(n))
 	if !k.follows && size-k.hashed.Load() >= hashLag {

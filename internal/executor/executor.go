@@ -29,9 +29,9 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/contain/lifecycle"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/notes"
+	"paddock/internal/executor/remains"
 	"paddock/internal/executor/retain"
 	"paddock/internal/executor/stages"
 	"paddock/internal/executor/watch"
@@ -141,6 +141,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	}
 	e := &Executor{cfg: cfg, state: state}
 	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels})
+	state.OnLost(func(dir *rundir.Dir) error { return remains.Clear(dir, judge.Workspace) })
 	e.hub = watch.New(ctx, e.seek)
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	e.notes, err = notes.Open(e.life, state, cfg.Now, cfg.Warn, cfg.Journal)
@@ -225,12 +226,7 @@ func (e *Executor) reconcile(ctx context.Context) error {
 		return nil
 	}
 	e.passes.Add(1)
-	lost, err := e.state.Reconcile(ctx, e.cfg.Now)
-	for _, id := range lost {
-		// A supervisor and its guardian that were ended together leave a cgroup
-		// that nobody ends but us.
-		err = errors.Join(err, lifecycle.EndCgroup(string(id)))
-	}
+	_, err := e.state.Reconcile(ctx, e.cfg.Now)
 	if err = errors.Join(err, e.notes.Flush(ctx)); err != nil {
 		return fmt.Errorf("reconciling: %w", err)
 	}

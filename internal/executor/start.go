@@ -15,6 +15,7 @@ import (
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/stages"
 	"paddock/internal/executor/watch"
+	"paddock/internal/failpoint"
 	"paddock/internal/rundir"
 )
 
@@ -229,9 +230,11 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	if err != nil {
 		return nil, "start the supervisor", err
 	}
+	failpoint.Here("handover/give")
 	if err := stage.Give(text, files); err != nil {
 		return nil, "hand over the run", err
 	}
+	failpoint.Here("handover/given")
 	return stage, "", nil
 }
 

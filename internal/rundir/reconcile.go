@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"paddock"
@@ -30,6 +31,11 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 			faults = append(faults, err)
 		}
 		for i, v := range found {
+			if s.lost != nil {
+				if err := s.lost(v.dir); err != nil {
+					faults = append(faults, fmt.Errorf("run %s: %w", v.dir.ID(), err))
+				}
+			}
 			first, err := record.SettleLost(ctx, v.dir, now)
 			if first && err == nil {
 				err = s.relink(v)
@@ -57,7 +63,7 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 			break
 		}
 	}
-	return lost, errors.Join(append(faults, s.sweep(ctx))...)
+	return lost, errors.Join(append(faults, s.sweep(ctx), s.sweepNew())...)
 }
 
 // relink makes the entry of the run's owner again, if a power cut took it.
@@ -132,6 +138,11 @@ func (c *Claim) judge(id paddock.RunID) (*vacancy, error) {
 // nobody looks after any more, perhaps again, before it is dropped as active.
 func (s *State) OnEnd(fn func(*Dir) error) { s.ended = fn }
 
+// OnLost, called before anything else, has fn called with each run that is about
+// to be settled as lost, by one process at a time, and again where that process
+// was ended meanwhile. What fn can't do is told and keeps no run open.
+func (s *State) OnLost(fn func(*Dir) error) { s.lost = fn }
+
 // forget drops the active entry of a settled run.
 func (s *State) forget(id paddock.RunID) error {
 	if s.ended != nil {
@@ -163,4 +174,19 @@ func (s *State) sweep(ctx context.Context) error {
 		}
 		return errors.Join(faults...)
 	})
+}
+
+// sweepNew removes files that somebody was about to place beside our
+// directories, and would have long ago.
+func (s *State) sweepNew() error {
+	entries, err := os.ReadDir(s.path)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), durable.TempPrefix) {
+			continue
+		}
+		if info, statErr := e.Info(); statErr == nil && time.Since(info.ModTime()) > time.Minute {
+			err = errors.Join(err, durable.Remove(filepath.Join(s.path, e.Name())))
+		}
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -181,5 +182,79 @@ func TestReconcileStopsWhenAsked(t *testing.T) {
 	}
 	if lost := reconcile(t, s); len(lost) != 1 {
 		t.Errorf("afterwards: %v", lost)
+	}
+}
+
+// What a supervisor has in the directory while it lives goes with it, whether it
+// was ended before the outcome or after.
+func TestReconcileTidies(t *testing.T) {
+	t.Parallel()
+	for _, settled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("settled is %v", settled), func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			s.OnEnd((*Dir).MarkNoted)
+			d := orphan(t, s, 0, alice)
+			if settled {
+				if _, err := d.PublishOutcome(paddock.Outcome{State: paddock.Exited, SettledAt: epoch}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			passing := []string{"reserve", "control", ".new-0123456789abcdef"}
+			for _, name := range append(passing, "stdout") {
+				write(t, file(d, name), "kept")
+			}
+			reconcile(t, s)
+			left := names(t, d.Path())
+			for _, name := range passing {
+				if slices.Contains(left, name) {
+					t.Errorf("%s is left", name)
+				}
+			}
+			if !slices.Contains(left, "stdout") || !slices.Contains(left, "outcome.json") {
+				t.Errorf("only %q is left", left)
+			}
+		})
+	}
+}
+
+// One who settles a run can be ended, too, and a settled run is nobody's
+// business any more: what is outside of its directory goes first.
+func TestOnLostComesBeforeTheOutcome(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	d := orphan(t, s, 0, alice)
+	var told []paddock.RunID
+	refused := errors.New("busy")
+	s.OnLost(func(d *Dir) error {
+		if outcome, err := d.Outcome(); outcome != nil || err != nil {
+			t.Errorf("settled already: %+v, %v", outcome, err)
+		}
+		told = append(told, d.ID())
+		return refused
+	})
+	lost, err := s.Reconcile(t.Context(), clock)
+	if want := []paddock.RunID{d.ID()}; !errors.Is(err, refused) || !slices.Equal(lost, want) || !slices.Equal(told, want) {
+		t.Errorf("lost %v, told %v, %v", lost, told, err)
+	}
+	if lost, err = s.Reconcile(t.Context(), clock); lost != nil || err != nil || len(told) != 1 {
+		t.Errorf("again: lost %v, told %v, %v", lost, told, err)
+	}
+}
+
+// A file that was to be placed in the state directory is taken away once nobody
+// can be about to.
+func TestReconcileTakesOldFilesAway(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	old, fresh := filepath.Join(s.Path(), ".new-0123456789abcdef"), filepath.Join(s.Path(), ".new-fedcba9876543210")
+	write(t, old, "{")
+	write(t, fresh, "{")
+	if err := os.Chtimes(old, epoch, epoch); err != nil {
+		t.Fatal(err)
+	}
+	reconcile(t, s)
+	if left := names(t, s.Path()); slices.Contains(left, filepath.Base(old)) || !slices.Contains(left, filepath.Base(fresh)) {
+		t.Errorf("left: %q", left)
 	}
 }

@@ -43,6 +43,7 @@ import (
 	"path/filepath"
 
 	"paddock"
+	"paddock/internal/failpoint"
 	"paddock/internal/rundir/disk"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
@@ -89,6 +90,7 @@ type State struct {
 	turn  chan struct{}    // holds one token: the goroutine that may try for claim.lock
 	claim *os.File         // claim.lock
 	ended func(*Dir) error // see OnEnd; nil for none
+	lost  func(*Dir) error // see OnLost; nil for none
 
 	// step, when set by a test, is called after each step that a crash could follow.
 	step func(name string)
@@ -169,6 +171,7 @@ func (s *State) stands(id paddock.RunID) (there, settled bool, err error) {
 }
 
 func (s *State) at(step string) {
+	failpoint.Here("claim/" + step)
 	if s.step != nil {
 		s.step(step)
 	}

@@ -34,6 +34,7 @@ import (
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
+	"paddock/internal/failpoint"
 	"paddock/internal/rundir"
 	"paddock/internal/spawn"
 	"paddock/internal/supervise/account"
@@ -305,7 +306,9 @@ func (r *run) prepare(ca []byte) (held *walls.Walls, release func(), err error) 
 func (r *run) begun(held *walls.Walls) (p *pumps, step string, err error) {
 	for again := true; again; {
 		held.Plan.Enforced.Limits = r.bounds.Enforced(r.job.OpenFiles)
+		failpoint.Here("program/start")
 		if p, err = r.start(held.Plan); err == nil {
+			failpoint.Here("program/started")
 			return p, "", nil
 		}
 		step = "start"
@@ -366,10 +369,13 @@ func publish(ctx context.Context, job Job, dir *rundir.Dir, outcome paddock.Outc
 	for range 10 {
 		var publishErr error
 		var first bool
+		failpoint.Here("outcome/publish")
 		if first, publishErr = dir.PublishOutcome(outcome); publishErr == nil {
+			failpoint.Here("outcome/published")
 			if first {
 				err = errors.Join(err, account.End(ctx, job.Journal, dir, outcome, opt.Now))
 			}
+			failpoint.Here("outcome/told")
 			return err
 		}
 		err = publishErr

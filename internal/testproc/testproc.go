@@ -77,18 +77,31 @@ var programs = struct {
 // per run of [Main]; the go command's cache makes later runs cheap.
 func Build(t testing.TB, pkg string) string {
 	t.Helper()
+	return build(t, pkg, "")
+}
+
+// BuildTo is Build with a build tag, in the directory sub of its own, so that
+// it isn't taken for what is released.
+func BuildTo(t testing.TB, sub, pkg, tag string) string {
+	t.Helper()
+	return build(t, pkg, sub, "-tags", tag, "-ldflags", "-s -w")
+}
+
+func build(t testing.TB, pkg, sub string, flags ...string) string {
+	t.Helper()
 	builds.Lock()
 	defer builds.Unlock()
-	if path, ok := builds.made[pkg]; ok {
+	path := filepath.Join(scratch(t), sub, filepath.Base(pkg))
+	if builds.made[path] != "" {
 		return path
 	}
-	path := filepath.Join(scratch(t), filepath.Base(pkg))
-	cmd := Command(t, "go", "build", "-trimpath", "-buildvcs=false", "-o", path, pkg)
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", path}, flags...)
+	cmd := Command(t, "go", append(args, pkg)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("testproc: go build %s: %v\n%s", pkg, err, out)
 	}
-	builds.made[pkg] = path
+	builds.made[path] = pkg
 	return path
 }
 

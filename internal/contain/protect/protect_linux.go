@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -29,6 +30,9 @@ var filling = map[string]string{".git/commondir": "."}
 // date is the time of modification by which a placeholder is known: no tool
 // gives a file the first second of 1970.
 var date = time.Unix(0, 0)
+
+// tempPrefix begins the names of placeholders that aren't in place yet.
+const tempPrefix = ".paddock-new-"
 
 // A Guard keeps the places of one run. Release must be called at its end.
 type Guard struct {
@@ -129,6 +133,9 @@ func isPlaceholder(name string, st unix.Stat_t) bool {
 func (g *Guard) hold(name string, dir bool) error {
 	for range 100 {
 		f, err := g.open(name, dir)
+		if errors.Is(err, unix.ENOENT) {
+			continue // one that sweeps took it before it was in place
+		}
 		if err != nil {
 			return err
 		}
@@ -153,56 +160,73 @@ func (g *Guard) hold(name string, dir bool) error {
 	return errors.New("it comes and goes")
 }
 
+// open opens the placeholder, which it puts there if there is none.
 func (g *Guard) open(name string, dir bool) (*os.File, error) {
-	at := int(g.root.Fd())
+	f, err := g.make(name, dir)
+	if !errors.Is(err, unix.EEXIST) {
+		return f, err
+	}
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK, Resolve: beneath}
 	if dir {
-		err := unix.Mkdirat(at, name, 0o755)
-		if err != nil && !errors.Is(err, unix.EEXIST) {
-			return nil, err
-		}
 		how.Flags |= unix.O_DIRECTORY
-		fresh := err == nil
-		return g.dated(name, how, fresh)
 	}
-	create := how
-	create.Flags |= unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY
-	create.Mode = 0o644
-	fd, err := unix.Openat2(at, name, &create)
-	if errors.Is(err, unix.EEXIST) {
-		return g.dated(name, how, false)
-	}
-	if err != nil {
-		return nil, err
-	}
-	f := os.NewFile(uintptr(fd), name)
-	if _, err := f.WriteString(filling[name]); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return date1970(f)
-}
-
-func (g *Guard) dated(name string, how unix.OpenHow, fresh bool) (*os.File, error) {
 	fd, err := unix.Openat2(int(g.root.Fd()), name, &how)
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), name)
-	if !fresh {
-		return f, nil
-	}
-	return date1970(f)
+	return os.NewFile(uintptr(fd), name), nil
 }
 
-func date1970(f *os.File) (*os.File, error) {
+// make puts a placeholder in place, dated: one that is ended while it does so
+// must leave nothing that nobody knows for a placeholder, and nobody may come by
+// and take one that has no date yet for something else.
+func (g *Guard) make(name string, dir bool) (*os.File, error) {
+	at, temp := int(g.root.Fd()), path.Join(path.Dir(name), tempPrefix+rand.Text())
+	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_DIRECTORY, Resolve: beneath}
+	flags := unix.AT_REMOVEDIR
+	if dir {
+		if err := unix.Mkdirat(at, temp, 0o755); err != nil {
+			return nil, err
+		}
+	} else {
+		how = unix.OpenHow{Flags: unix.O_WRONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_CREAT | unix.O_EXCL, Mode: 0o644, Resolve: beneath}
+		flags = 0
+	}
+	fd, err := unix.Openat2(at, temp, &how)
+	if err != nil {
+		return nil, errors.Join(err, unlink(at, temp, flags))
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if !dir {
+		_, err = f.WriteString(filling[name])
+	}
+	if err == nil {
+		err = date1970(f)
+	}
+	if err == nil {
+		err = unix.Renameat2(at, temp, at, name, unix.RENAME_NOREPLACE)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close(), unlink(at, temp, flags))
+	}
+	return f, nil
+}
+
+// unlink removes what is there, if it is.
+func unlink(at int, name string, flags int) error {
+	if err := unix.Unlinkat(at, name, flags); !errors.Is(err, unix.ENOENT) {
+		return err
+	}
+	return nil
+}
+
+func date1970(f *os.File) error {
 	times := []unix.Timespec{{Sec: date.Unix()}, {Sec: date.Unix()}}
 	if err := unix.UtimesNanoAt(int(f.Fd()), "", times, unix.AT_EMPTY_PATH); err != nil {
 		// Before Linux 6.? an empty path needs /proc.
-		if err := os.Chtimes(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), date, date); err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
+		return os.Chtimes(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), date, date)
 	}
-	return f, nil
+	return nil
 }
 
 // Release takes away the placeholders that no other run relies on, and closes
@@ -256,5 +280,40 @@ func Sweep(root *os.File) error {
 		}
 		errs = append(errs, g.hold(clean, st.Mode&unix.S_IFMT == unix.S_IFDIR))
 	}
+	var parents []string
+	for _, name := range names {
+		if dir := path.Dir(strings.TrimSuffix(name, "/")); !slices.Contains(parents, dir) {
+			parents = append(parents, dir)
+			errs = append(errs, g.sweepNew(dir))
+		}
+	}
 	return errors.Join(append(errs, g.Release())...)
+}
+
+// sweepNew takes away what was to become a placeholder in dir. Whoever is about
+// to make one begins again.
+func (g *Guard) sweepNew(dir string) error {
+	fd, err := unix.Openat2(int(g.root.Fd()), dir, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: beneath})
+	if err != nil {
+		return nil // there is none, or none that we would have made one in
+	}
+	f := os.NewFile(uintptr(fd), dir)
+	names, err := f.Readdirnames(-1)
+	for _, name := range names {
+		if !strings.HasPrefix(name, tempPrefix) {
+			continue
+		}
+		// What isn't empty, nobody made for us.
+		var st unix.Stat_t
+		if e := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); e != nil {
+			continue
+		}
+		switch {
+		case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+			_ = unlink(fd, name, unix.AT_REMOVEDIR)
+		case st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size <= 1:
+			err = errors.Join(err, unlink(fd, name, 0))
+		}
+	}
+	return errors.Join(err, f.Close())
 }

@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -216,6 +217,9 @@ func TestWhatACrashLeftIsSwept(t *testing.T) {
 		t.Fatal("nothing is there to sweep")
 	}
 	write(t, root, ".vscode/settings.json") // somebody has made something of it
+	if err := errors.Join(os.Mkdir(filepath.Join(root, tempPrefix+"a"), 0o755), os.WriteFile(filepath.Join(root, tempPrefix+"b"), []byte("."), 0o644)); err != nil {
+		t.Fatal(err) // two that were ended before theirs was in place
+	}
 	f, err := os.Open(root)
 	if err != nil {
 		t.Fatal(err)

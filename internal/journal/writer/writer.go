@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/failpoint"
 	"paddock/internal/journal"
 )
 
@@ -85,7 +86,7 @@ func Open(dir string, opt Options) (*Writer, error) {
 		opt.SegmentSize = SegmentSize
 	}
 	if opt.Step == nil {
-		opt.Step = func(string) error { return nil }
+		opt.Step = func(name string) error { return failpoint.At("journal/" + name) }
 	}
 	lock, err := openLock(dir)
 	if err != nil {
@@ -143,6 +144,7 @@ func (w *Writer) append(ctx context.Context, choose func() ([]journal.Entry, err
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
+	failpoint.Here("journal/told")
 	return nil
 }
 

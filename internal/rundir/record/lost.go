@@ -87,21 +87,28 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, 
 		o.Reason.Detail = "the kept output can't be read: " + err.Error()
 	}
 	o.SettledAt = now()
-	return d.PublishOutcome(o)
+	if first, err = d.PublishOutcome(o); err == nil {
+		err = durable.Tidy(d.path, "reserve", "control")
+	}
+	return first, err
 }
 
-// TellEnd calls tell unless the settled run's end is noted, and says whether it
-// is told now: not so while its supervisor may still be about to. Only one who
-// has the claim may ask.
+// TellEnd calls tell unless the settled run's end is noted, removes what a
+// supervisor that was ended has left, and says whether all of it is done: not
+// so while its supervisor still is about to. Only one who has the claim may ask.
 func TellEnd(d *Dir, tell func(*Dir) error) (told bool, err error) {
-	if noted, err := d.Noted(); noted || err != nil {
-		return noted, err
-	}
 	f, err := Vacant(d)
 	if err != nil || f == nil {
 		return false, err
 	}
-	err = errors.Join(tell(d), f.Close())
+	noted, err := d.Noted()
+	if err == nil && !noted {
+		err = tell(d)
+	}
+	if err == nil {
+		err = durable.Tidy(d.path, "reserve", "control")
+	}
+	err = errors.Join(err, f.Close())
 	return err == nil, err
 }
 

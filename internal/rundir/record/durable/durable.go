@@ -21,10 +21,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	gosync "sync"
 	"sync/atomic"
 	"syscall"
+
+	"paddock/internal/failpoint"
 )
 
 const (
@@ -53,7 +56,10 @@ func Write(name string, data []byte) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.Write(data); err != nil {
+	if err = failpoint.At("record/write"); err == nil {
+		_, err = f.Write(data)
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -92,6 +98,9 @@ func sync(f *os.File) error {
 	if tell := watcher.Load(); tell != nil {
 		(*tell)(f.Name())
 	}
+	if err := failpoint.At("record/sync"); err != nil {
+		return err
+	}
 	return f.Sync()
 }
 
@@ -113,7 +122,7 @@ func Place(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Close(), os.Rename(f.Name(), name)); err != nil {
+	if err := errors.Join(f.Close(), failpoint.At("record/place"), os.Rename(f.Name(), name)); err != nil {
 		return errors.Join(err, Remove(f.Name()))
 	}
 	return nil
@@ -145,14 +154,29 @@ func Publish(name string, data []byte, along ...string) (first bool, err error) 
 	if err := errors.Join(err, SyncAll(files)); err != nil {
 		return false, errors.Join(err, Remove(temp))
 	}
-	err = os.Link(temp, name)
+	if err = failpoint.At("record/link"); err == nil {
+		err = os.Link(temp, name)
+	}
 	first = err == nil
+	failpoint.Here("record/linked")
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
 	}
 	// Whoever came first may not have synced yet, and the caller goes on as if
 	// it were there, so the loser syncs too.
 	return first, errors.Join(err, Remove(temp), SyncDir(filepath.Dir(name)))
+}
+
+// Tidy removes from a directory what isn't in place yet, and what is named. Only
+// one who knows that nobody is about to place it may.
+func Tidy(dir string, named ...string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), TempPrefix) || slices.Contains(named, e.Name()) {
+			err = errors.Join(err, Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
 }
 
 // Remove removes a file; that there is none is fine.

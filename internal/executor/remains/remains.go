@@ -1,0 +1,39 @@
+// Package remains clears away what a run has outside of its record, when the
+// supervisor that would have done it was ended.
+//
+// It is called before the run is settled: what is settled is nobody's business
+// any more, and one who clears can be ended, too.
+//
+// # Limits
+//
+// What another account made, or what the kernel doesn't let go of, is left, and
+// the error says so. What a run keeps on purpose isn't touched.
+package remains
+
+import (
+	"errors"
+	"io/fs"
+
+	"paddock"
+	"paddock/internal/contain/lifecycle"
+	"paddock/internal/rundir"
+)
+
+// Clear ends what is left of the run in its cgroups, removes them, and takes
+// away the placeholders in its workspace, whose place workspace knows.
+func Clear(dir *rundir.Dir, workspace func(*paddock.Grant) (string, error)) error {
+	err := lifecycle.EndCgroup(string(dir.ID()))
+	sealed, readErr := dir.Sealed()
+	g := sealed.Decision.Grant
+	if readErr != nil || g == nil || g.Contain.Level != paddock.Full {
+		return errors.Join(err, readErr)
+	}
+	root, rootErr := workspace(g)
+	if errors.Is(rootErr, fs.ErrNotExist) {
+		return err // it is gone, and what was in it
+	}
+	if rootErr == nil {
+		rootErr = sweep(root)
+	}
+	return errors.Join(err, rootErr)
+}
