@@ -235,15 +235,10 @@ func (s *State) keyPath(principal, key string) string {
 	return filepath.Join(s.path, keysDir, durable.HashOf(principal, key))
 }
 
-// isOwner reports whether an entry's principal can be a name of ours.
-func isOwner(principal string) bool {
-	return len(principal) == 64 && filepath.Base(principal) == principal
-}
-
 // dropOrphan removes the entries of a run that never appeared, the active one
 // last, because it leads to the other.
 func (s *State) dropOrphan(id paddock.RunID, principal string) error {
-	if isOwner(principal) {
+	if record.IsOwner(principal) {
 		if err := durable.Remove(filepath.Join(s.unseenPath(principal), string(id))); err != nil {
 			return err
 		}

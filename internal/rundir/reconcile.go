@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"paddock"
@@ -63,13 +62,13 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 			break
 		}
 	}
-	return lost, errors.Join(append(faults, s.sweep(ctx), s.sweepNew())...)
+	return lost, errors.Join(append(faults, s.sweep(ctx), durable.SweepNew(s.path, time.Minute))...)
 }
 
 // relink makes the entry of the run's owner again, if a power cut took it.
 func (s *State) relink(v vacancy) error {
 	name := filepath.Join(s.unseenPath(v.owner), string(v.dir.ID()))
-	if there, err := durable.Exists(name); err != nil || there || !isOwner(v.owner) {
+	if there, err := durable.Exists(name); err != nil || there || !record.IsOwner(v.owner) {
 		return err
 	}
 	return errors.Join(durable.MakeDir(filepath.Dir(name)), os.Link(s.activePath(v.dir.ID()), name))
@@ -162,31 +161,8 @@ func (s *State) forget(id paddock.RunID) error {
 func (s *State) sweep(ctx context.Context) error {
 	tmp := filepath.Join(s.path, tmpDir)
 	entries, err := os.ReadDir(tmp)
-	if err != nil || len(entries) == 0 {
-		return err
-	}
-	return s.Claim(ctx, func(*Claim) error {
-		var faults []error
-		for _, e := range entries {
-			if err := record.Sweep(filepath.Join(tmp, e.Name())); err != nil {
-				faults = append(faults, err)
-			}
-		}
-		return errors.Join(faults...)
-	})
-}
-
-// sweepNew removes files that somebody was about to place beside our
-// directories, and would have long ago.
-func (s *State) sweepNew() error {
-	entries, err := os.ReadDir(s.path)
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), durable.TempPrefix) {
-			continue
-		}
-		if info, statErr := e.Info(); statErr == nil && time.Since(info.ModTime()) > time.Minute {
-			err = errors.Join(err, durable.Remove(filepath.Join(s.path, e.Name())))
-		}
+	if err == nil && len(entries) > 0 {
+		err = s.Claim(ctx, func(*Claim) error { return record.SweepAll(tmp, entries) })
 	}
 	return err
 }

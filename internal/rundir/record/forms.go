@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"paddock"
@@ -178,3 +179,8 @@ func (d *Dir) Outcome() (*paddock.Outcome, error) {
 
 // Hash names a principal in file names and entries.
 func Hash(p paddock.Principal) string { return durable.HashOf(string(p.Kind), p.ID) }
+
+// IsOwner reports whether a word can be what [Hash] returns.
+func IsOwner(principal string) bool {
+	return len(principal) == 64 && !strings.ContainsRune(principal, '/')
+}

@@ -2,9 +2,7 @@ package record
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -75,10 +73,10 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, 
 	if ev.BootIDThen != "" && ev.BootIDNow != "" && ev.BootIDThen != ev.BootIDNow {
 		o.Reason.Kind = paddock.ReasonHost
 	}
-	o.Stdout, err = summarize(ctx, d.file("stdout"))
+	o.Stdout, err = durable.Summarize(ctx, d.file("stdout"))
 	o.Stderr = paddock.StreamSummary{}
 	if err == nil {
-		o.Stderr, err = summarize(ctx, d.file("stderr"))
+		o.Stderr, err = durable.Summarize(ctx, d.file("stderr"))
 	}
 	if ctx.Err() != nil {
 		return false, ctx.Err()
@@ -112,34 +110,6 @@ func TellEnd(d *Dir, tell func(*Dir) error) (told bool, err error) {
 	return err == nil, err
 }
 
-// summarize reads a kept stream to its end; a missing one is empty.
-func summarize(ctx context.Context, name string) (paddock.StreamSummary, error) {
-	h := sha256.New()
-	var n int64
-	f, err := durable.Open(name)
-	if err == nil {
-		buf := make([]byte, 256<<10)
-		n, err = io.CopyBuffer(h, contextReader{ctx, f}, buf)
-		err = errors.Join(err, f.Close())
-	}
-	if err := durable.IgnoreMissing(err); err != nil {
-		return paddock.StreamSummary{}, err
-	}
-	return paddock.StreamSummary{Bytes: n, Digest: paddock.DigestOf([32]byte(h.Sum(nil)))}, nil
-}
-
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
-}
-
 // Sweep removes a temporary directory that nobody has locked. One without a lock file
 // may be just being made: by making the file we take it from its maker, who
 // finds it there and begins again (see makeLocked).
@@ -156,4 +126,15 @@ func Sweep(path string) error {
 		err = os.RemoveAll(path)
 	}
 	return errors.Join(err, f.Close())
+}
+
+// SweepAll does so with the entries of the directory at tmp.
+func SweepAll(tmp string, entries []fs.DirEntry) error {
+	var faults []error
+	for _, e := range entries {
+		if err := Sweep(filepath.Join(tmp, e.Name())); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
 }
