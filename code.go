@@ -36,6 +36,9 @@ const (
 	NotFound               Code = "not_found"
 	Conflict               Code = "conflict"
 	Unrecordable           Code = "unrecordable"
+	GitNotAllowed          Code = "git_not_allowed"
+	RevisionInvalid        Code = "revision_invalid"
+	RepositoryRefused      Code = "repository_refused"
 )
 
 // A CodeInfo is what a code means to whoever meets it.
@@ -112,6 +115,12 @@ var codes = []CodeInfo{
 		"Use a new idempotency key for a new request.", false},
 	{Unrecordable, "", "The run can't be written down, so it isn't started.",
 		"The operator frees disk space or repairs the state directory; the message names the cause.", true},
+	{GitNotAllowed, GatePolicy, "The policy has no `git` section, so there are no git tools.",
+		"Ask the operator to add `git: {executable: /usr/bin/git}` to the policy.", false},
+	{RevisionInvalid, "", "The revision isn't of the form that the git tools take, or names nothing in the repository.",
+		"Name a branch, a tag, HEAD or an object id, perhaps with ~N or ^N; git_log shows what there is.", false},
+	{RepositoryRefused, "", "The repository leads outside of its root or is of a kind that the git tools don't read.",
+		"The message says what leads outside. The operator makes the whole repository lie inside the root.", false},
 }
 
 // Codes returns the table of every code, in the order of the catalogue.

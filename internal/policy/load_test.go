@@ -55,8 +55,15 @@ func TestLoadFaults(t *testing.T) {
 		{"merge key", head + "executables: []\nlimits: {<<: {timeout: 1s}}\n", []string{"4:10: a merge key"}},
 		{"tag", head + "executables: []\nlimits: {timeout: !!str 1s, output: !mine 5}\n", []string{"4:19: a tag (`!!str`)", "4:37: a tag (`!mine`)"}},
 		{"odd keys", head + "executables: []\n? [a]\n: 1\n~: 2\n", []string{"a key must be a word, not a list", "a key must be a word, not nothing"}},
-		{"later sections", head + "executables: []\nsecrets: {}\nlaunch: {}\ngit: {}\nagents: {}\nquotas: {}\nretention: {}\n", []string{
-			"4:1: `secrets` (", "5:1: `launch` (", "6:1: `git` (", "7:1: `agents` (", "8:1: `quotas` (", "9:1: `retention` (",
+		{"later sections", head + "executables: []\nsecrets: {}\nlaunch: {}\nagents: {}\nquotas: {}\nretention: {}\n", []string{
+			"4:1: `secrets` (", "5:1: `launch` (", "6:1: `agents` (", "7:1: `quotas` (", "8:1: `retention` (",
+		}},
+		{"git without a program", head + "executables: []\ngit: {roots: [.]}\n", []string{"4:6: `executable` is missing"}},
+		{"git elsewhere", head + "executables: []\ngit: {executable: git, roots: [.., /elsewhere, a, a, 5], shell: x}\n", []string{
+			"4:19: want an absolute path", "4:51: this root is listed before", "4:54: want a path", "4:58: unknown key `shell`",
+		}},
+		{"repositories elsewhere", head + "executables: []\ngit: {executable: /g, roots: [.., /elsewhere, a/../../b, a]}\n", []string{
+			"4:31: this repository isn't inside of a root", "4:35: this repository isn't inside of a root", "4:47: this repository isn't inside of a root",
 		}},
 		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {disk: 1}\ncontainment: {read: [/a], write: [], exec: x, workspace: x, require: off, network: none}\n", []string{
 			"3:46: nothing holds a program to this list", "4:10: `disk` (",

@@ -98,7 +98,7 @@ func hide(mounts map[string]*os.File) {
 
 // keep readies what in the workspace must stay as it is.
 func keep(job handover.Job) (*protect.Guard, error) {
-	if job.Contain.Level != paddock.Full {
+	if job.Contain.Level != paddock.Full || job.Contain.ReadOnly { // nothing there can be changed
 		return nil, nil
 	}
 	root, err := os.OpenFile(job.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -125,6 +125,7 @@ func planned(job handover.Job, wish contain.Wish, execFile, dir *os.File, hold *
 	}
 	wish.Level, wish.Network, wish.Read, wish.Write = job.Contain.Level, job.Contain.Network, job.Contain.Read, job.Contain.Write
 	wish.Root, wish.Dir, wish.Home, wish.Programs, wish.OpenFiles = job.Root, job.Dir, job.Home, job.Programs, job.OpenFiles
+	wish.ReadOnly = job.Contain.ReadOnly
 	wish.Exec, wish.Start, wish.Join, wish.Rlimits = exec, start, hold.Join(), hold.Rlimits
 	if guard != nil {
 		wish.Protect = guard.Paths()

@@ -52,6 +52,7 @@ type File struct {
 	Environment Environment
 	Limits      Limits
 	Containment Containment
+	Git         Git
 	Tests       []Test
 	// Sections are the places of the top-level keys.
 	Sections map[string]paddock.Position
@@ -121,6 +122,14 @@ type Containment struct {
 	// RunAs is a user's name, or a uid and perhaps a gid in numbers; no root's.
 	RunAs string
 	At    paddock.Position
+}
+
+// Git is what the git tools may read, and by which program. Executable isn't
+// given when the section is absent.
+type Git struct {
+	Roots      []Text
+	Executable Text
+	SHA256     Text
 }
 
 // A Test is one entry of tests.
@@ -214,6 +223,10 @@ func (b *builder) file(v *shape.Value) File {
 	}
 	for _, item := range v.Get("tests").Items() {
 		f.Tests = append(f.Tests, b.test(item))
+	}
+	if g := v.Get("git"); g != nil {
+		f.Git = Git{Roots: b.texts(g.Get("roots")), Executable: b.clean(g.Get("executable")), SHA256: b.text(g.Get("sha256"))}
+		b.unique(f.Git.Roots, "this root is listed before")
 	}
 	if c := v.Get("containment"); c != nil {
 		f.Containment = b.containment(c)

@@ -134,10 +134,18 @@ var Table = shape.Object{
 			Later: laterLimits,
 		}},
 		{Name: "containment", Doc: "How programs are contained.", Shape: containment},
+		{Name: "git", Doc: "The git tools, which read repositories and change nothing. They permit nothing else: `executables` doesn't get git by this.", Shape: shape.Object{
+			Keys: []shape.Key{
+				{Name: "executable", Doc: "The absolute path of git.", Shape: absolutePath, Required: true},
+				{Name: "sha256", Doc: "Pins the file's content.",
+					Shape: shape.Text{Say: "64 hexadecimal digits, as sha256sum prints them", Pattern: regexp.MustCompile(`^(sha256:)?[0-9a-fA-F]{64}$`)}},
+				{Name: "roots", Doc: "The repositories that are read: absolute, or relative to the first root, each inside of a root; every root if absent.",
+					Shape: shape.List{Min: 1, Of: shape.Text{Say: "a path such as . or /srv/checkout", Pattern: regexp.MustCompile(`^[^\x00-\x1f\x7f]+$`)}}},
+			}}},
 		{Name: "tests", Doc: "Commands and what this policy must say of them.", Shape: shape.List{Of: test}},
 	},
 	Later: map[string]string{
-		"secrets": "secrets handed to programs", "launch": "starting agents and engines", "git": "the git tools",
+		"secrets": "secrets handed to programs", "launch": "starting agents and engines",
 		"agents": "coding agents", "quotas": "quotas", "retention": "how long output is kept", "pty": "terminals",
 		"redact": "masking of secrets",
 	},
