@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +11,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/audits"
 	"paddock/cmd/paddock/internal/desk/doctor"
 	"paddock/cmd/paddock/internal/desk/pages"
+	"paddock/cmd/paddock/internal/desk/repos"
 	"paddock/cmd/paddock/internal/desk/rules"
 	"paddock/cmd/paddock/internal/desk/runs"
 )
@@ -73,9 +75,8 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 			root.AddCommand(cmd)
 		}
 	}
-	add("runs", runs.Commands(d)...)
-	add("runs", pages.Commands(d)...)
-	add("runs", audits.Commands(d)...)
+	add("runs", slices.Concat(runs.Commands(d), pages.Commands(d), audits.Commands(d))...)
+	add("runs", repos.Command(d))
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", mcpCommand(d))
 	root.AddCommand(versionCommand(d), manCommand(d))

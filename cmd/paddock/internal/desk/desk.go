@@ -18,6 +18,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/app"
+	"paddock/internal/git"
 	"paddock/internal/policy"
 )
 
@@ -34,6 +35,7 @@ type Verbs interface {
 	KillAll(ctx context.Context, p paddock.Principal, req app.KillRequest) ([]paddock.Run, error)
 	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
 	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
+	Git(ctx context.Context, ask git.Ask) (git.Answer, error)
 	Close() error
 }
 
