@@ -40,6 +40,9 @@ const (
 	ChangeRefused          Code = "change_refused"
 	WorkspaceChanged       Code = "workspace_changed"
 	Pruned                 Code = "pruned"
+	GitNotAllowed          Code = "git_not_allowed"
+	RevisionInvalid        Code = "revision_invalid"
+	RepositoryRefused      Code = "repository_refused"
 )
 
 // A CodeInfo is what a code means to whoever meets it.
@@ -124,6 +127,12 @@ var codes = []CodeInfo{
 		"Compare them with `paddock diff RUN`; paths that are named to `paddock apply` are replaced all the same.", false},
 	{Pruned, "", "The output of the run was removed to make room. Its record stays, and says when, why and how much.",
 		"Run the command again to have its output again; `paddock keep RUN` keeps the output of a run from being removed.", false},
+	{GitNotAllowed, GatePolicy, "The policy has no `git` section, so there are no git tools.",
+		"Ask the operator to add `git: {executable: /usr/bin/git}` to the policy.", false},
+	{RevisionInvalid, "", "The revision isn't of the form that the git tools take, or names nothing in the repository.",
+		"Name a branch, a tag, HEAD or an object id, perhaps with ~N or ^N; git_log shows what there is.", false},
+	{RepositoryRefused, "", "The repository leads outside of its root or is of a kind that the git tools don't read.",
+		"The message says what leads outside. The operator makes the whole repository lie inside the root.", false},
 }
 
 // Codes returns the table of every code, in the order of the catalogue.

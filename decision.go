@@ -190,6 +190,8 @@ type ContainAs struct {
 	// Read and Write are paths beside the system's own and the root.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
+	// ReadOnly is set when the root, too, is only to be read.
+	ReadOnly bool `json:"read_only,omitempty"`
 	// RunAs is the policy's word for whose account a run gets; empty leaves it
 	// to Paddock. Account is what it stands for on this machine.
 	RunAs   string   `json:"run_as,omitempty"`
@@ -232,6 +234,9 @@ func (c ContainAs) String() string {
 		return string(c.Level)
 	}
 	s := string(c.Level) + ", network " + c.Network
+	if c.ReadOnly {
+		s += ", root read-only"
+	}
 	if c.RunAs != "" {
 		s += ", as " + c.RunAs
 	}

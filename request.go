@@ -88,6 +88,10 @@ type Request struct {
 	Principal Principal `json:"principal"`
 	Door      Door      `json:"door"`
 	Command   Command   `json:"command"`
+	// Room is the customer of the executor that asks for somebody, as "git": the
+	// section of the policy of that name judges the command, and nothing else of
+	// it does. Empty is the caller's own command. Doors leave it empty.
+	Room string `json:"room,omitempty"`
 	// Tied runs end, with reason "caller gone", when whoever asked is gone.
 	Tied bool `json:"tied,omitempty"`
 	// IdempotencyKey makes asking again return the run of the first time. At
@@ -96,14 +100,15 @@ type Request struct {
 }
 
 // Digest identifies what was asked, for idempotency, approvals and signatures:
-// the principal and the command, not the door, the key or the tie. It is the
-// SHA-256 of the JSON encoding of both (maps sorted by key, as encoding/json
+// the principal, the command and the room, not the door, the key or the tie. It is the
+// SHA-256 of the JSON encoding of them (maps sorted by key, as encoding/json
 // does), prefixed with a version line.
 func (r Request) Digest() Digest {
 	body, err := json.Marshal(struct {
 		Principal Principal `json:"principal"`
 		Command   Command   `json:"command"`
-	}{r.Principal, r.Command})
+		Room      string    `json:"room,omitempty"`
+	}{r.Principal, r.Command, r.Room})
 	if err != nil { // strings, integers and maps of strings always encode
 		panic(fmt.Sprintf("paddock: bug: a request that can't be encoded: %v", err))
 	}

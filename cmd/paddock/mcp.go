@@ -11,6 +11,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
+	"paddock/internal/git"
 	"paddock/internal/mcpserver"
 )
 
@@ -26,7 +27,8 @@ func mcpCommand(d *desk.Desk) *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve an agent over MCP on standard input and output",
 		Long: `Serve the tools run_command_bg, command_status, command_output, command_kill and
-command_list over the Model Context Protocol on standard input and output.
+command_list over the Model Context Protocol on standard input and output, and the
+git tools where the policy has a git section.
 
 Runs belong to the user, the policy and the workspace, or the --session where one
 is named: a client that comes back finds its runs again, and no other sees them.
@@ -86,6 +88,10 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 				return p.Words()
 			}
 			return nil
+		},
+		Git: func() bool {
+			p, refusal := policies.Load()
+			return refusal == nil && p.For(git.Name) != nil
 		},
 	}
 	rooms, err := house(ctx, d, d.State, policies, warmForAgents)

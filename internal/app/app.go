@@ -50,6 +50,9 @@ func (a *App) Explain(ctx context.Context, req paddock.Request) paddock.Decision
 // is a settled run, not an error. Asking again with the same idempotency key
 // returns the same run.
 func (a *App) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
+	if req.Room != "" {
+		return paddock.Run{}, fmt.Errorf("%w: a door asks for room %q, which asks for itself", paddock.ErrFault, req.Room)
+	}
 	run, err := a.exec.Start(ctx, req)
 	var refusal *paddock.Refusal
 	if errors.As(err, &refusal) {

@@ -84,8 +84,10 @@ func standardRules(w Wish, host Host) []pathRule {
 		pathRule{path: "/proc", access: read, maybe: true},
 		// Without a namespace an account has what its groups have: disks, consoles and the like.
 		pathRule{path: "/etc", access: rightReadDir, maybe: true}, pathRule{path: "/dev", access: rightReadDir, maybe: true},
-		pathRule{path: "/tmp", access: ^uint64(0), maybe: true}, pathRule{path: "/var/tmp", access: ^uint64(0), maybe: true},
 	)
+	if !w.ReadOnly { // they are everybody's here, and a root could lie in them
+		rules = append(rules, pathRule{path: "/tmp", access: ^uint64(0), maybe: true}, pathRule{path: "/var/tmp", access: ^uint64(0), maybe: true})
+	}
 	for _, e := range host.Etc {
 		rules = append(rules, pathRule{path: e.Path, access: read, file: !e.Dir, maybe: true})
 	}
@@ -106,7 +108,12 @@ func standardRules(w Wish, host Host) []pathRule {
 
 func writableRules(w Wish) []pathRule {
 	var rules []pathRule
-	paths := append([]string{w.Root}, w.Write...)
+	paths := slices.Clone(w.Write)
+	if w.ReadOnly {
+		rules = append(rules, pathRule{path: w.Root, access: read, real: true})
+	} else {
+		paths = append(paths, w.Root)
+	}
 	if w.Home != "" {
 		paths = append(paths, w.Home)
 	}

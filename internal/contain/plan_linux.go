@@ -44,6 +44,8 @@ type Wish struct {
 	Level paddock.Level
 	// Root is the workspace and Dir the directory to start in, below it.
 	Root, Dir string
+	// ReadOnly keeps the program from writing in Root; not at level off.
+	ReadOnly bool
 	// Home is the private home directory, writable too; empty is none.
 	Home string
 	// Programs are files that must be visible to be executed, beside what the

@@ -86,6 +86,9 @@ func (p *Plan) tree(w Wish, host Host) error {
 	}
 	p.trust(w, host)
 	p.protect(w)
+	if w.ReadOnly { // after it was put there: a mount that was given has its own attributes
+		p.attributes(strings.TrimPrefix(w.Root, "/"), unix.MOUNT_ATTR_RDONLY, unix.AT_RECURSIVE)
+	}
 	p.proc()
 	p.setup("new root", unix.SYS_PIVOT_ROOT, Text("."), Text("."))
 	p.setup("old root", unix.SYS_UMOUNT2, Text("."), Number(unix.MNT_DETACH))

@@ -11,6 +11,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/git"
 )
 
 var (
@@ -26,6 +27,9 @@ type fake struct {
 	asked  []paddock.Request
 	killed []app.KillRequest
 	shut   []paddock.RunID
+
+	questions []git.Ask
+	told      git.Answer
 
 	// before, when set, is called first by every verb; its error is returned.
 	before func(verb string) error
@@ -300,4 +304,14 @@ func (f *fake) Counters(ctx context.Context, p paddock.Principal) (app.Counters,
 		}
 	}
 	return c, nil
+}
+
+func (f *fake) Git(ctx context.Context, ask git.Ask) (git.Answer, error) {
+	if err := f.first(ctx, "git"); err != nil {
+		return git.Answer{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.questions = append(f.questions, ask)
+	return f.told, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/git"
 	"paddock/internal/mcpserver/answer"
 	"paddock/internal/mcpserver/ndjson"
 )
@@ -41,6 +42,7 @@ type Verbs interface {
 	Shutdown(ctx context.Context, p paddock.Principal, ids []paddock.RunID) error
 	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
 	Counters(ctx context.Context, p paddock.Principal) (app.Counters, error)
+	Git(ctx context.Context, ask git.Ask) (git.Answer, error)
 }
 
 var _ Verbs = (*app.App)(nil)
@@ -64,6 +66,9 @@ type Config struct {
 	// Words returns the words that the policy permits as argv[0], for the
 	// description of run_command_bg. Nil means that none are named.
 	Words func() []string
+	// Git says whether the policy registers git, so that its tools are listed; nil
+	// means that it doesn't.
+	Git func() bool
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
 	// Log receives faults in full, which callers never see; nil means
@@ -102,7 +107,7 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			Logger:       slog.New(warnings{s.Log.Handler()}),
 		})
-	for _, t := range s.tools() {
+	for _, t := range append(s.tools(), s.gitTools()...) {
 		server.AddTool(t.Tool, t.handler)
 	}
 	conn, err := server.Connect(ctx, &ndjson.Transport{
@@ -151,6 +156,9 @@ func newSession(ctx context.Context, cfg Config) (*session, error) {
 	}
 	if cfg.Words == nil {
 		cfg.Words = func() []string { return nil }
+	}
+	if cfg.Git == nil {
+		cfg.Git = func() bool { return false }
 	}
 	return &session{
 		Config: cfg,

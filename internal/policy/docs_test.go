@@ -132,7 +132,7 @@ func TestPolicyDocComplete(t *testing.T) {
 		want = append(want, string(g))
 	}
 	want = append(want, "<word>", "<int>", "<path>", "<package>", "<re:", "{a,b}", "...", "argv", "executable", "path", "cwd",
-		"principal", "principal_kind", "env", "stdin", "secrets", "launch", "git", "agents", "quotas", "retention", "PADDOCK_POLICY")
+		"principal", "principal_kind", "env", "stdin", "secrets", "launch", "agents", "quotas", "retention", "PADDOCK_POLICY")
 	for _, w := range want {
 		if !bytes.Contains(text, []byte("`"+w)) {
 			t.Errorf("docs/policy.md doesn't name `%s`", w)

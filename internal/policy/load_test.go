@@ -55,8 +55,15 @@ func TestLoadFaults(t *testing.T) {
 		{"merge key", head + "executables: []\nlimits: {<<: {timeout: 1s}}\n", []string{"4:10: a merge key"}},
 		{"tag", head + "executables: []\nlimits: {timeout: !!str 1s, output: !mine 5}\n", []string{"4:19: a tag (`!!str`)", "4:37: a tag (`!mine`)"}},
 		{"odd keys", head + "executables: []\n? [a]\n: 1\n~: 2\n", []string{"a key must be a word, not a list", "a key must be a word, not nothing"}},
-		{"later sections", head + "executables: []\nlaunch: {}\ngit: {}\nagents: {}\nquotas: {}\nredact: {}\n", []string{
-			"4:1: `launch` (", "5:1: `git` (", "6:1: `agents` (", "7:1: `quotas` (", "8:1: `redact` (",
+		{"later sections", head + "executables: []\nlaunch: {}\nagents: {}\nquotas: {}\nredact: {}\n", []string{
+			"4:1: `launch` (", "5:1: `agents` (", "6:1: `quotas` (", "7:1: `redact` (",
+		}},
+		{"git without a program", head + "executables: []\ngit: {roots: [.]}\n", []string{"4:6: `executable` is missing"}},
+		{"git elsewhere", head + "executables: []\ngit: {executable: git, roots: [.., /elsewhere, a, a, 5], shell: x}\n", []string{
+			"4:19: want an absolute path", "4:51: this root is listed before", "4:54: want a path", "4:58: unknown key `shell`",
+		}},
+		{"repositories elsewhere", head + "executables: []\ngit: {executable: /g, roots: [.., /elsewhere, a/../../b, a]}\n", []string{
+			"4:31: this repository isn't inside of a root", "4:35: this repository isn't inside of a root", "4:47: this repository isn't inside of a root",
 		}},
 		{"what is kept", head + "executables: []\nretention: {age: 0s, runs: 0, size: 0, records: soon, days: 3}\n", []string{"4:18: ", "4:28: ", "4:37: want a size", "4:49: want a duration", "4:55: unknown key `days`"}},
 		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {disk: 1, file_size: 0}\ncontainment: {read: [/a], write: [], exec: x, workspace: overlay, require: off, network: none}\n", []string{

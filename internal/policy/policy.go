@@ -54,6 +54,18 @@ func Load(name string, data []byte) (*Policy, error) {
 	return p, nil
 }
 
+// For returns the policy that judges what room asks for: p itself for the caller's
+// own commands, where room is empty, and nil where p says nothing of it.
+func (p *Policy) For(room string) *Policy {
+	switch {
+	case room == "":
+		return p
+	case room == "git" && p.file.Git != nil:
+		return &Policy{file: *p.file.Git}
+	}
+	return nil
+}
+
 // Digest returns the SHA-256 of the file's bytes.
 func (p *Policy) Digest() paddock.Digest { return p.file.Digest }
 

@@ -588,3 +588,45 @@ func TestRefusal_busy(t *testing.T) {
 		t.Errorf("busy isn't retryable")
 	}
 }
+
+// The section decides for its room alone, and permits nothing else.
+func TestRefusal_git_not_allowed(t *testing.T) {
+	const section = "git: {executable: /usr/bin/git, roots: [sub]}\n"
+	if p := load(t, minimal).For("git"); p != nil {
+		t.Error("a policy without the section answers for git")
+	}
+	r := paddock.Refused(paddock.GitNotAllowed, "none")
+	if d := policy.Decide(nil, ask("git", "log"), policy.Facts{PolicyProblem: r}); d.Refusal().Code != paddock.GitNotAllowed {
+		t.Errorf("%+v", d)
+	}
+	whole := load(t, minimal+section)
+	contained := load(t, strings.Replace(minimal, "require: off", "require: full", 1)+section)
+	if as := contained.For("git").Contain(); !as.ReadOnly || as.Level != paddock.Full || as.Network != "none" {
+		t.Errorf("git is contained as %s", as)
+	}
+	if whole.For("") != whole || whole.For("other") != nil {
+		t.Error("a room that there isn't has a policy")
+	}
+	p := whole.For("git")
+	if len(p.Words()) != 1 || p.Words()[0] != "git" || p.Roots()[0] != whole.Roots()[0]+"/sub" || p.Digest() != whole.Digest() {
+		t.Errorf("%q in %q", p.Words(), p.Roots())
+	}
+	for _, c := range []struct {
+		p    *policy.Policy
+		argv []string
+		want paddock.Code
+	}{{p, []string{"git", "log"}, ""}, {p, []string{"go", "test"}, paddock.ExecutableNotAllowed}, {p, []string{"/usr/bin/git", "log"}, paddock.ExecutableNotAllowed}, {whole, []string{"git", "log"}, paddock.ExecutableNotAllowed}} {
+		req := ask(c.argv...)
+		d := policy.Decide(c.p, req, friendly(c.p, req))
+		var got paddock.Code
+		if r := d.Refusal(); r != nil {
+			got = r.Code
+		}
+		if got != c.want {
+			t.Errorf("%q: %v, want %q", c.argv, d.Refusal(), c.want)
+		}
+		if g := d.Grant; g != nil && (len(g.Contain.Read)+len(g.Contain.Write) > 0) {
+			t.Errorf("granted %+v", g.Contain)
+		}
+	}
+}

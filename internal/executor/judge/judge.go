@@ -110,10 +110,7 @@ func (j *Judgement) Busy(active int) *paddock.Refusal {
 
 // Judge decides req. The caller closes the Judgement.
 func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
-	p, problem := j.cfg.Policy.Load()
-	if problem != nil {
-		p = nil
-	}
+	p, problem := j.policyFor(req.Room)
 	search := searchPath(p, req)
 	out := j.look(ctx, p, req, search)
 	out.facts.PolicyProblem = problem
@@ -129,6 +126,19 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 		j.ask(ctx, req, &out.Decision)
 	}
 	return out
+}
+
+// policyFor returns the policy that judges what room asks for, or says why there
+// is none.
+func (j *Judge) policyFor(room string) (*policy.Policy, *paddock.Refusal) {
+	p, problem := j.cfg.Policy.Load()
+	if problem != nil {
+		return nil, problem
+	}
+	if p = p.For(room); p == nil {
+		return nil, paddock.Refused(paddock.GitNotAllowed, "The policy has no `%s` section.", room)
+	}
+	return p, nil
 }
 
 // look finds out what p must know to judge req.

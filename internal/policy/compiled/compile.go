@@ -84,6 +84,7 @@ func Load(name string, data []byte) (File, []document.Fault) {
 	c.words(&f, source)
 	f.search = environ.Path(f.Paths())
 	f.Rules = c.rules(source.Rules)
+	f.Git = c.git(&f, source.Git)
 	if len(c.faults) > 0 {
 		return File{}, c.sorted()
 	}

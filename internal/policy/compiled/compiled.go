@@ -36,6 +36,8 @@ type File struct {
 	Contain     paddock.ContainAs
 	Secrets     []paddock.Injection
 	Tests       []document.Test
+	// Git judges what the git tools ask for; nil when there are none.
+	Git *File
 	// Sections are the places of the top-level keys.
 	Sections map[string]paddock.Position
 

@@ -88,7 +88,7 @@ func (w *Walls) Release() {
 
 // keep readies what in the workspace must stay as it is.
 func keep(job handover.Job) (*protect.Guard, error) {
-	if job.Contain.Level != paddock.Full {
+	if job.Contain.Level != paddock.Full || job.Contain.ReadOnly { // nothing there can be changed
 		return nil, nil
 	}
 	root, err := os.OpenFile(job.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -117,7 +117,7 @@ func (w *Walls) plan() error {
 	wish := contain.Wish{
 		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Write: job.Contain.Write,
 		Root: job.Root, Dir: job.Dir, Home: job.Home, Programs: job.Programs, OpenFiles: job.OpenFiles, Exec: exec, Start: start,
-		Join: w.hold.Join(), Rlimits: w.hold.Rlimits, Held: job.Held, Account: account(job), CA: w.ca,
+		ReadOnly: job.Contain.ReadOnly, Join: w.hold.Join(), Rlimits: w.hold.Rlimits, Held: job.Held, Account: account(job), CA: w.ca,
 	}
 	for i, file := range w.files.Copies {
 		wish.Copies = append(wish.Copies, contain.Copy{Path: job.Copies[i], File: file})

@@ -18,6 +18,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/app"
+	"paddock/internal/git"
 	"paddock/internal/policy"
 )
 
@@ -37,6 +38,7 @@ type Verbs interface {
 	Diff(ctx context.Context, p paddock.Principal, id paddock.RunID, choice app.Choice) (paddock.Changes, error)
 	Apply(ctx context.Context, p paddock.Principal, id paddock.RunID, choice app.Choice) (paddock.Applied, error)
 	Discard(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error)
+	Git(ctx context.Context, ask git.Ask) (git.Answer, error)
 	Close() error
 }
 

@@ -34,6 +34,7 @@ type (
 	Environment  = form.Environment
 	Limits       = form.Limits
 	Containment  = form.Containment
+	Git          = form.Git
 	Secret       = form.Secret
 	Test         = form.Test
 	Acceptance   = form.Acceptance
@@ -139,6 +140,10 @@ func (b *builder) file(v *shape.Value) File {
 	f.Tests = b.tests(v)
 	for _, item := range v.Get("accept").Items() {
 		f.Accept = append(f.Accept, Acceptance{At: b.at(item), ID: b.text(item.Get("id")), Place: b.text(item.Get("at")), Reason: b.text(item.Get("reason"))})
+	}
+	if g := v.Get("git"); g != nil {
+		f.Git = Git{Roots: b.texts(g.Get("roots")), Executable: b.clean(g.Get("executable")), SHA256: b.text(g.Get("sha256"))}
+		b.unique(f.Git.Roots, "this root is listed before")
 	}
 	if c := v.Get("containment"); c != nil {
 		f.Containment = b.containment(c)

@@ -43,6 +43,7 @@ rules:
 environment: {set: {D: "1"}, pass: [E], accept: {F: <word>}}
 limits: {timeout: 2d, output: 1024, open_files: 64, concurrent: 4, memory: 1048576, processes: 1, cpus: 2}
 containment: {require: full, network: allowlist, read: [/a], write: [/b]}
+git: {executable: /usr/bin/git, sha256: 9f2c0000000000000000000000000000000000000000000000000000000000ab, roots: [., /srv/checkout/x]}
 tests:
   - {allow: [go, 1], dir: /srv}
   - {refuse: [rm], code: busy}

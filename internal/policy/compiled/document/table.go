@@ -152,11 +152,19 @@ var Table = shape.Object{
 			}}},
 		{Name: "secrets", Doc: "Credentials that the proxy of a run puts into its requests, so that no program holds them.", Shape: shape.Map{Name: envName, Of: secret}},
 		{Name: "containment", Doc: "How programs are contained.", Shape: containment},
+		{Name: "git", Doc: "The git tools, which read repositories and change nothing. They permit nothing else: `executables` doesn't get git by this.", Shape: shape.Object{
+			Keys: []shape.Key{
+				{Name: "executable", Doc: "The absolute path of git.", Shape: absolutePath, Required: true},
+				{Name: "sha256", Doc: "Pins the file's content.",
+					Shape: shape.Text{Say: "64 hexadecimal digits, as sha256sum prints them", Pattern: expression.New(`^(sha256:)?[0-9a-fA-F]{64}$`)}},
+				{Name: "roots", Doc: "The repositories that are read: absolute, or relative to the first root, each inside of a root; every root if absent.",
+					Shape: shape.List{Min: 1, Of: shape.Text{Say: "a path such as . or /srv/checkout", Pattern: expression.New(`^[^\x00-\x1f\x7f]+$`)}}},
+			}}},
 		{Name: "tests", Doc: "Commands and what this policy must say of them.", Shape: shape.List{Of: test}},
 		{Name: "accept", Doc: "Findings of `paddock policy lint` that are as they should be.", Shape: shape.List{Of: acceptance}},
 	},
 	Later: map[string]string{
-		"launch": "starting agents and engines", "git": "the git tools",
+		"launch": "starting agents and engines",
 		"agents": "coding agents", "quotas": "quotas", "pty": "terminals",
 		"redact": "masking of secrets",
 	},

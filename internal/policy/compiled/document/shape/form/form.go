@@ -50,6 +50,7 @@ type File struct {
 	Limits      Limits
 	Retention   paddock.Retention
 	Containment Containment
+	Git         Git
 	Tests       []Test
 	Accept      []Acceptance
 	// Sections are the places of the top-level keys.
@@ -134,6 +135,14 @@ type Secret struct {
 	// Host is as it is written, Place has its port.
 	Host  Text
 	Place string
+}
+
+// Git is what the git tools may read, and by which program. Executable isn't
+// given when the section is absent.
+type Git struct {
+	Roots      []Text
+	Executable Text
+	SHA256     Text
 }
 
 // A Test is one entry of tests.

@@ -1,0 +1,180 @@
+package git
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"paddock"
+	"paddock/internal/clean"
+	"paddock/internal/git/parse"
+	"paddock/internal/git/query"
+	"paddock/internal/git/repository"
+)
+
+// A Revision is what a name stood for when it was asked for.
+type Revision struct {
+	Ref string `json:"ref"`
+	ID  string `json:"id"`
+}
+
+// An Answer is what git says. Of the lists, the one of the tool is there.
+type Answer struct {
+	Tool string `json:"tool"`
+	Root string `json:"root"`
+	// OK is set when git ended by itself with status 0.
+	OK bool `json:"ok"`
+	// Notes say what a reader must know: why there is nothing, what is missing.
+	Notes []string `json:"notes,omitzero"`
+	// Branch is what HEAD stands for; empty when it is detached or unknown.
+	Branch   string `json:"branch,omitzero"`
+	Detached bool   `json:"detached,omitzero"`
+	Bare     bool   `json:"bare,omitzero"`
+	Shallow  bool   `json:"shallow,omitzero"`
+	Partial  bool   `json:"partial,omitzero"`
+
+	Revisions []Revision `json:"revisions,omitzero"`
+
+	Commits []parse.Commit `json:"commits,omitzero"`
+	Files   []parse.File   `json:"files,omitzero"`
+	Lines   []parse.Line   `json:"lines,omitzero"`
+	Entries []parse.Entry  `json:"entries,omitzero"`
+	// Base is the common ancestor.
+	Base string `json:"base,omitzero"`
+	// More is set when the lists are cut; Next is the skip that goes on.
+	More bool `json:"more,omitzero"`
+	Next int  `json:"next,omitzero"`
+
+	// Run is the run of the command, with all that git printed; empty where none
+	// was needed.
+	Run      paddock.RunID `json:"run,omitzero"`
+	State    paddock.State `json:"state,omitzero"`
+	ExitCode *int          `json:"exit_code,omitzero"`
+	// Command is what git was asked, without the settings before it, which the
+	// run's record has.
+	Command []string `json:"command,omitzero"`
+	// Preview is the beginning of what git printed, Stderr that of its complaints.
+	Preview string `json:"preview,omitzero"`
+	Bytes   int64  `json:"bytes,omitzero"`
+	Stderr  string `json:"stderr,omitzero"`
+}
+
+func newAnswer(q query.Query, l repository.Look) Answer {
+	a := Answer{Tool: q.Tool(), Root: l.Root, Branch: strings.ToValidUTF8(l.Branch, "\uFFFD"), Detached: l.Detached, Bare: l.Bare, Shallow: l.Shallow, Partial: l.Partial}
+	if l.Shallow {
+		a = a.said("The repository is a shallow clone: its history ends where it was cut.")
+	}
+	if l.Partial {
+		a = a.said("The repository is a partial clone: objects that aren't there are never fetched, so git may fail for want of them.")
+	}
+	return a
+}
+
+func (a Answer) said(format string, args ...any) Answer {
+	a.Notes = append(a.Notes, fmt.Sprintf(format, args...))
+	return a
+}
+
+// of notes the run, whose command ends in args.
+func (a *Answer) of(run paddock.Run, args []string) {
+	a.Run, a.State, a.Bytes = run.ID, run.State, run.Stdout.Bytes
+	a.Command = append([]string{"git"}, args...)
+	if status, ok := exited(run); ok {
+		a.ExitCode, a.OK = &status, status == 0
+	}
+}
+
+// fill reads what git printed.
+func (a *Answer) fill(q query.Query, run paddock.Run, stdout, stderr []byte, cut bool) {
+	a.Preview, a.Stderr = visible(stdout, mostPreview), visible(stderr, mostStderr)
+	switch run.State {
+	case paddock.Exited:
+	case paddock.TimedOut:
+		*a = a.said("Git was ended after %s; what it had printed until then is kept.", time.Duration(run.Limits.Timeout))
+		cut = true
+	case paddock.OutputLimit:
+		*a = a.said("Git printed more than the %d bytes that are kept; ask for less: a path, fewer commits, names only.", run.Limits.Output)
+	default:
+		*a = a.said("Git didn't end by itself (%s).", run.State)
+		cut = true
+	}
+	if why := failure(q, a.ExitCode, string(stderr)); why != "" {
+		*a = a.said("%s", why)
+	}
+	if a.ExitCode != nil && *a.ExitCode != 0 {
+		return
+	}
+	if err := a.lists(q, stdout, cut); err != nil {
+		*a = a.said("What git printed can't be read into lists (%v); the output has all of it.", err)
+		a.More = true
+	}
+	if a.More && (cut || a.Next == 0) {
+		*a = a.said("The lists here are cut; the output of the run has the rest.")
+	}
+}
+
+func (a *Answer) lists(q query.Query, stdout []byte, cut bool) (err error) {
+	switch q := q.(type) {
+	case query.Log:
+		a.Commits, a.More, err = parse.Commits(stdout, cut)
+		if n := len(a.Commits); err == nil && n == q.Most() {
+			a.Next = q.Skip + n
+		} else if err == nil && n == 0 && !cut {
+			*a = a.said("No commit is there: none touches the path, or none is in the time asked for.")
+		}
+	case query.Show:
+		a.Commits, a.More, err = parse.Commits(stdout, cut)
+	case query.Diff:
+		a.Files, a.More, err = parse.Files(stdout, cut)
+		if err == nil && len(a.Files) == 0 && !cut {
+			*a = a.said("Nothing differs.")
+		}
+	case query.Blame:
+		a.Lines, a.More, err = parse.Lines(stdout, cut)
+	case query.ListFiles:
+		a.Entries, a.More, err = parse.Entries(stdout, cut)
+		if err == nil && len(a.Entries) == 0 && !cut {
+			*a = a.said("The index has no such file.")
+		}
+	case query.MergeBase:
+		a.Base, err = parse.ID(stdout)
+	}
+	return err
+}
+
+// failure says in words what a status of git means, where that is an answer.
+func failure(q query.Query, status *int, stderr string) string {
+	if status == nil || *status == 0 {
+		return ""
+	}
+	switch {
+	case q.Tool() == "merge_base" && *status == 1:
+		return "The two have no common ancestor."
+	case q.Tool() == "blame" && strings.Contains(stderr, "no such path"):
+		return "The revision has no file of that path."
+	case q.Tool() == "blame" && strings.Contains(stderr, "has only"):
+		return "The file has fewer lines than that."
+	}
+	return "Git failed; stderr says why."
+}
+
+// visible is the beginning of text for reading: NUL, which ends names, becomes a
+// line break, what isn't text a replacement, and what terminals obey is gone.
+func visible(text []byte, most int) string {
+	text = text[:min(len(text), most*utf8.UTFMax)]
+	text = bytes.ReplaceAll(bytes.ToValidUTF8(text, []byte("\uFFFD")), []byte{0}, []byte("\n"))
+	return shortened(string(clean.Bytes(text, clean.Text)), most)
+}
+
+// shortened cuts s to at most so many characters.
+func shortened(s string, most int) string {
+	n := 0
+	for i := range s {
+		if n++; n > most {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}

@@ -1,0 +1,293 @@
+// Package git answers questions about repositories that nobody trusts. A
+// question is a value (package query); it becomes commands made of our own words,
+// object ids and literal paths, each a run of its own that is judged by the
+// policy's `git` section and contained as the policy says; what git prints is
+// read into values (package parse). See docs/git.md.
+//
+// # Limits
+//
+// The package starts nothing: it asks the executor, which decides, contains and
+// records. It changes no repository. What a hostile repository says of itself is
+// shown as it is: authors, dates and messages are claims.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"paddock"
+	"paddock/internal/git/parse"
+	"paddock/internal/git/query"
+	"paddock/internal/git/repository"
+)
+
+// Name is the room's, in requests and in policies.
+const Name = "git"
+
+// Executor is what the room needs of the one that starts programs.
+type Executor interface {
+	Explain(ctx context.Context, req paddock.Request) paddock.Decision
+	Start(ctx context.Context, req paddock.Request) (paddock.Run, error)
+	Wait(ctx context.Context, id paddock.RunID) (paddock.Run, error)
+	Follow(ctx context.Context, id paddock.RunID, s paddock.Stream, offset int64, w io.Writer) error
+	Seen(p paddock.Principal, id paddock.RunID) error
+}
+
+// A Room asks git. Its methods may be called concurrently.
+type Room struct{ exec Executor }
+
+// New returns a room that asks e.
+func New(e Executor) *Room { return &Room{e} }
+
+// An Ask is a question and who asks it.
+type Ask struct {
+	Principal paddock.Principal
+	Door      paddock.Door
+	Tied      bool // the runs end with whoever asks
+	// Root is one of the policy's git roots; empty is the first.
+	Root  string
+	Query query.Query
+	// Wait is the longest to wait for the answer; zero is as long as it takes.
+	Wait time.Duration
+}
+
+const (
+	mostRead    = 8 << 20 // bytes of output that are read into values
+	mostStderr  = 600     // characters that are shown
+	mostPreview = 2000    // likewise
+	mostDrivers = 200
+)
+
+// Ask answers a question. What isn't allowed is a [*paddock.Refusal]. An answer
+// may be that there is nothing to tell, with the reason in Notes.
+func (r *Room) Ask(ctx context.Context, a Ask) (Answer, error) {
+	if err := a.Query.Check(); err != nil {
+		return Answer{}, err
+	}
+	root, err := r.root(ctx, a)
+	if err != nil {
+		return Answer{}, err
+	}
+	name, err := query.Within(root, a.Query.Path())
+	if err != nil {
+		return Answer{}, err
+	}
+	look, err := repository.At(root)
+	if err != nil {
+		return Answer{}, err
+	}
+	out := newAnswer(a.Query, look)
+	switch {
+	case look.Dir == "":
+		return out.said("There is no git repository at %s. (A repository is looked for at the root itself, never above it.)", root), nil
+	case a.Query.Worktree() && look.Bare:
+		return out.said("The repository is bare: it has no working tree to compare with. Give base and head."), nil
+	}
+	if name != "" {
+		if err := look.Path(name); err != nil {
+			return Answer{}, err
+		}
+	}
+	if a.Wait > 0 {
+		limited, cancel := context.WithTimeout(ctx, a.Wait)
+		defer cancel()
+		ctx = limited
+	}
+	s := session{Room: r, ask: a, place: query.Place{Dir: look.Dir, Worktree: look.Root}}
+	return s.answer(ctx, out, name)
+}
+
+// root returns the policy's root that a means. It is asked as a command would be:
+// whoever may not ask git anything is refused before anything is looked at.
+func (r *Room) root(ctx context.Context, a Ask) (string, error) {
+	d := r.exec.Explain(ctx, paddock.Request{
+		Principal: a.Principal, Door: a.Door, Room: Name, Tied: a.Tied,
+		Command: paddock.Command{Argv: []string{"git", "--version"}, Dir: a.Root},
+	})
+	if refusal := d.Refusal(); refusal != nil {
+		return "", refusal
+	}
+	if real, err := filepath.EvalSymlinks(d.Grant.Root); err != nil || real != d.Grant.Dir {
+		refusal := paddock.Refused(paddock.PathOutsideRoot, "%q is inside of the git root %s and not one itself.", a.Root, d.Grant.Root)
+		refusal.Gate, refusal.Hint = "", "Name the root as the policy has it, or none for the first, and give the rest as the path."
+		return "", refusal
+	}
+	return d.Grant.Root, nil
+}
+
+// A session is one question under way.
+type session struct {
+	*Room
+	ask   Ask
+	place query.Place
+}
+
+// answer resolves, asks and reads.
+func (s session) answer(ctx context.Context, out Answer, name string) (Answer, error) {
+	var ids []string
+	for _, ref := range s.ask.Query.Refs() {
+		id, err := s.resolve(ctx, ref)
+		if err != nil {
+			return Answer{}, err
+		}
+		if id == "" && ref == "HEAD" {
+			return out.said("HEAD names no commit: the repository is empty, or its branch has no commit yet."), nil
+		}
+		if id == "" {
+			r := paddock.Refused(paddock.RevisionInvalid, "The revision %q names no commit here.", ref)
+			if out.Shallow {
+				r.Hint = "The repository is a shallow clone: what lies before its end isn't there."
+			}
+			return Answer{}, r
+		}
+		ids = append(ids, id)
+		out.Revisions = append(out.Revisions, Revision{ref, id})
+	}
+	var drivers []string
+	if s.ask.Query.Worktree() {
+		var err error
+		if drivers, err = s.drivers(ctx); err != nil {
+			return Answer{}, err
+		}
+		if len(drivers) > 0 {
+			out = out.said("The repository's filters (%s) weren't run: files that they change when they are added may show as different.", shortened(strings.Join(drivers, ", "), 200))
+		}
+	}
+	run, err := s.start(ctx, s.place.Command(s.ask.Query, ids, name, drivers), "git "+s.ask.Query.Tool())
+	if err != nil {
+		return Answer{}, err
+	}
+	run, err = s.exec.Wait(ctx, run.ID)
+	out.of(run, s.ask.Query.Args(ids, name))
+	if err != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && s.ask.Wait > 0 {
+			return out.said("Git is still at work. Its end and its output are those of the task."), nil
+		}
+		return Answer{}, err
+	}
+	stdout, cut, err := s.read(ctx, run, paddock.Stdout, mostRead)
+	if err != nil {
+		return Answer{}, err
+	}
+	stderr, _, err := s.read(ctx, run, paddock.Stderr, mostStderr*4)
+	if err != nil {
+		return Answer{}, err
+	}
+	out.fill(s.ask.Query, run, stdout, stderr, cut)
+	return out, s.exec.Seen(s.ask.Principal, run.ID)
+}
+
+// start starts one command in the name of who asks.
+func (s session) start(ctx context.Context, argv []string, label string) (paddock.Run, error) {
+	return s.exec.Start(ctx, paddock.Request{
+		Principal: s.ask.Principal, Door: s.ask.Door, Room: Name, Tied: s.ask.Tied,
+		Command: paddock.Command{Argv: argv, Dir: s.place.Worktree, Label: label},
+	})
+}
+
+// step runs a command that only prepares the answer, and returns what it printed
+// and its status.
+func (s session) step(ctx context.Context, argv []string, label string) (stdout []byte, status int, run paddock.Run, err error) {
+	run, err = s.start(ctx, argv, label)
+	if err == nil {
+		run, err = s.exec.Wait(ctx, run.ID)
+	}
+	if err != nil {
+		return nil, 0, run, err
+	}
+	if err := s.exec.Seen(s.ask.Principal, run.ID); err != nil {
+		return nil, 0, run, err
+	}
+	status, ok := exited(run)
+	if !ok {
+		return nil, 0, run, s.broken(ctx, run)
+	}
+	stdout, cut, err := s.read(ctx, run, paddock.Stdout, mostRead)
+	if err == nil && cut {
+		err = paddock.Refused(paddock.RepositoryRefused, "The repository says more of itself than can be read (run %s).", run.ID)
+	}
+	return stdout, status, run, err
+}
+
+// broken refuses a repository that git can't read.
+func (s session) broken(ctx context.Context, run paddock.Run) error {
+	stderr, _, err := s.read(ctx, run, paddock.Stderr, mostStderr)
+	if err != nil {
+		return err
+	}
+	why := string(run.State)
+	if len(bytes.TrimSpace(stderr)) > 0 {
+		why += ": " + visible(bytes.TrimSpace(stderr), mostStderr)
+	}
+	return paddock.Refused(paddock.RepositoryRefused, "Git can't read the repository (run %s, %s)", run.ID, why)
+}
+
+// resolve returns the id of the commit that ref names, "" for none.
+func (s session) resolve(ctx context.Context, ref string) (string, error) {
+	stdout, status, run, err := s.step(ctx, s.place.Resolve(ref), "git: what "+ref+" names")
+	switch {
+	case err != nil:
+		return "", err
+	case status == 0:
+		return parse.ID(stdout)
+	case status == 1 && len(stdout) == 0:
+		return "", nil
+	}
+	return "", s.broken(ctx, run)
+}
+
+// drivers returns the names of the repository's filters.
+func (s session) drivers(ctx context.Context) ([]string, error) {
+	stdout, status, run, err := s.step(ctx, s.place.Settings(), "git: which filters there are")
+	if err != nil {
+		return nil, err
+	}
+	if status != 0 {
+		return nil, s.broken(ctx, run)
+	}
+	drivers, err := parse.Drivers(stdout)
+	if err == nil && len(drivers) > mostDrivers {
+		err = paddock.Refused(paddock.RepositoryRefused, "The repository sets %d filters; at most %d are taken.", len(drivers), mostDrivers)
+	}
+	return drivers, err
+}
+
+// errFull ends a stream that is longer than is read.
+var errFull = errors.New("enough is read")
+
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	room := b.most - b.Len()
+	if len(p) <= room {
+		return b.Buffer.Write(p)
+	}
+	n, _ := b.Buffer.Write(p[:room])
+	return n, errFull
+}
+
+// read returns the beginning of a stream of a settled run.
+func (s session) read(ctx context.Context, run paddock.Run, stream paddock.Stream, most int) (text []byte, cut bool, err error) {
+	b := bounded{most: most}
+	err = s.exec.Follow(ctx, run.ID, stream, 0, &b)
+	if errors.Is(err, errFull) {
+		return b.Bytes(), true, nil
+	}
+	return b.Bytes(), run.State == paddock.OutputLimit, err
+}
+
+// exited returns the status of a program that ended by itself.
+func exited(run paddock.Run) (status int, ok bool) {
+	if run.State != paddock.Exited || run.Outcome == nil || run.Outcome.Reason.ExitCode == nil {
+		return 0, false
+	}
+	return *run.Outcome.Reason.ExitCode, true
+}

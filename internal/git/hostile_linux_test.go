@@ -1,0 +1,337 @@
+//go:build linux
+
+package git
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"paddock"
+	"paddock/internal/git/query"
+)
+
+// An attack readies a hostile repository. With fires, plain git is shown to run
+// the helper, so that a test which sees nothing has something to miss.
+type attack struct {
+	name  string
+	ready func(w *world)
+	fires []string
+	// refused is set where the tools don't read such a repository at all.
+	refused bool
+}
+
+func set(key, value string) func(*world) {
+	return func(w *world) { w.git("config", key, strings.ReplaceAll(value, "HELPER", w.helper)) }
+}
+
+// driver gives every file an attribute, in a file that git reads it from.
+func driver(file, attribute string, settings ...string) func(*world) {
+	return func(w *world) {
+		w.write(file, "* "+attribute+"\n")
+		for i := 0; i < len(settings); i += 2 {
+			set(settings[i], settings[i+1])(w)
+		}
+	}
+}
+
+// promised takes a blob away that a remote is said to have.
+func promised(settings ...string) func(*world) {
+	return func(w *world) {
+		blob := strings.TrimSpace(w.git("rev-parse", "HEAD:a.txt"))
+		must(w.t, os.Remove(filepath.Join(w.root, ".git/objects", blob[:2], blob[2:])))
+		all := append([]string{"core.repositoryformatversion", "1", "extensions.partialClone", "origin", "remote.origin.promisor", "true"}, settings...)
+		for i := 0; i < len(all); i += 2 {
+			set(all[i], all[i+1])(w)
+		}
+	}
+}
+
+func attacks() []attack {
+	diff, show, status := []string{"diff"}, []string{"show"}, []string{"status"}
+	return []attack{
+		{"fsmonitor", set("core.fsmonitor", "HELPER"), diff, false},
+		{"hooksPath", func(w *world) {
+			w.write("hooks/post-index-change", "#!/bin/sh\nexec "+w.helper+"\n")
+			must(w.t, os.Chmod(w.root+"/hooks/post-index-change", 0o755))
+			set("core.hooksPath", w.root+"/hooks")(w)
+		}, status, false},
+		{"hook", func(w *world) {
+			w.write(".git/hooks/post-index-change", "#!/bin/sh\nexec "+w.helper+"\n")
+			must(w.t, os.Chmod(w.root+"/.git/hooks/post-index-change", 0o755))
+		}, status, false},
+		{"diff.external", set("diff.external", "HELPER"), diff, false},
+		{"diff command", driver(".gitattributes", "diff=x", "diff.x.command", "HELPER"), diff, false},
+		{"textconv", driver(".gitattributes", "diff=x", "diff.x.textconv", "HELPER"), show, false},
+		{"textconv of info", driver(".git/info/attributes", "diff=x", "diff.x.textconv", "HELPER"), show, false},
+		{"filter clean", driver(".gitattributes", "filter=x", "filter.x.clean", "HELPER"), diff, false},
+		{"filter process", driver(".gitattributes", "filter=x", "filter.x.process", "HELPER"), diff, false},
+		{"filter required", driver(".gitattributes", "filter=x", "filter.x.clean", "HELPER", "filter.x.required", "true"), diff, false},
+		{"filter with an odd name", driver(".gitattributes", "filter=x.y=z", "filter.x.y=z.clean", "HELPER"), diff, false},
+		{"filter in upper case", driver(".gitattributes", "filter=ÄX", "FILTER.ÄX.Clean", "HELPER"), diff, false},
+		{"filter of an included file", func(w *world) {
+			driver(".gitattributes", "filter=x", "include.path", w.root+"/more")(w)
+			w.write("more", "[filter \"x\"]\n\tclean = "+w.helper+"\n")
+		}, diff, false},
+		{"gpg", func(w *world) {
+			commit := strings.Replace(w.git("cat-file", "commit", "HEAD"), "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----\n\n", 1)
+			w.write("signed", commit)
+			w.git("update-ref", "HEAD", strings.TrimSpace(w.git("hash-object", "-t", "commit", "-w", "signed")))
+			set("gpg.program", "HELPER")(w)
+			set("log.showSignature", "true")(w)
+		}, []string{"log"}, false},
+		{"lazy fetch by ssh", promised("remote.origin.url", "ssh://x/y", "core.sshCommand", "HELPER"), show, false},
+		{"lazy fetch by uploadpack", promised("remote.origin.url", "/nowhere", "remote.origin.uploadpack", "HELPER"), show, false},
+		{"lazy fetch by ext", promised("remote.origin.url", "ext::HELPER", "protocol.ext.allow", "always"), show, false},
+		{"lazy fetch by proxy", promised("remote.origin.url", "git://x/y", "core.gitProxy", "HELPER"), show, false},
+		{"included settings", func(w *world) {
+			set("include.path", w.root+"/more")(w)
+			w.write("more", "[core]\n\tfsmonitor = "+w.helper+"\n")
+		}, diff, false},
+		{"settings of the worktree", func(w *world) {
+			set("extensions.worktreeConfig", "true")(w)
+			w.write(".git/config.worktree", "[core]\n\tfsmonitor = "+w.helper+"\n")
+		}, diff, false},
+		{"nested repository", func(w *world) { w.nested("nested") }, diff, false},
+		{"merge driver", func(w *world) {
+			w.git("checkout", "-q", "--", ".")
+			w.git("switch", "-q", "-c", "side", "HEAD~1")
+			w.write("a.txt", "ONE\ntwo\n")
+			w.git("commit", "-q", "-a", "-m", "side")
+			w.git("switch", "-q", "main")
+			w.git("merge", "-q", "-s", "ours", "-m", "merge", "side")
+			driver(".gitattributes", "merge=x", "merge.x.driver", "HELPER", "log.diffMerges", "remerge")(w)
+		}, []string{"show", "-m"}, false},
+		{"repository elsewhere", func(w *world) {
+			must(w.t, os.Rename(w.root+"/.git", w.outside+"/repo"))
+			w.write(".git", "gitdir: "+w.outside+"/repo\n")
+			set("core.fsmonitor", "HELPER")(w)
+		}, diff, true},
+		{"settings elsewhere", func(w *world) {
+			must(w.t, os.Rename(w.root+"/.git", w.outside+"/repo"))
+			must(w.t, os.Mkdir(w.root+"/.git", 0o755))
+			w.write(".git/HEAD", "ref: refs/heads/main\n")
+			w.write(".git/commondir", w.outside+"/repo\n")
+			set("core.fsmonitor", "HELPER")(w)
+		}, diff, true},
+	}
+}
+
+// nested puts a repository with a setting of its own below.
+func (w *world) nested(name string) {
+	w.t.Helper()
+	outer := w.root
+	w.root = filepath.Join(outer, name)
+	must(w.t, os.Mkdir(w.root, 0o755))
+	w.commit()
+	set("core.fsmonitor", w.helper)(w)
+	w.root = outer
+	w.git("add", name)
+	w.git("commit", "-q", "-m", "nested")
+}
+
+func (w *world) attacked(a attack) {
+	w.t.Helper()
+	w.commit()
+	w.write("helper.sh", "#!/bin/sh\necho fired >> "+w.canary+"\nexit 1\n")
+	must(w.t, os.Chmod(w.helper, 0o755))
+	must(w.t, os.Chmod(w.outside, 0o777))
+	a.ready(w)
+	// What was read before must be looked at again.
+	w.write("a.txt", "one\nTWO\nthree\nfour and more\n")
+	out, _ := w.plain(a.fires...) // most helpers are bad at what they are taken for
+	if _, err := os.Stat(w.canary); err != nil {
+		w.t.Fatalf("plain git %v doesn't run the helper, so this attack shows nothing: %s", a.fires, out)
+	}
+	must(w.t, os.Remove(w.canary))
+	w.write("a.txt", "one\nTWO\nthree\nfour and even more\n")
+}
+
+// By construction alone, without any containment, nothing runs.
+func TestHostileRepositoryRunsNothing(t *testing.T) {
+	t.Parallel()
+	for _, a := range attacks() {
+		t.Run(a.name, func(t *testing.T) {
+			w := newWorld(t, paddock.Off)
+			w.attacked(a)
+			for _, q := range dangerous() {
+				answer, err := w.try(q)
+				if a.refused {
+					refused(t, err, paddock.RepositoryRefused)
+				} else if err != nil {
+					t.Errorf("%s: %v", q.Tool(), err)
+				} else if answer.ExitCode == nil {
+					t.Errorf("%s: %+v", q.Tool(), answer)
+				}
+				if _, err := os.Stat(w.canary); err == nil {
+					t.Fatalf("%s ran the helper", q.Tool())
+				}
+			}
+		})
+	}
+}
+
+// By containment alone, with a plain command in the place of ours, nothing is
+// changed and nothing outside is reached, whatever runs.
+func TestContainmentHoldsPlainGit(t *testing.T) {
+	t.Parallel()
+	for _, level := range []paddock.Level{paddock.Full, paddock.Standard} {
+		for _, a := range attacks() {
+			if !strings.HasPrefix(a.name, "filter") && !strings.HasPrefix(a.name, "textconv") && a.name != "fsmonitor" && a.name != "diff.external" && !a.refused {
+				continue // these show every way of starting a program
+			}
+			t.Run(string(level)+"/"+a.name, func(t *testing.T) {
+				w := newWorld(t, level)
+				w.attacked(a)
+				run, err := w.exec.Start(t.Context(), paddock.Request{
+					Principal: alice, Door: paddock.DoorGo, Room: Name,
+					Command: paddock.Command{Argv: append([]string{"git", "-c", "safe.directory=*"}, a.fires...), Dir: w.root},
+				})
+				must(t, err)
+				run, err = w.exec.Wait(t.Context(), run.ID)
+				must(t, err)
+				if _, err := os.Stat(w.canary); err == nil || !run.State.Settled() {
+					t.Errorf("what git ran could write outside (%s)", run.State)
+				}
+			})
+		}
+	}
+}
+
+// The root can't be written, not even by what runs in it.
+func TestTheRootIsReadOnly(t *testing.T) {
+	t.Parallel()
+	for _, level := range []paddock.Level{paddock.Full, paddock.Standard} {
+		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, level)
+			w.commit()
+			must(t, os.Chmod(w.root, 0o777))
+			must(t, os.Chmod(w.root+"/a.txt", 0o666))
+			for _, script := range []string{"echo x > new", "echo x >> a.txt", "rm a.txt", "mv a.txt b.txt"} {
+				run, err := w.exec.Start(t.Context(), paddock.Request{
+					Principal: alice, Door: paddock.DoorGo, Room: Name,
+					Command: paddock.Command{Argv: []string{"git", "-c", "alias.x=!" + script, "--git-dir=" + w.root + "/.git", "x"}, Dir: w.root},
+				})
+				must(t, err)
+				run, err = w.exec.Wait(t.Context(), run.ID)
+				must(t, err)
+				if status, ok := exited(run); !ok || status == 0 {
+					t.Errorf("%q: %s, status %d", script, run.State, status)
+				}
+			}
+			entries, err := os.ReadDir(w.root)
+			must(t, err)
+			if text, err := os.ReadFile(w.root + "/a.txt"); len(entries) != 2 || err != nil || string(text) != "one\nTWO\nthree\nfour\n" {
+				t.Errorf("%v: %q, %v", entries, text, err)
+			}
+		})
+	}
+}
+
+// Nothing outside of the root is told of, without any containment.
+func TestHostileRepositoryReadsNothingOutside(t *testing.T) {
+	t.Parallel()
+	for name, ready := range map[string]func(w *world){
+		"mailmap":        func(w *world) { set("mailmap.file", w.outside+"/secret.txt")(w) },
+		"core.worktree":  func(w *world) { set("core.worktree", w.outside)(w) },
+		"ignoreRevsFile": func(w *world) { set("blame.ignoreRevsFile", w.outside+"/secret.txt")(w) },
+		"orderFile":      func(w *world) { set("diff.orderFile", w.outside+"/secret.txt")(w) },
+		"attributesFile": func(w *world) { set("core.attributesFile", w.outside+"/secret.txt")(w) },
+		"alternates":     func(w *world) { w.write(".git/objects/info/alternates", w.other()+"/objects\n") },
+		"linked objects": func(w *world) {
+			must(w.t, errorsOf(os.RemoveAll(w.root+"/.git/objects"), os.Symlink(w.other()+"/objects", w.root+"/.git/objects")))
+		},
+		"linked refs": func(w *world) { must(w.t, os.Symlink(w.outside+"/secret.txt", w.root+"/.git/refs/heads/x")) },
+		"linked index": func(w *world) {
+			must(w.t, errorsOf(os.Remove(w.root+"/.git/index"), os.Symlink(w.outside+"/secret.txt", w.root+"/.git/index")))
+		},
+		"linked .git": func(w *world) {
+			must(w.t, errorsOf(os.RemoveAll(w.root+"/.git"), os.Symlink(w.other(), w.root+"/.git")))
+		},
+		"linked file": func(w *world) {
+			must(w.t, errorsOf(os.Remove(w.root+"/a.txt"), os.Symlink(w.outside+"/secret.txt", w.root+"/a.txt")))
+		},
+		"linked mailmap":  func(w *world) { must(w.t, os.Symlink(w.outside+"/secret.txt", w.root+"/.mailmap")) },
+		"a pipe for HEAD": func(w *world) { must(w.t, errorsOf(os.Remove(w.root+"/.git/HEAD"), mkfifo(w.root+"/.git/HEAD"))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, paddock.Off)
+			w.commit()
+			ready(w)
+			for _, q := range append(dangerous(), query.Log{}) {
+				a, err := w.try(q)
+				told := fmt.Sprint(err)
+				if err == nil {
+					told = w.everything(a)
+				}
+				if strings.Contains(told, secret) {
+					t.Errorf("%s tells of what is outside: %s", q.Tool(), told)
+				}
+			}
+		})
+	}
+}
+
+// other makes a repository outside and returns where its own files are.
+func (w *world) other() string {
+	root := w.root
+	w.root = w.outside + "/other"
+	must(w.t, os.Mkdir(w.root, 0o755))
+	w.git("init", "-q", "-b", "main")
+	w.write("a.txt", secret)
+	w.git("add", "-A")
+	w.git("commit", "-q", "-m", secret)
+	w.root = root
+	return w.outside + "/other/.git"
+}
+
+// No value that a caller can send becomes a flag, a search or another place. The
+// words are those by which git was seen to write, to run or to read outside.
+func TestHostileValues(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, paddock.Off)
+	w.commit()
+	written := w.outside + "/written"
+	words := []string{
+		"--output=" + written, "--output", "-O" + w.helper, "-lO" + w.helper, "--open-files-in-pager=" + w.helper, "--ext-diff", "--textconv", "--help",
+		"-c", "--config-env=core.fsmonitor=HOME", "--exec-path=" + w.outside, "-C", "--git-dir=" + w.other(), "--work-tree=" + w.outside, "--paginate", "--no-index",
+		"--contents=" + w.outside + "/secret.txt", "--ignore-revs-file=" + w.outside + "/secret.txt", "-S", "-f", "-X", "--stdin", "--pathspec-from-file=" + w.outside + "/secret.txt",
+		"--show-signature", "--remerge-diff", "--diff-merges=remerge", "--submodule=diff", "--recurse-submodules", "--upload-pack=" + w.helper, "--exec=" + w.helper,
+		"--format=%G?", "--all", "--glob=*", "-", "--", "^HEAD", "HEAD..HEAD", "HEAD...HEAD~1", "HEAD^{/first}", ":/first", "HEAD:a.txt", ":0:a.txt", "@{-99}x y", "HEAD^@", "HEAD^!", "HEAD^-",
+		"HEAD^{/" + strings.Repeat("(a+)+", 20) + "}", "HEAD\n--output=" + written, "HEAD\x00", "ref with space", "é", "\xff", strings.Repeat("a", 201), "..", "../outside", "HEAD --output=x",
+	}
+	for _, word := range words {
+		for _, q := range []query.Query{
+			query.Log{Ref: word}, query.Show{Ref: word}, query.Diff{Base: word}, query.Diff{Base: "HEAD", Head: word}, query.Blame{Ref: word, In: "a.txt"},
+			query.MergeBase{Base: word, Head: "HEAD"}, query.MergeBase{Base: "HEAD", Head: word}, query.Log{Since: word}, query.Log{Format: word},
+		} {
+			if _, err := w.try(q); err == nil {
+				t.Errorf("%#v was answered", q)
+			}
+		}
+	}
+	paths := append(words, w.outside+"/secret.txt", "/etc/passwd", "../outside/secret.txt", "a/../../outside/secret.txt", ":(top)", ":/", ":(glob)**", "*", ":(exclude)x", "a.txt/../..", strings.Repeat("a/", 3000))
+	must(t, os.Symlink(w.outside, w.root+"/link"))
+	paths = append(paths, "link/secret.txt", "link/../../outside/secret.txt")
+	for _, name := range paths {
+		for _, q := range []query.Query{query.ListFiles{In: name}} {
+			a, err := w.try(q)
+			if err == nil && len(a.Commits)+len(a.Entries)+len(a.Lines) > 0 || strings.Contains(fmt.Sprint(err)+w.everything(a), secret) {
+				t.Errorf("%#v has an answer: %+v", q, a)
+			}
+		}
+	}
+	for _, name := range []string{w.outside + "/secret.txt", "/etc/passwd", "../outside/secret.txt", "link/secret.txt", "a.txt/../.."} {
+		_, err := w.try(query.Blame{In: name})
+		refused(t, err, paddock.PathOutsideRoot)
+	}
+	for _, name := range []string{written, w.canary} {
+		if _, err := os.Stat(name); err == nil {
+			t.Errorf("%s was written", name)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package query
+
+import "slices"
+
+// settings beat what a repository's own configuration says. Those that name a
+// program are set to one that does nothing; those with a free name (filters) are
+// set for each repository, see Command.
+var settings = []string{
+	"core.fsmonitor=false", "core.untrackedCache=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.excludesFile=/dev/null",
+	"core.pager=cat", "core.editor=/bin/false", "core.askPass=/bin/false", "core.sshCommand=/bin/false", "core.gitProxy=", "core.alternateRefsCommand=/bin/false",
+	"core.quotePath=false", "core.warnAmbiguousRefs=false", "core.commitGraph=true", "core.multiPackIndex=true",
+	"diff.external=", "diff.orderFile=/dev/null", "diff.noprefix=false", "diff.mnemonicPrefix=false", "diff.relative=false", "diff.suppressBlankEmpty=false",
+	"diff.algorithm=default", "diff.indentHeuristic=true", "diff.renameLimit=1000", "diff.submodule=short", "diff.ignoreSubmodules=dirty", "diff.wsErrorHighlight=none",
+	"log.showSignature=false", "log.mailmap=false", "log.follow=false", "log.showRoot=true", "log.decorate=false", "log.diffMerges=first-parent", "format.pretty=medium",
+	"gpg.program=/bin/false", "gpg.ssh.program=/bin/false", "gpg.x509.program=/bin/false", "gpg.ssh.defaultKeyCommand=/bin/false",
+	"mailmap.file=/dev/null", "mailmap.blob=", "blame.ignoreRevsFile=", "blame.markIgnoredLines=false", "blame.markUnblamableLines=false",
+	"credential.helper=", "protocol.allow=never", "submodule.recurse=false", "status.submoduleSummary=false", "uploadpack.packObjectsHook=",
+	"color.ui=false", "color.diff=false", "i18n.logOutputEncoding=UTF-8", "help.autocorrect=never", "gc.auto=0", "maintenance.auto=false",
+}
+
+// A Place is where a repository lies, in absolute paths.
+type Place struct{ Dir, Worktree string }
+
+// own are git's own options: nothing is looked for, and nothing above the place
+// is one.
+func (p Place) own() []string {
+	words := []string{"git", "--no-pager", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs", "--git-dir=" + p.Dir, "--work-tree=" + p.Worktree}
+	for _, s := range settings {
+		words = append(words, "-c", s)
+	}
+	return words
+}
+
+// Command returns the whole command that answers q. Drivers are the names of the
+// filters that the repository sets: each is set to do nothing, by variables, so
+// that a name can hold whatever it likes.
+func (p Place) Command(q Query, ids []string, path string, drivers []string) []string {
+	words := p.own()
+	for _, d := range drivers {
+		for _, key := range []string{"clean", "smudge", "process", "required"} {
+			words = append(words, "--config-env=filter."+d+"."+key+"=EMPTY")
+		}
+	}
+	return slices.Concat(words, q.Args(ids, path))
+}
+
+// Resolve returns the command that prints the id of the commit that ref names.
+func (p Place) Resolve(ref string) []string {
+	return append(p.own(), "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+}
+
+// Settings returns the command that lists the names of the repository's settings.
+func (p Place) Settings() []string {
+	return append(p.own(), "config", "--list", "--null", "--name-only")
+}

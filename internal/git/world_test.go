@@ -1,0 +1,195 @@
+//go:build linux
+
+package git
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"paddock"
+	"paddock/internal/executor"
+	"paddock/internal/git/query"
+	"paddock/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
+
+var alice = paddock.Principal{Kind: paddock.Agent, ID: "alice"}
+
+// A world is a repository, something outside of it, and a room that may read it.
+type world struct {
+	t    testing.TB
+	exec *executor.Executor
+	room *Room
+	// base holds all else; outside is readable for us and not to be read.
+	base, root, outside string
+	helper, canary      string
+}
+
+const program = "/usr/bin/git"
+
+// secret stands in files outside of the repository.
+const secret = "paddock-secret-of-elsewhere"
+
+func newWorld(t testing.TB, level paddock.Level) *world {
+	t.Helper()
+	if _, err := os.Stat(program); err != nil {
+		testproc.Skip(t, "there is no "+program)
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	w := &world{t: t, base: base, root: base + "/root", outside: base + "/outside", canary: base + "/outside/canary"}
+	for _, dir := range []string{w.root, w.outside} {
+		must(t, os.Mkdir(dir, 0o755))
+	}
+	must(t, os.WriteFile(w.outside+"/secret.txt", []byte(secret+"\n"), 0o644))
+	w.helper = w.root + "/helper.sh"
+	policy := `version: 1
+roots: [{path: ` + w.root + `}]
+executables: []
+git: {executable: ` + program + `}
+containment: {require: ` + string(level) + `}
+`
+	if level == paddock.Standard && os.Geteuid() == 0 {
+		policy = strings.Replace(policy, "{require: standard", "{run_as: nobody, require: standard", 1)
+		must(t, os.Chmod(filepath.Dir(base), 0o711))
+		must(t, os.Chmod(base, 0o711))
+	}
+	w.exec, err = executor.Open(t.Context(), executor.Config{
+		State: base + "/state", Policy: executor.PolicyText("policy.yaml", []byte(policy)), Stage: testproc.Build(t, "paddock/cmd/paddock-stage"), Warm: 2,
+	})
+	must(t, err)
+	t.Cleanup(func() { must(t, w.exec.Close()) })
+	w.room = New(w.exec)
+	_, err = w.room.root(t.Context(), Ask{Principal: alice, Door: paddock.DoorGo})
+	if r, ok := errors.AsType[*paddock.Refusal](err); ok && r.Code == paddock.ContainmentUnavailable {
+		testproc.Skip(t, r.Message)
+	}
+	must(t, err)
+	return w
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// git runs plain git, which is to work, in the root.
+func (w *world) git(args ...string) string {
+	w.t.Helper()
+	out, err := w.plain(args...)
+	if err != nil {
+		w.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+func (w *world) plain(args ...string) (string, error) {
+	w.t.Helper()
+	cmd := testproc.Command(w.t, program, args...)
+	cmd.Dir = w.root
+	cmd.Env = []string{
+		"PATH=/usr/bin:/bin", "HOME=" + w.base, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C", "TZ=UTC", "GIT_ALLOW_PROTOCOL=ext:file:ssh:git",
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Bob", "GIT_COMMITTER_EMAIL=bob@example.org",
+		"GIT_AUTHOR_DATE=2026-03-01T10:00:00+02:00", "GIT_COMMITTER_DATE=2026-03-01T10:00:00+02:00",
+	}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	path := name
+	if !filepath.IsAbs(name) {
+		path = filepath.Join(w.root, name)
+	}
+	must(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(w.t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// commit makes a repository of two commits and a file that is changed since.
+func (w *world) commit() {
+	w.t.Helper()
+	w.git("init", "-q", "-b", "main")
+	w.write("a.txt", "one\ntwo\n")
+	w.git("add", "-A")
+	w.git("commit", "-q", "-m", "first")
+	w.write("a.txt", "one\nTWO\nthree\n")
+	w.git("commit", "-q", "-a", "-m", "second")
+	w.write("a.txt", "one\nTWO\nthree\nfour\n")
+}
+
+func (w *world) try(q query.Query) (Answer, error) {
+	w.t.Helper()
+	return w.room.Ask(w.t.Context(), Ask{Principal: alice, Door: paddock.DoorGo, Query: q})
+}
+
+func (w *world) ask(q query.Query) Answer {
+	w.t.Helper()
+	a, err := w.try(q)
+	must(w.t, err)
+	return a
+}
+
+func (w *world) text(a Answer) string {
+	w.t.Helper()
+	var b strings.Builder
+	must(w.t, w.exec.Follow(w.t.Context(), a.Run, paddock.Stdout, 0, &b))
+	return b.String()
+}
+
+func refused(t testing.TB, err error, code paddock.Code) {
+	t.Helper()
+	r, ok := errors.AsType[*paddock.Refusal](err)
+	if !ok || r.Code != code {
+		t.Fatalf("%v; want a refusal with %s", err, code)
+	}
+}
+
+func hasNote(t testing.TB, a Answer, part string) {
+	t.Helper()
+	if !strings.Contains(strings.Join(a.Notes, "\n"), part) {
+		t.Errorf("the notes are %q; want %q in them", a.Notes, part)
+	}
+}
+
+// questions are one of every kind, and every way of reading the working tree.
+func questions() []query.Query {
+	return []query.Query{
+		query.Log{}, query.Log{Format: "stat", In: "a.txt"}, query.Show{}, query.Diff{}, query.Diff{Stat: true}, query.Diff{Base: "HEAD~1"},
+		query.Diff{Base: "HEAD~1", Head: "HEAD"}, query.Blame{In: "a.txt"}, query.MergeBase{Base: "HEAD", Head: "HEAD~1"}, query.ListFiles{},
+	}
+}
+
+// dangerous are the questions by which git reads what could make it run or read
+// something: patches, files of the working tree, the index.
+func dangerous() []query.Query {
+	return []query.Query{query.Show{}, query.Diff{}, query.Diff{Base: "HEAD~1", Head: "HEAD"}, query.Blame{In: "a.txt"}, query.ListFiles{}}
+}
+
+// everything is all that an answer and its run tell.
+func (w *world) everything(a Answer) string {
+	w.t.Helper()
+	text, err := json.Marshal(a)
+	must(w.t, err)
+	all := string(text)
+	if a.Run != "" {
+		var b strings.Builder
+		must(w.t, w.exec.Follow(w.t.Context(), a.Run, paddock.Stdout, 0, &b))
+		must(w.t, w.exec.Follow(w.t.Context(), a.Run, paddock.Stderr, 0, &b))
+		all += b.String()
+	}
+	return all
+}
+
+func errorsOf(errs ...error) error { return errors.Join(errs...) }
+
+func mkfifo(path string) error { return unix.Mkfifo(path, 0o600) }
