@@ -109,6 +109,10 @@ func Compare(before, after Source) (Changes, error) {
 	d.limits("limits", o.file.Limits, n.file.Limits, n.section("limits"))
 	d.number("limits.concurrent", "runs at once", int64(o.file.Concurrent), int64(n.file.Concurrent), n.section("limits"))
 	d.containment()
+	d.writing()
+	d.secrets()
+	d.git()
+	d.kept()
 	order := []Effect{Widened, Unclear, Narrowed, Changed}
 	slices.SortStableFunc(d.changes, func(a, b Change) int {
 		return slices.Index(order, a.Effect) - slices.Index(order, b.Effect)

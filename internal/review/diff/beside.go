@@ -1,0 +1,91 @@
+package diff
+
+import (
+	"paddock"
+	"paddock/internal/policy/compiled/document"
+)
+
+// writing compares where what programs write goes, and what they may execute.
+func (d *differ) writing() {
+	o, n, where := d.old.file.Contain, d.new.file.Contain, d.new.section("containment")
+	switch {
+	case o.Workspace == n.Workspace:
+	case n.Workspace == paddock.OverlayWorkspace:
+		d.add(Narrowed, "containment.workspace", where, "What programs write in a root is kept apart, before it was there at once.")
+	default:
+		d.add(Widened, "containment.workspace", where, "What programs write in a root is there at once, before it was kept apart.")
+	}
+	switch {
+	case o.Exec == n.Exec && n.Exec == "":
+	case o.Exec == "":
+		d.add(Narrowed, "containment.exec", where, "Programs may execute only what is listed.")
+	case n.Exec == "":
+		d.add(Widened, "containment.exec", where, "Programs may execute anything that they see, before only what was listed.")
+	default:
+		d.places("containment.exec_also", "Programs may execute", texts(d.old.source.Containment.ExecAlso), texts(d.new.source.Containment.ExecAlso), where)
+	}
+}
+
+func texts(list []document.Text) []string {
+	var out []string
+	for _, t := range list {
+		out = append(out, t.Value)
+	}
+	return out
+}
+
+// secrets compares which requests carry what.
+func (d *differ) secrets() {
+	find := func(list []paddock.Injection, name string) *paddock.Injection {
+		for i := range list {
+			if list[i].Secret == name {
+				return &list[i]
+			}
+		}
+		return nil
+	}
+	where := d.new.section("secrets")
+	for _, n := range d.new.file.Secrets {
+		at := "secrets." + n.Secret
+		switch o := find(d.old.file.Secrets, n.Secret); {
+		case o == nil:
+			d.add(Widened, at, where, "Requests to %s carry %s.", n.Place, n.Secret)
+		case o.Place != n.Place:
+			d.add(Widened, at, where, "Requests to %s carry %s, before those to %s.", n.Place, n.Secret, o.Place)
+		case *o != n:
+			d.add(Unclear, at, where, "It comes from another file, goes in another header, or its host is verified otherwise.")
+		}
+	}
+	for _, o := range d.old.file.Secrets {
+		if find(d.new.file.Secrets, o.Secret) == nil {
+			d.add(Narrowed, "secrets."+o.Secret, where, "Requests to %s don't carry it any more.", o.Place)
+		}
+	}
+}
+
+// git compares what the git tools may read.
+func (d *differ) git() {
+	o, n, where := d.old.file.Git, d.new.file.Git, d.new.section("git")
+	switch {
+	case o == nil && n == nil:
+	case o == nil:
+		d.add(Widened, "git", where, "The git tools are there, by %s.", n.Executables[0].Path)
+	case n == nil:
+		d.add(Narrowed, "git", where, "The git tools aren't there any more.")
+	default:
+		if o.Executables[0].Path != n.Executables[0].Path {
+			d.add(Widened, "git.executable", where, "The git tools use another program: %s, before it was %s.", n.Executables[0].Path, o.Executables[0].Path)
+		}
+		if o.Executables[0].Pin != n.Executables[0].Pin {
+			d.add(Unclear, "git.sha256", where, "The git tools use another content, or it isn't pinned in the same way.")
+		}
+		d.places("git.roots", "The git tools may read", o.Roots, n.Roots, where)
+	}
+}
+
+// kept compares how long things are kept, which permits nobody anything.
+func (d *differ) kept() {
+	if d.old.file.Retention != d.new.file.Retention {
+		d.add(Changed, "retention", d.new.section("retention"), "Output or records are kept for another time or up to another size.")
+	}
+}

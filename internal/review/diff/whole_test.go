@@ -1,0 +1,38 @@
+package diff
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"paddock"
+	"paddock/internal/policy/compiled/document"
+)
+
+// What a policy can say is compared. Whoever adds a part to one of these compares
+// it, or says here why that isn't needed.
+func TestEverythingIsCompared(t *testing.T) {
+	for _, part := range []struct {
+		is   reflect.Type
+		want string
+	}{
+		{reflect.TypeFor[document.File](), "Roots Executables Rules Environment Secrets Limits Retention Containment Git " +
+			"Tests Accept Sections"}, // these permit nothing
+		{reflect.TypeFor[paddock.Limits](), "Timeout Output Idle OpenFiles Memory Processes CPUs Disk FileSize " +
+			"MemoryByDefault ProcessesByDefault DiskByDefault"}, // with what they are of
+		{reflect.TypeFor[paddock.ContainAs](), "Level Network Reach Inject Read Write RunAs Exec Executes Workspace " +
+			"ReadOnly Account"}, // the git tools' own, and looked up on the machine
+	} {
+		known := strings.Fields(part.want)
+		for i := range part.is.NumField() {
+			name := part.is.Field(i).Name
+			found := false
+			for _, k := range known {
+				found = found || k == name
+			}
+			if !found {
+				t.Errorf("%s.%s isn't compared", part.is, name)
+			}
+		}
+	}
+}
