@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -111,7 +112,7 @@ func TestEveryRunHasOneEnd(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	exited := &paddock.Outcome{State: paddock.Exited, Reason: paddock.Reason{Kind: paddock.ReasonExit}}
-	w.run(nil)                // its supervisor vanished
+	lost := w.run(nil)        // its supervisor vanished
 	silent := w.run(exited)   // … after the outcome
 	unmarked := w.run(exited) // … after the journal
 	must(t, w.w.Append(t.Context(), journal.EndOf(unmarked.ID(), *exited, nil, "", "")))
@@ -145,6 +146,7 @@ func TestEveryRunHasOneEnd(t *testing.T) {
 	if n := count(); n != 1 { // the first one's lock is still ours
 		t.Errorf("%d active entries", n)
 	}
+	runtime.KeepAlive(lost) // collected, it would let go of its lock
 }
 
 func TestALostRunIsToldOf(t *testing.T) {
