@@ -243,7 +243,7 @@ func tryInside(t *testing.T) {
 func tryCopy(t *testing.T) {
 	w := keptWorld(t, "root")
 	if os.Geteuid() != 0 {
-		testproc.Skip(t, "an ordinary user can't make files of other groups here")
+		t.Skip("an ordinary user can't make files of other groups here; it is tried as root")
 	}
 	must(t, os.Chown(w.root+"/dir/inner", -1, 4242))
 	must(t, unix.Mkfifo(w.root+"/pipe", 0o600))
