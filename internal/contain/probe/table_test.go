@@ -32,6 +32,7 @@ var unattempted = []string{
 	"length of one file (`file_size`)",
 	"a secret that the proxy injects (`secrets`)",
 	"the root itself, with `workspace: overlay`",
+	"the root of a git tool's run",
 	"memory and processes by default",
 	"memory, processes and CPU of the whole tree, where the policy says",
 	"side channels, what the kernel itself gets wrong, another administrator of the machine",

@@ -39,7 +39,7 @@ func found(t *testing.T, facts lint.Facts, parts ...string) []string {
 func text(parts ...string) string {
 	whole := "version: 1\n" + strings.Join(parts, "\n") + "\n"
 	for _, key := range []struct{ name, text string }{
-		{"roots", "roots: [{path: /work/checkout}]\n"}, {"executables", "executables: []\n"},
+		{"roots", "roots: [{path: /data/checkout}]\n"}, {"executables", "executables: []\n"},
 		{"tests", "tests: [{refuse: [rm], code: executable_not_allowed}]\n"},
 	} {
 		if !regexp.MustCompile(`(?m)^` + key.name + `:`).MatchString(whole) {
@@ -54,7 +54,7 @@ func program(path string, args string) string {
 }
 
 func TestFindings(t *testing.T) {
-	at := lint.Facts{File: "/work/checkout/p.yaml", Home: "/home/dev"}
+	at := lint.Facts{File: "/data/checkout/p.yaml", Home: "/home/dev"}
 	tests := []struct {
 		name  string
 		facts lint.Facts
@@ -92,10 +92,10 @@ func TestFindings(t *testing.T) {
 		{"missing", lint.Facts{Programs: map[string]lint.Program{"/opt/x": {Problem: "it isn't there"}}}, program("/opt/x", "[{allow: []}]"), []string{"L010 executables.p"}},
 		{"somebody's", lint.Facts{Programs: map[string]lint.Program{"/opt/x": {}}}, program("/opt/x", "[{allow: []}]"), []string{"L012 executables.p"}},
 		{"root's", lint.Facts{Programs: map[string]lint.Program{"/opt/x": {Root: true}}}, program("/opt/x", "[{allow: []}]"), nil},
-		{"in a root", lint.Facts{}, program("/work/checkout/x", "[{allow: []}]"), []string{"L011 executables.p"}},
-		{"beside a root", lint.Facts{}, program("/work/checkout2/x", "[{allow: []}]"), nil},
-		{"the policy in a root", at, "", []string{"L020 roots./work/checkout"}},
-		{"by a link", lint.Facts{File: "/real/p.yaml", Real: map[string]string{"/work/checkout": "/real"}}, "", []string{"L020 roots./work/checkout"}},
+		{"in a root", lint.Facts{}, program("/data/checkout/x", "[{allow: []}]"), []string{"L011 executables.p"}},
+		{"beside a root", lint.Facts{}, program("/data/checkout2/x", "[{allow: []}]"), nil},
+		{"the policy in a root", at, "", []string{"L020 roots./data/checkout"}},
+		{"by a link", lint.Facts{File: "/real/p.yaml", Real: map[string]string{"/data/checkout": "/real"}}, "", []string{"L020 roots./data/checkout"}},
 		{"a home", lint.Facts{Home: "/home/dev"}, "roots: [{path: /home/dev}]", []string{"L021 roots./home/dev"}},
 		{"within the system", lint.Facts{}, "roots: [{path: /usr/share/x}]", []string{"L021 roots./usr/share/x"}},
 		{"nested", lint.Facts{}, "roots: [{path: /a/b}, {path: /a/b/c}, {path: /a/bc}]", []string{"L022 roots./a/b/c"}},
