@@ -101,7 +101,7 @@ func (o *Order) look(c change.Change, made, dropped map[string]bool) (why string
 	switch {
 	case err == nil:
 		o.now[p] = &there
-	case errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, os.ErrNotExist), c.After == nil && o.covered(p):
 		o.now[p] = nil
 	case errors.Is(err, unix.EXDEV), errors.Is(err, unix.ELOOP):
 		return "a mount point or a symbolic link is on the way to it", false, nil
@@ -133,6 +133,17 @@ func (o *Order) look(c change.Change, made, dropped map[string]bool) (why string
 func (o *Order) replaced(p string, made map[string]bool) bool {
 	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
 		if now := o.now[dir]; made[dir] && (now == nil || !now.Directory()) {
+			return true
+		}
+	}
+	return false
+}
+
+// covered reports whether what the run made of a directory around p, and isn't one
+// any more, is there already: what was below is gone with it.
+func (o *Order) covered(p string) bool {
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+		if now := o.now[dir]; o.ready[dir] && now != nil && !now.Directory() {
 			return true
 		}
 	}
