@@ -37,9 +37,12 @@ func As(account paddock.Account, do func()) error {
 		return fmt.Errorf("act as %s: that is root, or nobody", account)
 	}
 	gid := uintptr(os.Getegid()) // of this thread, so it is asked before
+	// Who may not do this may not do any of it, and there is nothing to take back.
+	if err := setGroups(nil); err != nil {
+		return fmt.Errorf("act as uid %d: %w", account.UID, err)
+	}
 	defer again(gid, groups)
 	err = inOrder(
-		func() error { return setGroups(nil) },
 		change(unix.SYS_SETRESGID, same, uintptr(account.GID), same),
 		change(unix.SYS_SETRESUID, same, uintptr(account.UID), same),
 		change(unix.SYS_SETFSUID, 0),
