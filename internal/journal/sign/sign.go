@@ -117,7 +117,7 @@ func parse(text string) (*Key, error) {
 	if err != nil {
 		return nil, errors.New("it isn't a signing key as paddock audit makes them")
 	}
-	raw, err := base64.StdEncoding.DecodeString(strings.SplitN(text, "+", 5)[4])
+	raw, err := base64.StdEncoding.Strict().DecodeString(strings.SplitN(text, "+", 5)[4])
 	if err != nil || len(raw) != 1+ed25519.SeedSize || raw[0] != keyType || signer.Name() != Name {
 		return nil, errors.New("it isn't an ed25519 key of a journal")
 	}
@@ -169,7 +169,7 @@ func ParsePublic(text string) (*Public, error) {
 		return nil, errors.New("the public key isn't an ed25519 key")
 	}
 	if verifier, err := note.NewVerifier(text); err == nil && verifier.Name() == Name {
-		raw, err := base64.StdEncoding.DecodeString(strings.SplitN(text, "+", 3)[2])
+		raw, err := base64.StdEncoding.Strict().DecodeString(strings.SplitN(text, "+", 3)[2])
 		if err == nil && len(raw) == 1+ed25519.PublicKeySize && raw[0] == keyType {
 			return PublicOf(ed25519.PublicKey(raw[1:]))
 		}
@@ -223,6 +223,13 @@ func (p *Public) Open(signed string) (journal.Statement, error) {
 	}
 	if err != nil {
 		return journal.Statement{}, err
+	}
+	// The note package reads base 64 generously: bits that mean nothing could
+	// differ, and two texts would be the same checkpoint.
+	for _, s := range opened.Sigs {
+		if _, err := base64.StdEncoding.Strict().DecodeString(s.Base64); err != nil {
+			return journal.Statement{}, errors.New("its signature isn't written as base 64 is")
+		}
 	}
 	return journal.ParseStatement(opened.Text)
 }
