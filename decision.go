@@ -203,6 +203,10 @@ type ContainAs struct {
 	// Workspace is overlay where what the run writes to its root is kept apart;
 	// empty where it goes there directly.
 	Workspace string `json:"workspace,omitempty"`
+	// Deeper is what becomes of protected places that the run made in its root
+	// where nothing keeps it from that: quarantine, also where it is empty, report
+	// or ignore.
+	Deeper string `json:"deeper,omitempty"`
 }
 
 // An Account is a user and a group of the machine, by the kernel's numbers.
@@ -245,6 +249,9 @@ func (c ContainAs) String() string {
 	}
 	if c.Workspace != "" {
 		s += ", workspace " + c.Workspace
+	}
+	if c.Deeper != "" && c.Deeper != QuarantineDeeper {
+		s += ", deeper " + c.Deeper
 	}
 	if c.Exec != "" {
 		s += ", exec " + c.Exec

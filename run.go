@@ -134,6 +134,10 @@ type Enforced struct {
 	Mounts string `json:"mounts,omitempty"`
 	// Protected lists the paths in the workspace that stayed as they were.
 	Protected []string `json:"protected,omitempty"`
+	// Deeper is quarantine, report or ignore: what was to become of protected places
+	// that the run could make or change in the root. Empty means that it could make
+	// none, in records of before it was written down that nobody looked.
+	Deeper string `json:"deeper,omitempty"`
 	// Exec is listed when the tree could execute only what the policy lists.
 	Exec string `json:"exec,omitempty"`
 	// Workspace is overlay or copy when what the run wrote to its root was kept
@@ -199,6 +203,9 @@ type Outcome struct {
 	Stderr    StreamSummary `json:"stderr"`
 	// Denied lists what the run was refused, most often first.
 	Denied []Denial `json:"denied,omitempty"`
+	// Deeper is what was found of protected places in the root; nil where nobody
+	// looked.
+	Deeper *Deeper `json:"deeper,omitempty"`
 	// EndedAt is when the tree was empty, SettledAt when the digests were there.
 	EndedAt   time.Time `json:"ended_at"`
 	SettledAt time.Time `json:"settled_at"`

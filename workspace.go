@@ -23,6 +23,8 @@ const (
 	DeedApplying  DeedKind = "applying"
 	DeedApplied   DeedKind = "applied"
 	DeedDiscarded DeedKind = "discarded"
+	// DeedRestored is of a quarantine: its paths were, or were about to be, moved back.
+	DeedRestored DeedKind = "restored"
 )
 
 // HalfApplied reports whether the last that was done was interrupted.

@@ -281,6 +281,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	if r.survivors == 0 { // then the tree is gone, and what was found is known
 		outcome.Leftovers, outcome.Survivors = r.program.End().Leftovers, r.program.End().Survivors
 	}
+	outcome.Deeper = held.Found(outcome.Survivors)
 	if pumps.held() {
 		outcome.Reason.Detail = join(outcome.Reason.Detail, "a process outside of the run still held its output open")
 	}

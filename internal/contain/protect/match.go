@@ -10,7 +10,7 @@
 // # Limits
 //
 // Only paths at the root of the workspace are kept; what lies deeper is only
-// known by [Matches].
+// known by [Matches] and [Judge].
 // A protected path that is a symbolic link can't be kept, and is refused. Where
 // git has no directory yet none is made up: programs would take it for a
 // repository.
@@ -19,6 +19,7 @@ package protect
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // names are what is protected; those that end in a slash are directories. What
@@ -29,42 +30,97 @@ var names = []string{
 	".envrc", ".paddock/",
 }
 
+// anywhere are those that don't depend on what they lie in.
+var anywhere = func() map[string]bool {
+	all := map[string]bool{}
+	for _, name := range names {
+		if name = strings.TrimSuffix(name, "/"); !strings.Contains(name, "/") {
+			all[name] = true
+		}
+	}
+	return all
+}()
+
+// The surroundings of a name, for [Judge].
+const (
+	plain uint8 = iota // nothing is special about them
+	gitTop
+	git
+	gitInfo
+	kept // a protected place
+)
+
+// Judge says of the entry called name of a directory whether it is one of the
+// places to keep, or lies in one; what the surroundings of its own entries are;
+// and whether none of them can be. At says what the directory's are: zero at the
+// top. Dir is set when the entry is a directory.
+//
+// Where a file system, or one that the files get to, doesn't tell large letters
+// from small ones, other spellings are obeyed as well, so they match.
+func Judge(at uint8, name string, dir bool) (match bool, inside uint8, leaf bool) {
+	if at == kept {
+		return true, kept, false
+	}
+	if at == plain {
+		if name != "" && name[0] != '.' && name[0] < 0x80 && name[0]|0x20 != 'g' {
+			return false, plain, false
+		}
+		switch name = fold(name); {
+		case anywhere[name]:
+			return true, kept, false
+		case name != ".git" && name != "git~1":
+			return false, plain, false
+		}
+		// A file says where the repository is.
+		return !dir, gitTop, false
+	}
+	if at == gitTop && (name == "objects" || name == "refs" || name == "logs") {
+		return false, git, true // named after contents and branches
+	}
+	switch name = fold(name); {
+	case slices.Contains([]string{"hooks", "config", "config.worktree", "commondir", "gitdir"}, name), at == gitInfo && name == "attributes":
+		return true, kept, false
+	case name == "info":
+		return false, gitInfo, false
+	}
+	return false, git, false
+}
+
+// fold returns what a name is for who doesn't tell large letters from small ones,
+// passes over characters without width (HFS+), or over dots and spaces at the end
+// (NTFS).
+func fold(name string) string {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
+			return -1
+		case r < 0x80:
+			return unicode.ToLower(r)
+		}
+		return unicode.ToLower(unicode.ToUpper(r))
+	}, name)
+	return strings.TrimRight(name, ". ")
+}
+
 // Matches reports whether something at path, relative to a workspace, is one of
 // the places to keep, or lies in one, at any depth: below the top, a submodule's
 // or a nested repository's are meant. Dir says that it is a directory.
 func Matches(path string, dir bool) bool {
 	words := strings.Split(path, "/")
+	at := plain
 	for i, word := range words {
-		if slices.Contains(names, word) || slices.Contains(names, word+"/") {
-			return true
+		match, inside, leaf := Judge(at, word, dir || i < len(words)-1)
+		if match || leaf {
+			return match
 		}
-		if word != ".git" {
-			continue
-		}
-		inside := words[i+1:]
-		if len(inside) == 0 {
-			return !dir // a file says where the repository is
-		}
-		return ofGit(inside)
+		at = inside
 	}
 	return false
 }
 
-// ofGit reports whether a path in a .git says what git executes or obeys. What
-// is named after branches and contents isn't looked at.
-func ofGit(words []string) bool {
-	if slices.Contains([]string{"objects", "refs", "logs"}, words[0]) {
-		return false
-	}
-	for i, word := range words {
-		switch word {
-		case "hooks", "config", "config.worktree", "commondir", "gitdir":
-			return true
-		case "attributes":
-			if i > 0 && words[i-1] == "info" {
-				return true
-			}
-		}
-	}
-	return false
+// Ours reports whether what is at path, relative to a workspace, is dated like a
+// placeholder that stands where one may: a directory that holds nothing of
+// anybody's, unless something is in it. Written is its time in nanoseconds.
+func Ours(path string, dir bool, written int64) bool {
+	return dir && written == 0 && (slices.Contains(names, path) || slices.Contains(names, path+"/"))
 }

@@ -24,6 +24,16 @@ func TestMatches(t *testing.T) {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
+	for path, want := range map[string]bool{
+		".GIT/hooks/x": true, "a/.Git/Config": true, "a/.giT": true, ".MCP.JSON": true, ".envRC": true, ".VSCode/tasks.json": true, ".clAude": true,
+		".g\u200cit/config": true, "\ufeff.envrc": true, ".git./config": true, ".envrc ": true, ".vſcode/x": true, "GIT~1/hooks/x": true, ".git/HOOKS/x": true,
+		".git/Objects/config": true, // another directory, where letters are told apart
+		".GIT/index":          false, "gitx/config": false, ".gitx/config": false, "git/config": false, ".git/info/sub/attributes": false, "a\xff": false, ".\xff": false,
+	} {
+		if got := Matches(path, false); got != want {
+			t.Errorf("%q: %v", path, got)
+		}
+	}
 	if Matches("sub/.git", true) || !Matches("sub/.git", false) || !Matches(".git", false) {
 		t.Error("a .git that is a file leads git elsewhere, one that is a directory is judged by what is in it")
 	}

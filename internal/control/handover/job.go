@@ -8,7 +8,7 @@ import (
 )
 
 // JobVersion is the version of Job and of what its descriptors mean.
-const JobVersion = 3
+const JobVersion = 4
 
 // A Job is one run as its supervisor is told of it. With it come descriptors, in
 // this order: the lock of the run's directory, the directory the program starts

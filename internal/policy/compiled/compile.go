@@ -42,6 +42,8 @@ func containment(c document.Containment) paddock.ContainAs {
 	as.RunAs = c.RunAs
 	if c.Workspace == paddock.OverlayWorkspace {
 		as.Workspace = c.Workspace
+	} else {
+		as.Deeper = cmp.Or(c.Deeper, paddock.QuarantineDeeper)
 	}
 	return as
 }

@@ -15,6 +15,7 @@ func (d *differ) writing() {
 	default:
 		d.add(Widened, "containment.workspace", where, "What programs write in a root is there at once, before it was kept apart.")
 	}
+	d.deeper(o.Deeper, n.Deeper, where)
 	switch {
 	case o.Exec == n.Exec && n.Exec == "":
 	case o.Exec == "":
@@ -23,6 +24,23 @@ func (d *differ) writing() {
 		d.add(Widened, "containment.exec", where, "Programs may execute anything that they see, before only what was listed.")
 	default:
 		d.places("containment.exec_also", "Programs may execute", texts(d.old.source.Containment.ExecAlso), texts(d.new.source.Containment.ExecAlso), where)
+	}
+}
+
+// deeper compares what becomes of protected places that programs made.
+func (d *differ) deeper(o, n string, where paddock.Position) {
+	strength := map[string]int{paddock.IgnoreDeeper: 1, paddock.ReportDeeper: 2, paddock.QuarantineDeeper: 3}
+	says := map[string]string{
+		paddock.IgnoreDeeper:     "Nobody looks for protected places that programs made in a root.",
+		paddock.ReportDeeper:     "Protected places that programs made in a root are told, and stay there.",
+		paddock.QuarantineDeeper: "Protected places that programs made in a root are moved out of it.",
+	}
+	switch {
+	case o == n || o == "" || n == "": // or the workspace is another, which is told
+	case strength[n] > strength[o]:
+		d.add(Narrowed, "containment.deeper", where, "%s", says[n])
+	default:
+		d.add(Widened, "containment.deeper", where, "%s", says[n])
 	}
 }
 

@@ -20,7 +20,7 @@ func TestEverythingIsCompared(t *testing.T) {
 			"Tests Accept Sections"}, // these permit nothing
 		{reflect.TypeFor[paddock.Limits](), "Timeout Output Idle OpenFiles Memory Processes CPUs Disk FileSize " +
 			"MemoryByDefault ProcessesByDefault DiskByDefault"}, // with what they are of
-		{reflect.TypeFor[paddock.ContainAs](), "Level Network Reach Inject Read Write RunAs Exec Executes Workspace " +
+		{reflect.TypeFor[paddock.ContainAs](), "Level Network Reach Inject Read Write RunAs Exec Executes Workspace Deeper " +
 			"ReadOnly Account"}, // the git tools' own, and looked up on the machine
 	} {
 		known := strings.Fields(part.want)

@@ -49,7 +49,7 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 	if run.Kept, run.Pruned, err = prune.Of(d.path); err != nil {
 		return paddock.Run{}, err
 	}
-	if g := sealed.Decision.Grant; g != nil && g.Contain.Workspace != "" {
+	if g := sealed.Decision.Grant; g != nil && (g.Contain.Workspace != "" || outcome != nil && outcome.Deeper != nil) {
 		if run.Deeds, err = d.Deeds(); err != nil {
 			return paddock.Run{}, err
 		}

@@ -28,6 +28,7 @@ import (
 	"paddock/internal/control/handover"
 	"paddock/internal/spawn"
 	"paddock/internal/workspace"
+	"paddock/internal/workspace/apply/tree/quarantine"
 )
 
 // Walls are what was made ready to hold one run.
@@ -42,6 +43,7 @@ type Walls struct {
 	shown  map[string]*os.File // as the run's own; nil where the run is our account's
 	guard  *protect.Guard      // nil where writes don't reach the workspace
 	layout *workspace.Layout   // nil where they do
+	watch  *quarantine.Watch   // nil where nobody looks
 }
 
 // New plans how the run of job, which came with files, is held to what it was
@@ -54,6 +56,9 @@ func New(job handover.Job, files handover.Files, hold *lifecycle.Hold, ca []byte
 		w.layout, err = workspace.Prepare(job.Root, job.RunDir)
 	} else {
 		w.guard, err = keep(job)
+	}
+	if err == nil {
+		err = w.look()
 	}
 	if err == nil {
 		err = w.plan()
@@ -77,6 +82,7 @@ func (w *Walls) Again(step string, cause error) (again bool, err error) {
 // Release takes away what was put into the workspace.
 func (w *Walls) Release() {
 	w.hide()
+	w.unwatch()
 	if w.guard == nil {
 		return
 	}
@@ -95,13 +101,7 @@ func keep(job handover.Job) (*protect.Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	var except []string
-	for _, path := range job.Contain.Write {
-		if inside, err := filepath.Rel(job.Root, path); err == nil && filepath.IsLocal(inside) {
-			except = append(except, inside)
-		}
-	}
-	return protect.Keep(root, except)
+	return protect.Keep(root, lifted(job))
 }
 
 func (w *Walls) plan() error {
@@ -137,6 +137,9 @@ func (w *Walls) plan() error {
 		return err
 	}
 	w.Plan, err = contain.NewPlan(wish, contain.Probe(slices.Concat(wish.Read, wish.Write)...))
+	if err == nil {
+		w.Plan.Enforced.Deeper = deeper(job)
+	}
 	if err == nil && w.layout != nil {
 		w.Plan.Enforced.Workspace, w.Plan.Enforced.WorkspaceWhy = w.layout.Kind, w.layout.Why
 	}

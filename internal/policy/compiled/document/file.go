@@ -173,6 +173,10 @@ func (b *builder) containment(v *shape.Value) Containment {
 	if c.Workspace == paddock.OverlayWorkspace && c.Require != "" && c.Require != paddock.Full {
 		b.fault(v.Get("workspace"), "`overlay` needs `require: full`, which alone gives programs a view of their own")
 	}
+	c.Deeper = b.text(v.Get("deeper")).Value
+	if c.Deeper != "" && c.Workspace == paddock.OverlayWorkspace {
+		b.fault(v.Get("deeper"), "with `workspace: overlay` nothing gets into the root by itself, so there is nothing to look for; remove it")
+	}
 	c.Exec = b.text(v.Get("exec"))
 	for _, item := range v.Get("exec_also").Items() {
 		c.ExecAlso = append(c.ExecAlso, b.clean(item))

@@ -222,6 +222,8 @@ var containment = shape.Object{
 		{Name: "write", Doc: "Paths that programs may write beside the root and a private /tmp.", Shape: shape.List{Of: absolutePath}},
 		{Name: "workspace", Doc: "`direct` (the default): what programs write to the root is there at once; or `overlay`, at level full: it is kept apart until an operator looks at it with `paddock diff` and brings it there with `paddock apply`.",
 			Shape: shape.Choice{"direct", paddock.OverlayWorkspace}},
+		{Name: "deeper", Doc: "What becomes of protected places that a program made in a root where nothing keeps it from that: `quarantine` (the default): they are moved out of the root when the run is over; `report`: they are only told; `ignore`: nobody looks.",
+			Shape: shape.Choice{paddock.QuarantineDeeper, paddock.ReportDeeper, paddock.IgnoreDeeper}},
 		{Name: "exec", Doc: "`any` (the default), or `listed`: programs and whatever they start may execute only the policy's executables, what reads those that are scripts, and what `exec_also` names.",
 			Shape: shape.Choice{"any", paddock.ListedExec}},
 		{Name: "exec_also", Doc: "Files, and directories with all below them, that may be executed beside the executables where `exec` is `listed`.", Shape: shape.List{Of: absolutePath, Min: 1}},
@@ -238,8 +240,11 @@ var containment = shape.Object{
 		},
 		// Only full gives a run a view of its own.
 		map[string]any{
-			"if":   map[string]any{"required": []any{"workspace"}, "properties": map[string]any{"workspace": map[string]any{"const": paddock.OverlayWorkspace}}},
-			"then": map[string]any{"properties": map[string]any{"require": map[string]any{"const": "full"}}},
+			"if": map[string]any{"required": []any{"workspace"}, "properties": map[string]any{"workspace": map[string]any{"const": paddock.OverlayWorkspace}}},
+			"then": map[string]any{
+				"properties": map[string]any{"require": map[string]any{"const": "full"}},
+				"not":        map[string]any{"required": []any{"deeper"}},
+			},
 		},
 		// Only full gives a run a network of its own, with one way out.
 		map[string]any{

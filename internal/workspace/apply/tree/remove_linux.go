@@ -22,26 +22,30 @@ func Remove(name string) error {
 		return err
 	}
 	defer parent.Close()
-	base := filepath.Base(name)
+	return named(RemoveAt(parent, filepath.Base(name)), name)
+}
+
+// RemoveAt is Remove for the entry base of an open directory.
+func RemoveAt(parent *os.File, base string) error {
 	gone, err := unlink(parent, base)
 	if err != nil || gone {
-		return named(err, name)
+		return err
 	}
 	top, err := enter(parent, base)
 	if err != nil {
-		return named(err, name)
+		return err
 	}
 	defer top.Close()
 	for moved := 0; ; {
 		left, err := empty(top, top, &moved)
 		if err != nil {
-			return named(err, name)
+			return err
 		}
 		if left == 0 {
 			break
 		}
 	}
-	return named(unix.Unlinkat(int(parent.Fd()), base, unix.AT_REMOVEDIR), name)
+	return unix.Unlinkat(int(parent.Fd()), base, unix.AT_REMOVEDIR)
 }
 
 func named(err error, name string) error {

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -54,21 +55,65 @@ const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_N
 
 // OpenAt opens what is at name below the root; no link is followed.
 func (r *Root) OpenAt(name string, flags int, mode uint32) (*os.File, error) {
+	fd, err := r.Descriptor(name, flags, mode)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// longest is a name that the kernel takes at once.
+const longest = unix.PathMax - 1
+
+// Descriptor is OpenAt for who closes the descriptor by hand.
+func (r *Root) Descriptor(name string, flags int, mode uint32) (int, error) {
+	at := int(r.dir.Fd())
+	for len(name) > longest {
+		cut := strings.LastIndexByte(name[:longest], '/')
+		if cut <= 0 {
+			break // the kernel says what is wrong
+		}
+		next, err := openAt(at, name[:cut], unix.O_PATH|unix.O_DIRECTORY, 0)
+		if at != int(r.dir.Fd()) {
+			err = errors.Join(err, unix.Close(at))
+		}
+		if err != nil {
+			return -1, err
+		}
+		at, name = next, name[cut+1:]
+	}
+	fd, err := openAt(at, name, flags, mode)
+	if at != int(r.dir.Fd()) {
+		err = errors.Join(err, unix.Close(at))
+	}
+	return fd, err
+}
+
+func openAt(at int, name string, flags int, mode uint32) (int, error) {
 	how := unix.OpenHow{Flags: uint64(flags) | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: beneath}
 	if flags&unix.O_CREAT != 0 {
 		how.Mode = uint64(mode)
 	}
 	for range 100 {
-		fd, err := unix.Openat2(int(r.dir.Fd()), name, &how)
+		fd, err := unix.Openat2(at, name, &how)
 		switch {
 		case err == nil:
-			return os.NewFile(uintptr(fd), name), nil
+			return fd, nil
 		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
 			continue // something above was renamed meanwhile
 		}
-		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+		return -1, &os.PathError{Op: "open", Path: name, Err: err}
 	}
-	return nil, &os.PathError{Op: "open", Path: name, Err: unix.EAGAIN}
+	return -1, &os.PathError{Op: "open", Path: name, Err: unix.EAGAIN}
+}
+
+// Sub returns the directory at name as a root of its own.
+func (r *Root) Sub(name string) (*Root, error) {
+	f, err := r.OpenAt(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &Root{f}, nil
 }
 
 // Parent opens the directory that name is in.

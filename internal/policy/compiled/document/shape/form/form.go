@@ -121,8 +121,8 @@ type Containment struct {
 	Network     string
 	Read, Write []Text
 	// RunAs is a user's name, or a uid and perhaps a gid in numbers; no root's.
-	RunAs     string
-	Workspace string
+	RunAs             string
+	Workspace, Deeper string
 	// Exec is any or listed, ExecAlso what is listed beside the executables.
 	Exec     Text
 	ExecAlso []Text
