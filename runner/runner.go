@@ -279,6 +279,17 @@ func (r *Runner) Discard(ctx context.Context, id RunID) (Run, error) {
 	return r.app.Discard(ctx, r.principal, id)
 }
 
+// Quarantine lists what was moved out of a run's root, because other tools would
+// execute or obey it, and where it is now.
+func (r *Runner) Quarantine(ctx context.Context, id RunID) (Quarantine, error) {
+	return r.app.Quarantine(ctx, r.principal, id)
+}
+
+// Restore moves what came from the paths back there. Nothing is replaced.
+func (r *Runner) Restore(ctx context.Context, id RunID, paths []string) (Restored, error) {
+	return r.app.Restore(ctx, r.principal, id, paths)
+}
+
 // List returns this principal's runs, newest first.
 func (r *Runner) List(ctx context.Context, f Filter) (Listing, error) {
 	return r.app.List(ctx, r.principal, f)

@@ -43,6 +43,14 @@ type (
 	FileChange = paddock.FileChange
 	// Applied is what was brought into a workspace.
 	Applied = paddock.Applied
+	// Deeper is what was found of protected places in a run's root.
+	Deeper = paddock.Deeper
+	// A Found is one such place.
+	Found = paddock.Found
+	// A Quarantine is what was moved out of a run's root.
+	Quarantine = paddock.Quarantine
+	// Restored is what was moved back.
+	Restored = paddock.Restored
 	// Stdin says what a program reads on its standard input.
 	Stdin = paddock.Stdin
 )

@@ -273,6 +273,14 @@ func (p *paper) Apply(context.Context, paddock.Principal, paddock.RunID, app.Cho
 	return paddock.Applied{}, p.fault
 }
 
+func (p *paper) Quarantine(context.Context, paddock.Principal, paddock.RunID) (paddock.Quarantine, error) {
+	return paddock.Quarantine{}, p.fault
+}
+
+func (p *paper) Restore(context.Context, paddock.Principal, paddock.RunID, []string) (paddock.Restored, error) {
+	return paddock.Restored{}, p.fault
+}
+
 func (p *paper) Discard(context.Context, paddock.Principal, paddock.RunID) (paddock.Run, error) {
 	return paddock.Run{}, p.fault
 }

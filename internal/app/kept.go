@@ -48,13 +48,35 @@ func (a *App) Discard(ctx context.Context, p paddock.Principal, id paddock.RunID
 	return kept.Discard(p.ID)
 }
 
+// Quarantine lists what was moved out of the root of a run, and where it is now.
+func (a *App) Quarantine(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Quarantine, error) {
+	if _, err := a.visible(ctx, p, id); err != nil {
+		return paddock.Quarantine{}, err
+	}
+	kept, err := a.exec.Kept(ctx, id)
+	if err != nil {
+		return paddock.Quarantine{}, err
+	}
+	return kept.Quarantine()
+}
+
+// Restore moves what came from the paths back there; nothing is replaced. As with
+// Apply, no agent may.
+func (a *App) Restore(ctx context.Context, p paddock.Principal, id paddock.RunID, paths []string) (paddock.Restored, error) {
+	kept, err := a.disposable(ctx, p, id)
+	if err != nil {
+		return paddock.Restored{}, err
+	}
+	return kept.Restore(paths, p.ID)
+}
+
 // disposable returns the run if p may say what becomes of its changes.
 func (a *App) disposable(ctx context.Context, p paddock.Principal, id paddock.RunID) (executor.Kept, error) {
 	if _, err := a.visible(ctx, p, id); err != nil {
 		return executor.Kept{}, err
 	}
 	if p.Kind == paddock.Agent {
-		return executor.Kept{}, paddock.Refused(paddock.Forbidden, "What becomes of a run's changes is for an operator to decide.")
+		return executor.Kept{}, paddock.Refused(paddock.Forbidden, "What becomes of a run's changes, and of what was put into quarantine, is for an operator to decide.")
 	}
 	return a.exec.Kept(ctx, id)
 }

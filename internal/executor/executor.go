@@ -141,7 +141,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	}
 	e := &Executor{cfg: cfg, state: state}
 	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels})
-	state.OnLost(func(dir *rundir.Dir) error { return remains.Clear(dir, judge.Workspace) })
+	state.OnLost(func(dir *rundir.Dir) (*paddock.Deeper, error) { return remains.Clear(dir, judge.Workspace, cfg.Now) })
 	e.hub = watch.New(ctx, e.seek)
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	e.notes, err = notes.Open(e.life, state, cfg.Now, cfg.Warn, cfg.Journal)

@@ -2,9 +2,9 @@ package journal
 
 import (
 	"crypto/sha256"
-	"unicode/utf8"
 
 	"paddock"
+	"paddock/internal/journal/short"
 )
 
 // What an entry has room for. JSON makes of one byte six at the worst.
@@ -23,39 +23,8 @@ func WordsOf(argv []string) Words {
 		h.Write([]byte{0})
 	}
 	w := Words{Digest: paddock.DigestOf([sha256.Size]byte(h.Sum(nil)))}
-	w.Argv, w.Count = some(argv, mostArgv)
+	w.Argv, w.Count = short.Words(argv, mostArgv)
 	return w
-}
-
-// some returns as much of words as has room, and how many there are if that
-// isn't all.
-func some(words []string, room int) (part []string, count int) {
-	part = []string{}
-	for _, word := range words {
-		if room < 8 {
-			return part, len(words)
-		}
-		short := Cut(word, room)
-		part = append(part, short)
-		if short != word {
-			return part, len(words)
-		}
-		room -= len(word) + 3 // quotes and a comma, also of words without bytes
-	}
-	return part, 0
-}
-
-// Cut returns text of at most most bytes; where something was left out it ends
-// in "…".
-func Cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	end := most - len("…")
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
 }
 
 // StartOf is the entry of a run that is about to be made.
@@ -65,15 +34,15 @@ func StartOf(id paddock.RunID, req paddock.Request, d paddock.Decision) Entry {
 		RequestDigest: d.RequestDigest, PolicyDigest: d.PolicyDigest,
 	}
 	if g := d.Grant; g != nil {
-		s.Rule, s.Dir = g.Rule, Cut(g.Dir, mostPath)
-		s.Executable, s.ExecutableDigest = Cut(g.Executable.Path, mostPath), g.Executable.Digest
-		s.EnvironmentNames, s.EnvironmentCount = some(g.EnvironmentNames, mostNames)
+		s.Rule, s.Dir = g.Rule, short.Text(g.Dir, mostPath)
+		s.Executable, s.ExecutableDigest = short.Text(g.Executable.Path, mostPath), g.Executable.Digest
+		s.EnvironmentNames, s.EnvironmentCount = short.Words(g.EnvironmentNames, mostNames)
 		s.Containment, s.Network = g.Contain.Level, g.Contain.Network
 	}
 	if s.Rule != nil {
-		short := *s.Rule
-		short.File = Cut(short.File, mostPath)
-		s.Rule = &short
+		rule := *s.Rule
+		rule.File = short.Text(rule.File, mostPath)
+		s.Rule = &rule
 	}
 	return Entry{Kind: Start, Principal: named(req.Principal), Run: id, Start: &s}
 }
@@ -82,8 +51,17 @@ func StartOf(id paddock.RunID, req paddock.Request, d paddock.Decision) Entry {
 // stage are empty, when it never started.
 func EndOf(id paddock.RunID, o paddock.Outcome, enforced *paddock.Enforced, isolation paddock.Isolation, stage paddock.Digest) Entry {
 	e := EndDetail{
-		State: o.State, Reason: o.Reason.Kind, ExitCode: o.Reason.ExitCode, Signal: o.Reason.Signal, By: Cut(o.Reason.By, mostText),
+		State: o.State, Reason: o.Reason.Kind, ExitCode: o.Reason.ExitCode, Signal: o.Reason.Signal, By: short.Text(o.Reason.By, mostText),
 		Stdout: o.Stdout, Stderr: o.Stderr, Survivors: o.Survivors, SettledAt: o.SettledAt, Isolation: isolation, Stage: stage,
+	}
+	if d := o.Deeper; d != nil && len(d.Found) > 0 {
+		var names []string
+		for _, f := range d.Found {
+			names = append(names, f.Path)
+		}
+		if e.Found, e.FoundCount = short.Words(names, mostNames); e.FoundCount > 0 || d.More > 0 {
+			e.FoundCount = len(names) + d.More
+		}
 	}
 	if enforced != nil {
 		e.Enforced = enforced.Level
@@ -95,7 +73,7 @@ func EndOf(id paddock.RunID, o paddock.Outcome, enforced *paddock.Enforced, isol
 func RefusalOf(req paddock.Request, policy paddock.Digest, r *paddock.Refusal) Entry {
 	d := RefusalDetail{
 		Words: WordsOf(req.Command.Argv), Door: req.Door, Code: r.Code,
-		Message: Cut(r.Message, mostText), Rule: Cut(r.Rule, mostText), PolicyDigest: policy,
+		Message: short.Text(r.Message, mostText), Rule: short.Text(r.Rule, mostText), PolicyDigest: policy,
 	}
 	for _, other := range r.Others {
 		if len(d.Others) < 20 {
@@ -107,20 +85,20 @@ func RefusalOf(req paddock.Request, policy paddock.Digest, r *paddock.Refusal) E
 
 // KillOf is the entry of a request to end a run.
 func KillOf(id paddock.RunID, kind paddock.ReasonKind, signal, by, why string) Entry {
-	return Entry{Kind: Kill, Run: id, Kill: &KillDetail{kind, signal, Cut(by, mostText), Cut(why, mostText)}}
+	return Entry{Kind: Kill, Run: id, Kill: &KillDetail{kind, signal, short.Text(by, mostText), short.Text(why, mostText)}}
 }
 
 // AbandonedOf is the entry of a run that was about to be made and isn't.
 func AbandonedOf(id paddock.RunID, why error) Entry {
-	return Entry{Kind: Abandoned, Run: id, Abandoned: Cut(why.Error(), mostText)}
+	return Entry{Kind: Abandoned, Run: id, Abandoned: short.Text(why.Error(), mostText)}
 }
 
 // PruneOf is the entry of a run of which something is about to be removed.
 func PruneOf(id paddock.RunID, reason paddock.PruneReason, by string, bytes int64, record bool) Entry {
-	return Entry{Kind: Prune, Run: id, Prune: &PruneDetail{reason, Cut(by, mostText), bytes, record}}
+	return Entry{Kind: Prune, Run: id, Prune: &PruneDetail{reason, short.Text(by, mostText), bytes, record}}
 }
 
 func named(p paddock.Principal) *paddock.Principal {
-	p.ID = Cut(p.ID, mostText)
+	p.ID = short.Text(p.ID, mostText)
 	return &p
 }

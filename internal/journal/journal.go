@@ -137,7 +137,11 @@ type EndDetail struct {
 	Stdout    paddock.StreamSummary `json:"stdout"`
 	Stderr    paddock.StreamSummary `json:"stderr"`
 	Survivors int                   `json:"survivors,omitempty"`
-	SettledAt time.Time             `json:"settled_at"`
+	// Found are protected places that weren't as they were before, in part where
+	// FoundCount is there.
+	Found      []string  `json:"found,omitempty"`
+	FoundCount int       `json:"found_count,omitempty"`
+	SettledAt  time.Time `json:"settled_at"`
 	// Enforced is the level that the kernel was told; empty when nothing started.
 	Enforced  paddock.Level     `json:"enforced,omitempty"`
 	Isolation paddock.Isolation `json:"isolation,omitempty"`

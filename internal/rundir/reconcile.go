@@ -30,12 +30,13 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 			faults = append(faults, err)
 		}
 		for i, v := range found {
+			var deeper *paddock.Deeper
 			if s.lost != nil {
-				if err := s.lost(v.dir); err != nil {
+				if deeper, err = s.lost(v.dir); err != nil {
 					faults = append(faults, fmt.Errorf("run %s: %w", v.dir.ID(), err))
 				}
 			}
-			first, err := record.SettleLost(ctx, v.dir, now)
+			first, err := record.SettleLost(ctx, v.dir, now, deeper)
 			if first && err == nil {
 				err = s.relink(v)
 			}
@@ -139,8 +140,9 @@ func (s *State) OnEnd(fn func(*Dir) error) { s.ended = fn }
 
 // OnLost, called before anything else, has fn called with each run that is about
 // to be settled as lost, by one process at a time, and again where that process
-// was ended meanwhile. What fn can't do is told and keeps no run open.
-func (s *State) OnLost(fn func(*Dir) error) { s.lost = fn }
+// was ended meanwhile. It returns what the outcome has of the run's root. What fn
+// can't do is told and keeps no run open.
+func (s *State) OnLost(fn func(*Dir) (*paddock.Deeper, error)) { s.lost = fn }
 
 // forget drops the active entry of a settled run.
 func (s *State) forget(id paddock.RunID) error {

@@ -226,16 +226,20 @@ func TestOnLostComesBeforeTheOutcome(t *testing.T) {
 	d := orphan(t, s, 0, alice)
 	var told []paddock.RunID
 	refused := errors.New("busy")
-	s.OnLost(func(d *Dir) error {
+	deeper := &paddock.Deeper{Looked: 3, Unlooked: "elsewhere"}
+	s.OnLost(func(d *Dir) (*paddock.Deeper, error) {
 		if outcome, err := d.Outcome(); outcome != nil || err != nil {
 			t.Errorf("settled already: %+v, %v", outcome, err)
 		}
 		told = append(told, d.ID())
-		return refused
+		return deeper, refused
 	})
 	lost, err := s.Reconcile(t.Context(), clock)
 	if want := []paddock.RunID{d.ID()}; !errors.Is(err, refused) || !slices.Equal(lost, want) || !slices.Equal(told, want) {
 		t.Errorf("lost %v, told %v, %v", lost, told, err)
+	}
+	if o, err := d.Outcome(); err != nil || o.Deeper == nil || o.Deeper.Unlooked != "elsewhere" {
+		t.Errorf("what was found isn't told: %+v, %v", o, err)
 	}
 	if lost, err = s.Reconcile(t.Context(), clock); lost != nil || err != nil || len(told) != 1 {
 		t.Errorf("again: lost %v, told %v, %v", lost, told, err)

@@ -18,8 +18,8 @@
 // decision.json, claim.json, token, lock, stdin (if text was given), control (a
 // socket), started.json, stdout, stderr, frames and, when the run is over,
 // outcome.json; deeds.jsonl says what was done with its changes, which the
-// directory workspace has if they are kept apart. It is made in STATE/tmp, locked, and renamed into place; the
-// locked descriptor goes to the supervisor, so that the lock is free only when
+// directory workspace has if they are kept apart; before.json and quarantine are of
+// package quarantine. It is made in STATE/tmp, locked, and renamed into place; the locked descriptor goes to the supervisor, so that the lock is free only when
 // nobody looks after the run.
 // The entries in active, unseen and keys are hard links to its claim.json, so
 // they appear whole or not at all. outcome.json is linked into place, so the
@@ -87,10 +87,10 @@ func Alive(p paddock.Process) bool { return process.Alive(p) }
 type State struct {
 	places.Places
 	path  string
-	turn  chan struct{}    // holds one token: the goroutine that may try for claim.lock
-	claim *os.File         // claim.lock
-	ended func(*Dir) error // see OnEnd; nil for none
-	lost  func(*Dir) error // see OnLost; nil for none
+	turn  chan struct{}                       // holds one token: the goroutine that may try for claim.lock
+	claim *os.File                            // claim.lock
+	ended func(*Dir) error                    // see OnEnd; nil for none
+	lost  func(*Dir) (*paddock.Deeper, error) // see OnLost; nil for none
 
 	// step, when set by a test, is called after each step that a crash could follow.
 	step func(name string)

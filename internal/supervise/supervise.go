@@ -44,6 +44,7 @@ import (
 	"paddock/internal/supervise/reason"
 	"paddock/internal/supervise/silence"
 	"paddock/internal/supervise/walls"
+	"paddock/internal/workspace/apply/tree/quarantine"
 )
 
 // DefaultGrace is the time between a request to end and the kill of the tree.
@@ -374,7 +375,7 @@ func publish(ctx context.Context, job Job, dir *rundir.Dir, outcome paddock.Outc
 		if first, publishErr = dir.PublishOutcome(outcome); publishErr == nil {
 			failpoint.Here("outcome/published")
 			if first {
-				err = errors.Join(err, account.End(ctx, job.Journal, dir, outcome, opt.Now))
+				err = errors.Join(err, quarantine.Forget(dir.Path()), account.End(ctx, job.Journal, dir, outcome, opt.Now))
 			}
 			failpoint.Here("outcome/told")
 			return err

@@ -215,6 +215,9 @@ func (r *RunReport) compareEnd(dir *rundir.Dir) {
 		same(r, "status", status(told.ExitCode), status(o.Reason.ExitCode))
 		same(r, "stdout", summary(told.Stdout), summary(o.Stdout))
 		same(r, "stderr", summary(told.Stderr), summary(o.Stderr))
+		if kept := journal.EndOf(r.Run, *o, nil, "", "").End; len(told.Found)+len(kept.Found) > 0 {
+			same(r, "found", found(told), found(kept))
+		}
 	}
 	if _, pruned, err := prune.Of(dir.Path()); err != nil || pruned != nil {
 		r.comparePruned(pruned, err)
@@ -264,6 +267,15 @@ func summary(s paddock.StreamSummary) string {
 	text := fmt.Sprintf("%d bytes with the digest %s", s.Bytes, s.Digest)
 	if s.Dropped > 0 {
 		text += fmt.Sprintf(", %d more not kept", s.Dropped)
+	}
+	return text
+}
+
+// found names the protected places that an end tells of.
+func found(e *journal.EndDetail) string {
+	text := fmt.Sprintf("%q", e.Found)
+	if e.FoundCount > 0 {
+		text += fmt.Sprintf(" of %d", e.FoundCount)
 	}
 	return text
 }

@@ -13,6 +13,12 @@ func (d Desk) Apply(Choice, string) (paddock.Applied, error) { return paddock.Ap
 // Discard refuses likewise.
 func (d Desk) Discard(string) (paddock.Run, error) { return paddock.Run{}, none() }
 
+// Quarantine refuses likewise.
+func (d Desk) Quarantine() (paddock.Quarantine, error) { return paddock.Quarantine{}, none() }
+
+// Restore refuses likewise.
+func (d Desk) Restore([]string, string) (paddock.Restored, error) { return paddock.Restored{}, none() }
+
 func none() error {
 	return paddock.Refused(paddock.ContainmentUnavailable, "Changes of runs are kept apart on Linux only.")
 }

@@ -13,27 +13,31 @@ package remains
 import (
 	"errors"
 	"io/fs"
+	"time"
 
 	"paddock"
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/rundir"
 )
 
-// Clear ends what is left of the run in its cgroups, removes them, and takes
-// away the placeholders in its workspace, whose place workspace knows.
-func Clear(dir *rundir.Dir, workspace func(*paddock.Grant) (string, error)) error {
+// Clear ends what is left of the run in its cgroups, removes them, looks for what it
+// left of protected places, and takes away the placeholders in its workspace, whose
+// place workspace knows. It returns what was found, nil where nobody was to look.
+func Clear(dir *rundir.Dir, workspace func(*paddock.Grant) (string, error), now func() time.Time) (*paddock.Deeper, error) {
 	err := lifecycle.EndCgroup(string(dir.ID()))
+	found, lookErr := look(dir.Path(), now)
+	err = errors.Join(err, lookErr)
 	sealed, readErr := dir.Sealed()
 	g := sealed.Decision.Grant
 	if readErr != nil || g == nil || g.Contain.Level != paddock.Full {
-		return errors.Join(err, readErr)
+		return found, errors.Join(err, readErr)
 	}
 	root, rootErr := workspace(g)
 	if errors.Is(rootErr, fs.ErrNotExist) {
-		return err // it is gone, and what was in it
+		return found, err // it is gone, and what was in it
 	}
 	if rootErr == nil {
 		rootErr = sweep(root)
 	}
-	return errors.Join(err, rootErr)
+	return found, errors.Join(err, rootErr)
 }

@@ -1,8 +1,8 @@
 // Package retain removes what is kept of settled runs once there is enough newer,
 // so that a state directory can be used for years.
 //
-// Output and standard input go by age, by number and by size, and the record
-// stays; records go by age alone. Everything is told to the journal before it is
+// Output, standard input and what was put into quarantine go by age, by number and by
+// size, and the record stays; records go by age alone. Everything is told to the journal before it is
 // done. Runs that somebody keeps, runs that go on and runs with changes that
 // weren't dealt with are passed over.
 //
@@ -33,6 +33,7 @@ import (
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/prune"
 	"paddock/internal/rundir/shelf"
+	"paddock/internal/workspace/apply/tree/quarantine"
 )
 
 // Limits say what is kept.
@@ -138,7 +139,7 @@ func (k *Keeper) look(ctx context.Context, p *Pass, l Limits, id paddock.RunID) 
 			return nil, err
 		}
 	}
-	bytes, files, err := prune.Size(d.Path())
+	bytes, files, err := size(d.Path())
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +198,7 @@ func (k *Keeper) Prune(ctx context.Context, id paddock.RunID) (*Item, error) {
 		r.Hint, r.Retryable = "Wait for its end with `paddock wait`, then ask again.", true
 		return nil, r
 	}
-	bytes, _, err := prune.Size(d.Path())
+	bytes, _, err := size(d.Path())
 	switch {
 	case err != nil || pruned != nil && k.Dry:
 		return nil, err
@@ -243,6 +244,9 @@ func (k *Keeper) remove(ctx context.Context, d *rundir.Dir, item Item) (_ *Item,
 	}
 	k.at("told")
 	if item.Record {
+		if err := quarantine.Remove(d.Path()); err != nil {
+			return nil, err
+		}
 		return &item, k.State.Remove(ctx, d, principal, key)
 	}
 	err = k.withReserve(func() error {
@@ -252,7 +256,30 @@ func (k *Keeper) remove(ctx context.Context, d *rundir.Dir, item Item) (_ *Item,
 		return nil, err
 	}
 	k.at("marked")
-	return &item, prune.Remove(d.Path(), k.at)
+	return &item, k.clear(d.Path())
+}
+
+// size is how many bytes, and how many things, go of a run.
+func size(path string) (bytes int64, things int, err error) {
+	bytes, things, err = prune.Size(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	more, there, err := quarantine.Size(path)
+	if there {
+		things++
+	}
+	return bytes + more, things, err
+}
+
+// clear removes what goes of a run that is marked.
+func (k *Keeper) clear(path string) error {
+	err := prune.Remove(path, k.at)
+	if err == nil {
+		err = quarantine.Remove(path)
+		k.at("removed-quarantine")
+	}
+	return err
 }
 
 // resting says whether the run is settled and nothing more is to be told of it.
@@ -270,7 +297,7 @@ func (k *Keeper) finish(ctx context.Context, d *rundir.Dir) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(prune.Remove(d.Path(), k.at), lock.Close())
+	return errors.Join(k.clear(d.Path()), lock.Close())
 }
 
 // Keep has the output of a run stay, also of one that goes on, until Unkeep.

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -55,6 +56,7 @@ type Status struct {
 	StdoutDigest  paddock.Digest `json:"stdoutDigest,omitzero" jsonschema:"SHA-256 of the whole stream, once settled"`
 	StderrDigest  paddock.Digest `json:"stderrDigest,omitzero" jsonschema:"SHA-256 of the whole stream, once settled"`
 	Denied        []string       `json:"denied,omitzero" jsonschema:"what the kernel refused the program, most often first, and what to do about it"`
+	Found         []string       `json:"found,omitzero" jsonschema:"places that other tools would execute or obey and that appeared or changed in the workspace meanwhile; those that appeared were moved away unless it says otherwise"`
 	TailPreview   string         `json:"tailPreview" jsonschema:"the end of the output, at most 2000 characters, as view clean shows it"`
 	WaitedMs      *int64         `json:"waitedMs,omitzero" jsonschema:"how long this call waited"`
 	Note          string         `json:"note,omitzero"`
@@ -93,10 +95,38 @@ func NewStatus(run paddock.Run, tail string, c Counters) Status {
 		for _, d := range o.Denied[:min(len(o.Denied), mostDenied)] {
 			out.Denied = append(out.Denied, d.Text)
 		}
+		out.Found = found(o.Deeper)
 		out.Reason = &Reason{
 			Kind: o.Reason.Kind, By: o.Reason.By, Why: o.Reason.Why, Stream: o.Reason.Stream,
 			Limit: o.Reason.Limit, Step: o.Reason.Step, Detail: o.Reason.Detail,
 		}
+	}
+	return out
+}
+
+// mostFound bounds what is told of places that were found; the record has more.
+const mostFound = 20
+
+// found says of each place what became of it.
+func found(d *paddock.Deeper) []string {
+	if d == nil {
+		return nil
+	}
+	var out []string
+	for _, f := range d.Found[:min(len(d.Found), mostFound)] {
+		text := shortened(f.Path, mostShown) + " " + string(f.Change)
+		if f.Quarantined {
+			text += " and was moved away; the operator can restore it"
+		} else if f.Why != "" {
+			text += " and is still there: " + shortened(f.Why, mostShown)
+		}
+		out = append(out, text)
+	}
+	if more := len(d.Found) - len(out) + d.More; more > 0 {
+		out = append(out, fmt.Sprintf("and %d others", more))
+	}
+	if d.Unlooked != "" {
+		out = append(out, "not looked at: "+shortened(d.Unlooked, mostShown))
 	}
 	return out
 }

@@ -39,11 +39,9 @@ func containment(c document.Containment) paddock.ContainAs {
 		as.Network = "host"
 	}
 	as.Read, as.Write = values(c.Read), values(c.Write)
-	as.RunAs = c.RunAs
+	as.RunAs, as.Deeper = c.RunAs, c.Deeper
 	if c.Workspace == paddock.OverlayWorkspace {
 		as.Workspace = c.Workspace
-	} else {
-		as.Deeper = cmp.Or(c.Deeper, paddock.QuarantineDeeper)
 	}
 	return as
 }

@@ -1,6 +1,9 @@
 package diff
 
 import (
+	"cmp"
+	"slices"
+
 	"paddock"
 	"paddock/internal/policy/compiled/document"
 )
@@ -15,7 +18,9 @@ func (d *differ) writing() {
 	default:
 		d.add(Widened, "containment.workspace", where, "What programs write in a root is there at once, before it was kept apart.")
 	}
-	d.deeper(o.Deeper, n.Deeper, where)
+	if o.Workspace == n.Workspace {
+		d.deeper(cmp.Or(o.Deeper, paddock.QuarantineDeeper), cmp.Or(n.Deeper, paddock.QuarantineDeeper), where)
+	}
 	switch {
 	case o.Exec == n.Exec && n.Exec == "":
 	case o.Exec == "":
@@ -29,18 +34,13 @@ func (d *differ) writing() {
 
 // deeper compares what becomes of protected places that programs made.
 func (d *differ) deeper(o, n string, where paddock.Position) {
-	strength := map[string]int{paddock.IgnoreDeeper: 1, paddock.ReportDeeper: 2, paddock.QuarantineDeeper: 3}
-	says := map[string]string{
-		paddock.IgnoreDeeper:     "Nobody looks for protected places that programs made in a root.",
-		paddock.ReportDeeper:     "Protected places that programs made in a root are told, and stay there.",
-		paddock.QuarantineDeeper: "Protected places that programs made in a root are moved out of it.",
-	}
-	switch {
-	case o == n || o == "" || n == "": // or the workspace is another, which is told
-	case strength[n] > strength[o]:
-		d.add(Narrowed, "containment.deeper", where, "%s", says[n])
-	default:
-		d.add(Widened, "containment.deeper", where, "%s", says[n])
+	order := []string{paddock.IgnoreDeeper, paddock.ReportDeeper, paddock.QuarantineDeeper}
+	says := []string{"nobody looks for them.", "they are told, and stay there.", "they are moved out of it."}
+	switch was, is := slices.Index(order, o), slices.Index(order, n); {
+	case is > was:
+		d.add(Narrowed, "containment.deeper", where, "Protected places that programs made in a root: %s", says[is])
+	case is < was:
+		d.add(Widened, "containment.deeper", where, "Protected places that programs made in a root: %s", says[is])
 	}
 }
 

@@ -40,8 +40,9 @@ func Vacant(d *Dir) (*os.File, error) {
 }
 
 // SettleLost publishes that the run is lost, as well as that can be known: a file
-// that can't be read is part of the evidence and doesn't leave the run open.
-func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, err error) {
+// that can't be read is part of the evidence and doesn't leave the run open. Deeper
+// is what was found in its root.
+func SettleLost(ctx context.Context, d *Dir, now func() time.Time, deeper *paddock.Deeper) (first bool, err error) {
 	seen := now()
 	ev := paddock.Evidence{SeenAt: seen, BootIDNow: process.BootID(), Note: "nobody held the run's lock and there was no outcome"}
 	sealed, err := d.Sealed()
@@ -69,7 +70,7 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, 
 			ev.BootIDThen = started.Supervisor.BootID
 		}
 	}
-	o := paddock.Outcome{State: paddock.Lost, Reason: paddock.Reason{Kind: paddock.ReasonLost, Evidence: &ev}, EndedAt: seen}
+	o := paddock.Outcome{State: paddock.Lost, Reason: paddock.Reason{Kind: paddock.ReasonLost, Evidence: &ev}, Deeper: deeper, EndedAt: seen}
 	if ev.BootIDThen != "" && ev.BootIDNow != "" && ev.BootIDThen != ev.BootIDNow {
 		o.Reason.Kind = paddock.ReasonHost
 	}
@@ -86,7 +87,7 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, 
 	}
 	o.SettledAt = now()
 	if first, err = d.PublishOutcome(o); err == nil {
-		err = durable.Tidy(d.path, "reserve", "control")
+		err = durable.Tidy(d.path, "reserve", "control", "before.json")
 	}
 	return first, err
 }
@@ -104,7 +105,7 @@ func TellEnd(d *Dir, tell func(*Dir) error) (told bool, err error) {
 		err = tell(d)
 	}
 	if err == nil {
-		err = durable.Tidy(d.path, "reserve", "control")
+		err = durable.Tidy(d.path, "reserve", "control", "before.json")
 	}
 	err = errors.Join(err, f.Close())
 	return err == nil, err

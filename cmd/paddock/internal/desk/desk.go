@@ -38,6 +38,8 @@ type Verbs interface {
 	Diff(ctx context.Context, p paddock.Principal, id paddock.RunID, choice app.Choice) (paddock.Changes, error)
 	Apply(ctx context.Context, p paddock.Principal, id paddock.RunID, choice app.Choice) (paddock.Applied, error)
 	Discard(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error)
+	Quarantine(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Quarantine, error)
+	Restore(ctx context.Context, p paddock.Principal, id paddock.RunID, paths []string) (paddock.Restored, error)
 	Git(ctx context.Context, ask git.Ask) (git.Answer, error)
 	Close() error
 }

@@ -22,7 +22,7 @@ type commands struct{ *desk.Desk }
 // Commands returns the commands in the order of use.
 func Commands(at *desk.Desk) []*cobra.Command {
 	d := commands{at}
-	return []*cobra.Command{d.diffCommand(), d.applyCommand(), d.discardCommand()}
+	return []*cobra.Command{d.diffCommand(), d.applyCommand(), d.discardCommand(), d.quarantineCommand()}
 }
 
 func (d commands) diffCommand() *cobra.Command {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/cmd/paddock/internal/desk/screen/finds"
 )
 
 // enforced says what held a run, one line for each thing that the kernel was told.
@@ -16,7 +17,7 @@ func enforced(e *paddock.Enforced) [][2]string {
 		return nil
 	}
 	if e.Level == paddock.Off {
-		return append([][2]string{{"enforced", "nothing: containment was off"}}, identity(e)...)
+		return append(append([][2]string{{"enforced", "nothing: containment was off"}}, identity(e)...), finds.Deeper(e.Deeper)...)
 	}
 	f := append([][2]string{{"enforced", string(e.Level) + ", " + privileges(e)}}, identity(e)...)
 	if len(e.Namespaces) > 0 {
@@ -46,6 +47,7 @@ func enforced(e *paddock.Enforced) [][2]string {
 	if len(e.Protected) > 0 {
 		f = append(f, [2]string{"protected", QuoteAll(e.Protected)})
 	}
+	f = append(f, finds.Deeper(e.Deeper)...)
 	for _, name := range slices.Sorted(maps.Keys(e.Limits)) {
 		means := "held by " + Plain(e.Limits[name])
 		switch e.Limits[name] {
@@ -136,6 +138,7 @@ func stock(r paddock.Run) [][2]string {
 func deeds(all []paddock.Deed) [][2]string {
 	words := map[paddock.DeedKind]string{
 		paddock.DeedApplying: "began to apply", paddock.DeedApplied: "applied", paddock.DeedDiscarded: "discarded",
+		paddock.DeedRestored: "restored from the quarantine",
 	}
 	var f [][2]string
 	for i, d := range all {

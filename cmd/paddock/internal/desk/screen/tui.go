@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/cmd/paddock/internal/desk/screen/finds"
 	"paddock/internal/app"
 )
 
@@ -173,7 +174,7 @@ func (c *Screen) Detail(d app.Detail) error {
 		f = append(f, [2]string{"environment", QuoteAll(g.EnvironmentNames)})
 	}
 	f = append(f, enforced(r.Enforced)...)
-	f = append(f, deeds(r.Deeds)...)
+	f = append(append(f, finds.Lines(r, Plain)...), deeds(r.Deeds)...)
 	if p := r.Supervisor; p != nil {
 		f = append(f, [2]string{"supervisor", fmt.Sprintf("process %d", p.PID)})
 	}
@@ -237,6 +238,9 @@ func (c *Screen) End(r paddock.Run) {
 	}
 	if r.Outcome != nil {
 		c.denied(r.ID, r.Outcome.Denied)
+	}
+	for _, text := range finds.Warnings(r, Plain) {
+		c.Say("warning", text)
 	}
 	if r.Enforced != nil && r.Enforced.Workspace != "" {
 		c.Say("note", "what the run changed is kept apart from the workspace: paddock diff "+string(r.ID))

@@ -63,13 +63,13 @@ func (w *Watch) begin() error {
 	return os.WriteFile(filepath.Join(w.opt.RunDir, beforeName), text, 0o600)
 }
 
-// Close lets go of the root. That nobody looks after the run is only for one of
-// which no instruction was executed.
+// Close lets go of the root. What there was before stays written down until the
+// run's outcome is: see [Forget].
 func (w *Watch) Close() error {
 	if w.root == nil {
 		return nil
 	}
-	return errors.Join(w.root.Close(), remove(filepath.Join(w.opt.RunDir, beforeName)))
+	return w.root.Close()
 }
 
 // End looks after the run, of which nothing is left but survivors, and moves what
@@ -103,8 +103,10 @@ func join(a, b string) string {
 	return a + "; " + b
 }
 
-func remove(name string) error {
-	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+// Forget removes what was written down for whoever finds the run in runDir without
+// its supervisor. It is for one that has an outcome.
+func Forget(runDir string) error {
+	if err := os.Remove(filepath.Join(runDir, beforeName)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

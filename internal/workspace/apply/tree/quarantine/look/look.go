@@ -83,6 +83,13 @@ type Seen struct {
 	lent []lent
 }
 
+// lent is a directory that we gave ourselves the permission to look into.
+type lent struct {
+	path string
+	ino  uint64
+	mode uint32
+}
+
 // A Change is what became of a place.
 type Change string
 

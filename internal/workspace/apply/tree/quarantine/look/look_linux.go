@@ -13,13 +13,6 @@ import (
 	"paddock/internal/workspace/apply/tree"
 )
 
-// lent is a directory that we gave ourselves the permission to look into.
-type lent struct {
-	path string
-	ino  uint64
-	mode uint32
-}
-
 // A spot is a directory that is still to be looked into.
 type spot struct {
 	path string
