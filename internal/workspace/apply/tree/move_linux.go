@@ -27,6 +27,10 @@ func (r *Root) Move(base string, to *Root, name string, most *Bounds) error {
 	if !errors.Is(err, unix.EXDEV) {
 		return err
 	}
+	// Between two file systems the kernel doesn't say whether it may be removed.
+	if err := unix.Faccessat(int(r.dir.Fd()), ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
+		return &os.PathError{Op: "move", Path: base, Err: err}
+	}
 	temp := ".paddock-moving-" + rand.Text()
 	err = r.copyOne(base, to, temp, most)
 	if err == nil {
