@@ -78,7 +78,10 @@ func (w *world) write(text string) {
 // open opens another Runner of the same state directory.
 func (w *world) open(change ...func(*Options)) *Runner {
 	w.t.Helper()
-	opt := Options{StateDir: w.state, Stage: testproc.Build(w.t, "paddock/cmd/paddock-stage"), Warn: w.warnings.add}
+	opt := Options{StateDir: w.state, Stage: os.Getenv(deeperStage), Warn: w.warnings.add}
+	if opt.Stage == "" { // in a process of another user it is there already
+		opt.Stage = testproc.Build(w.t, "paddock/cmd/paddock-stage")
+	}
 	for _, f := range change {
 		f(&opt)
 	}
