@@ -58,7 +58,7 @@ var (
 		"paddock": {"*", "*", "journal/write", "journal/sync", "journal/told", "claim/made", "claim/lock-made", "claim/wrote-request.json",
 			"record/write", "record/sync", "claim/linked-1-of-2", "claim/linked-2-of-3", "claim/day-made", "claim/renamed", "handover/give", "handover/given"},
 		"paddock-stage": {"*", "*", "program/start", "program/started", "record/place", "output/write", "output/write", "output/frame", "output/seal",
-			"output/sealed", "outcome/publish", "record/write", "record/sync", "record/link", "record/linked", "outcome/published", "journal/write", "journal/sync", "journal/told", "outcome/told"},
+			"output/sealed", "deeper/look", "deeper/looked", "outcome/publish", "record/write", "record/sync", "record/link", "record/linked", "outcome/published", "journal/write", "journal/sync", "journal/told", "outcome/told"},
 	}
 	actions = []string{"kill", "kill", "EIO", "ENOSPC", "ENOSPC+"}
 )
