@@ -78,11 +78,16 @@ func TestWhoMaySeeWhat(t *testing.T) {
 		"follow": func(p paddock.Principal) error {
 			return a.Follow(t.Context(), p, run.ID, paddock.Stdout, 0, &strings.Builder{})
 		},
-		"shutdown": func(p paddock.Principal) error { return a.Shutdown(t.Context(), p, []paddock.RunID{run.ID}) },
-		"diff":     func(p paddock.Principal) error { _, err := a.Diff(t.Context(), p, run.ID, Choice{}); return err },
-		"apply":    func(p paddock.Principal) error { _, err := a.Apply(t.Context(), p, run.ID, Choice{}); return err },
-		"discard":  func(p paddock.Principal) error { _, err := a.Discard(t.Context(), p, run.ID); return err },
-		"kill":     func(p paddock.Principal) error { _, err := a.Kill(t.Context(), p, run.ID, KillRequest{}); return err },
+		"shutdown":   func(p paddock.Principal) error { return a.Shutdown(t.Context(), p, []paddock.RunID{run.ID}) },
+		"diff":       func(p paddock.Principal) error { _, err := a.Diff(t.Context(), p, run.ID, Choice{}); return err },
+		"apply":      func(p paddock.Principal) error { _, err := a.Apply(t.Context(), p, run.ID, Choice{}); return err },
+		"discard":    func(p paddock.Principal) error { _, err := a.Discard(t.Context(), p, run.ID); return err },
+		"quarantine": func(p paddock.Principal) error { _, err := a.Quarantine(t.Context(), p, run.ID); return err },
+		"restore": func(p paddock.Principal) error {
+			_, err := a.Restore(t.Context(), p, run.ID, []string{"x"})
+			return err
+		},
+		"kill": func(p paddock.Principal) error { _, err := a.Kill(t.Context(), p, run.ID, KillRequest{}); return err },
 	}
 	code := func(err error) paddock.Code {
 		var refusal *paddock.Refusal
@@ -110,6 +115,7 @@ func TestWhoMaySeeWhat(t *testing.T) {
 	// gets as far as that there are none.
 	for name, want := range map[string][2]paddock.Code{
 		"diff": {paddock.Conflict, paddock.Conflict}, "apply": {paddock.Conflict, paddock.Forbidden}, "discard": {paddock.Conflict, paddock.Forbidden},
+		"quarantine": {paddock.Conflict, paddock.Conflict}, "restore": {paddock.Conflict, paddock.Forbidden},
 	} {
 		if got := [2]paddock.Code{code(verbs[name](operator)), code(verbs[name](alice))}; got != want {
 			t.Errorf("%s by an operator and the agent itself: %q, want %q", name, got, want)

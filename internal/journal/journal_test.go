@@ -105,12 +105,18 @@ func TestTheLargestEntriesHaveRoom(t *testing.T) {
 		names[i] = worst
 	}
 	at := &paddock.Position{File: worst}
+	places := make([]paddock.Found, 200)
+	for i := range places {
+		places[i].Path = worst
+	}
+	found := paddock.Outcome{Deeper: &paddock.Deeper{Found: places, More: 3}}
 	req := paddock.Request{Principal: paddock.Principal{Kind: paddock.Agent, ID: worst}, Command: paddock.Command{Argv: argv}}
 	grant := &paddock.Grant{EnvironmentNames: names, Dir: worst, Executable: paddock.Executable{Path: worst}, Rule: at}
 	refusal := &paddock.Refusal{Code: paddock.RuleDenied, Message: worst, Rule: worst, Others: make([]paddock.Refusal, 300)}
 	for _, e := range []Entry{
 		StartOf("r", req, paddock.Decision{Grant: grant}), RefusalOf(req, "", refusal), KillOf("r", "kill", "TERM", worst, worst),
 		AbandonedOf("r", errors.New(worst)), EndOf("r", paddock.Outcome{Reason: paddock.Reason{By: worst, Detail: worst}}, nil, "", ""),
+		EndOf("r", found, nil, "", ""),
 	} {
 		e.Seq, e.Prev = 2, paddock.DigestOf([32]byte{})
 		line := sealed(t, e)
@@ -121,6 +127,13 @@ func TestTheLargestEntriesHaveRoom(t *testing.T) {
 	s := StartOf("r", req, paddock.Decision{Grant: grant}).Start
 	if s.Count != 256 || s.EnvironmentCount != 1000 || s.Digest != WordsOf(argv).Digest {
 		t.Errorf("of 256 words and 1000 names it says %d and %d", s.Count, s.EnvironmentCount)
+	}
+	if e := EndOf("r", found, nil, "", "").End; e.FoundCount != 203 || len(e.Found) == 0 || len(e.Found) > 20 {
+		t.Errorf("of 203 places it says %d and names %d", e.FoundCount, len(e.Found))
+	}
+	one := paddock.Outcome{Deeper: &paddock.Deeper{Found: []paddock.Found{{Path: "a/.envrc"}}}}
+	if e := EndOf("r", one, nil, "", "").End; e.FoundCount != 0 || len(e.Found) != 1 || e.Found[0] != "a/.envrc" {
+		t.Errorf("%+v", e)
 	}
 	few := WordsOf([]string{"a", "", "b"})
 	if few.Count != 0 || len(few.Argv) != 3 || few.Digest == WordsOf([]string{"a", "b", ""}).Digest {

@@ -325,6 +325,30 @@ func TestChangesStay(t *testing.T) {
 	}
 }
 
+// What was put into quarantine is removed with the output, whatever a run made of it.
+func TestQuarantineGoes(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]Limits{"output": {Age: time.Hour}, "record": {Records: time.Hour}} {
+		h := open(t)
+		d := h.ended(0, 5)
+		for _, stream := range []string{"stdout", "stderr", "stdin", "frames"} { // it counts by itself, too
+			must(t, os.Remove(filepath.Join(d.Path(), stream)))
+		}
+		inner := filepath.Join(d.Path(), "quarantine", "1", "deep")
+		must(t, errors.Join(os.MkdirAll(inner, 0o700), os.WriteFile(inner+"/x", make([]byte, 70), 0o600), os.Chmod(inner, 0)))
+		items := h.pass(t, l)
+		if len(items) != 1 || items[0].Bytes != 70 && os.Geteuid() == 0 {
+			t.Errorf("%s: %+v", name, items)
+		}
+		if _, err := os.Lstat(filepath.Join(d.Path(), "quarantine")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: it is still there: %v", name, err)
+		}
+		if again := h.pass(t, l); again != nil {
+			t.Errorf("%s: again: %v", name, again)
+		}
+	}
+}
+
 // A start that can't be told isn't one, and neither is a removal.
 func TestUntoldStays(t *testing.T) {
 	t.Parallel()

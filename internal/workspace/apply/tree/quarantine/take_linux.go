@@ -36,8 +36,10 @@ func (w *Watch) take(seen *look.Seen, items []item) error {
 			taken, place = append(taken, items[i]), append(place, i)
 		}
 	}
+	described := 0
 	for i := range items {
-		if items[i].Why != "" {
+		if items[i].Why != "" && described < mostListed {
+			described++
 			w.describe(&items[i])
 		}
 	}
