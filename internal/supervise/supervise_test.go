@@ -349,6 +349,7 @@ func TestSilenceEndsARun(t *testing.T) {
 		var passed atomic.Int64
 		f.now = func() time.Time { return begin.Add(time.Duration(passed.Load())) }
 		got := f.run(f.printed("more"), func() {
+			f.clock.await(idle) // it counts by the clock as it stood at the start
 			passed.Store(int64(idle - time.Minute))
 			f.clock.fire(idle) // too early by a minute: it is looked at again then
 			f.clock.await(time.Minute)
