@@ -100,7 +100,7 @@ func (c *Claim) entry(id paddock.RunID) (*record.Entry, error) {
 		return nil, err
 	}
 	var e record.Entry
-	err = durable.ReadJSON(c.s.activePath(id), &e)
+	err = durable.ReadJSON(c.s.index.Active(id), &e)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -109,10 +109,10 @@ func (c *Claim) entry(id paddock.RunID) (*record.Entry, error) {
 	case err != nil:
 		return nil, err
 	case e.ID != id:
-		return nil, fmt.Errorf("%s is of another run, %q", c.s.activePath(id), e.ID)
+		return nil, fmt.Errorf("%s is of another run, %q", c.s.index.Active(id), e.ID)
 	case !there:
 		// We have the claim, so nobody is about to rename it into place.
-		return nil, c.s.dropOrphan(id, e.Principal)
+		return nil, c.s.index.DropOrphan(id, e.Principal)
 	}
 	return &e, nil
 }
@@ -120,7 +120,7 @@ func (c *Claim) entry(id paddock.RunID) (*record.Entry, error) {
 // Key returns the run that p's idempotency key stands for, and the digest of
 // the request that it was first used with.
 func (c *Claim) Key(p paddock.Principal, key string) (id paddock.RunID, requestDigest paddock.Digest, found bool, err error) {
-	name := c.s.keyPath(record.Hash(p), key)
+	name := c.s.index.Key(record.Hash(p), key)
 	var e record.Entry
 	if err := durable.ReadJSON(name, &e); err != nil {
 		return "", "", false, durable.IgnoreMissing(err)
@@ -165,17 +165,17 @@ func (c *Claim) Publish(d *Dir, key string) error {
 func (c *Claim) link(d *Dir, key string) (made []string, err error) {
 	var names []string
 	if key != "" {
-		name := c.s.keyPath(record.Principal(d), key)
+		name := c.s.index.Key(record.Principal(d), key)
 		if err := c.clearKey(name); err != nil {
 			return nil, err
 		}
 		names = append(names, name)
 	}
-	unseen := c.s.unseenPath(record.Principal(d))
+	unseen := c.s.index.Owned(record.Principal(d))
 	if err := durable.MakeDir(unseen); err != nil {
 		return nil, err
 	}
-	names = append(names, c.s.activePath(d.ID()), filepath.Join(unseen, string(d.ID())))
+	names = append(names, c.s.index.Active(d.ID()), filepath.Join(unseen, string(d.ID())))
 	for _, name := range names {
 		if err := os.Link(record.EntryFile(d), name); err != nil {
 			return made, err
@@ -221,27 +221,4 @@ func (c *Claim) move(d *Dir, final string) error {
 	}
 	c.s.at("renamed")
 	return durable.SyncDir(filepath.Dir(final))
-}
-
-func (s *State) activePath(id paddock.RunID) string {
-	return filepath.Join(s.path, activeDir, string(id))
-}
-
-func (s *State) unseenPath(principal string) string {
-	return filepath.Join(s.path, unseenDir, principal)
-}
-
-func (s *State) keyPath(principal, key string) string {
-	return filepath.Join(s.path, keysDir, durable.HashOf(principal, key))
-}
-
-// dropOrphan removes the entries of a run that never appeared, the active one
-// last, because it leads to the other.
-func (s *State) dropOrphan(id paddock.RunID, principal string) error {
-	if record.IsOwner(principal) {
-		if err := durable.Remove(filepath.Join(s.unseenPath(principal), string(id))); err != nil {
-			return err
-		}
-	}
-	return durable.Remove(s.activePath(id))
 }

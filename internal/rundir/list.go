@@ -11,6 +11,7 @@ import (
 	"paddock"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/shelf"
 )
 
@@ -37,7 +38,7 @@ func (s *State) ListActive() ([]paddock.RunID, error) {
 // activeNames lists the entries of active, also of runs that are settled or
 // never appeared.
 func (s *State) activeNames() ([]paddock.RunID, error) {
-	ids, err := shelf.Newest(filepath.Join(s.path, activeDir), "", math.MaxInt)
+	ids, err := shelf.Newest(filepath.Join(s.path, links.ActiveDir), "", math.MaxInt)
 	slices.Reverse(ids)
 	return ids, err
 }
@@ -126,7 +127,7 @@ func (l *listing) take(path string) {
 // Unseen counts p's runs whose end p hasn't read: those that go on and those
 // that are settled.
 func (s *State) Unseen(p paddock.Principal) (running, finished int, err error) {
-	ids, err := shelf.Newest(s.unseenPath(record.Hash(p)), "", math.MaxInt)
+	ids, err := shelf.Newest(s.index.Owned(record.Hash(p)), "", math.MaxInt)
 	if err != nil {
 		return 0, 0, durable.IgnoreMissing(err)
 	}
@@ -163,5 +164,5 @@ func (s *State) MarkSeen(p paddock.Principal, id paddock.RunID) error {
 	if !settled {
 		return fmt.Errorf("run %s: %w", id, ErrNotSettled)
 	}
-	return durable.Remove(filepath.Join(s.unseenPath(record.Hash(p)), string(id)))
+	return s.index.MarkSeen(record.Hash(p), id, d.Path())
 }

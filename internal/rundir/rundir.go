@@ -48,6 +48,7 @@ import (
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/format"
+	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/record/durable/places"
 	"paddock/internal/rundir/record/process"
 	"paddock/internal/rundir/shelf"
@@ -56,11 +57,8 @@ import (
 
 // The directories of a state directory.
 const (
-	runsDir   = "runs"
-	activeDir = "active"
-	unseenDir = "unseen"
-	keysDir   = "keys"
-	tmpDir    = "tmp"
+	runsDir = "runs"
+	tmpDir  = "tmp"
 )
 
 // The record of one run, and what it says.
@@ -87,6 +85,7 @@ func Alive(p paddock.Process) bool { return process.Alive(p) }
 type State struct {
 	places.Places
 	path  string
+	index links.Index
 	turn  chan struct{}    // holds one token: the goroutine that may try for claim.lock
 	claim *os.File         // claim.lock
 	ended func(*Dir) error // see OnEnd; nil for none
@@ -113,7 +112,7 @@ func Open(path string) (*State, error) {
 	if err := format.Check(real); err != nil {
 		return nil, fmt.Errorf("state directory %s: %w", real, err)
 	}
-	for _, name := range []string{runsDir, activeDir, unseenDir, keysDir, tmpDir, places.Homes, places.Roots} {
+	for _, name := range []string{runsDir, links.ActiveDir, links.UnseenDir, links.KeysDir, tmpDir, places.Homes, places.Roots} {
 		if err := durable.MakeDir(filepath.Join(real, name)); err != nil {
 			return nil, fmt.Errorf("state directory: %w", err)
 		}
@@ -122,7 +121,7 @@ func Open(path string) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	return &State{Places: places.Places{State: real}, path: real, turn: make(chan struct{}, 1), claim: claim}, nil
+	return &State{Places: places.Places{State: real}, path: real, index: links.Index{State: real}, turn: make(chan struct{}, 1), claim: claim}, nil
 }
 
 // Path returns the directory's real path, with every symbolic link followed.

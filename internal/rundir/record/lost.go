@@ -5,12 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"paddock"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/outcome/addenda"
 	"paddock/internal/rundir/record/process"
 )
 
@@ -40,8 +40,45 @@ func Vacant(d *Dir) (*os.File, error) {
 }
 
 // SettleLost publishes that the run is lost, as well as that can be known: a file
-// that can't be read is part of the evidence and doesn't leave the run open.
+// that can't be read is part of the evidence and doesn't leave the run open. What
+// its supervisor had written of the end becomes an addendum.
 func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, err error) {
+	torn, readErr := d.tornStart()
+	torn = torn && readErr == nil
+	o, err := Presume(ctx, d, now)
+	if err != nil {
+		return false, err
+	}
+	if torn {
+		// Nobody but us has the run. Beside an outcome it would be damage, so it
+		// is put aside.
+		o.Reason.Evidence.Note += ", and is kept as started.torn"
+		if err := os.Rename(d.file("started.json"), d.file("started.torn")); err != nil {
+			return false, err
+		}
+	}
+	if first, err = d.PublishOutcome(o); err == nil {
+		err = d.tidy(now)
+	}
+	return first, err
+}
+
+// tidy removes what a supervisor that was ended has left of a settled run. What
+// it knew of the end of one that was called lost is kept.
+func (d *Dir) tidy(now func() time.Time) error {
+	o, err := d.Outcome()
+	if err == nil && o != nil && o.State == paddock.Lost {
+		_, err = addenda.Gather(d.path, *o, now())
+	}
+	if err != nil {
+		return err
+	}
+	return durable.Tidy(d.path, "reserve", "control")
+}
+
+// Presume returns the outcome of a run that nobody looks after, and changes
+// nothing.
+func Presume(ctx context.Context, d *Dir, now func() time.Time) (paddock.Outcome, error) {
 	seen := now()
 	ev := paddock.Evidence{SeenAt: seen, BootIDNow: process.BootID(), Note: "nobody held the run's lock and there was no outcome"}
 	sealed, err := d.Sealed()
@@ -53,12 +90,7 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, 
 	torn, readErr := d.tornStart()
 	switch {
 	case torn && readErr == nil:
-		// Nobody but us has the run. Beside an outcome it would be damage, so it
-		// is put aside.
-		ev.Note += "; " + d.file("started.json") + " was cut short, as by a power cut, and is kept as started.torn"
-		if err := os.Rename(d.file("started.json"), d.file("started.torn")); err != nil {
-			return false, err
-		}
+		ev.Note += "; " + d.file("started.json") + " was cut short, as by a power cut"
 	case err != nil:
 		ev.Note += "; " + err.Error()
 	case started == nil:
@@ -74,67 +106,34 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, 
 		o.Reason.Kind = paddock.ReasonHost
 	}
 	o.Stdout, err = durable.Summarize(ctx, d.file("stdout"))
-	o.Stderr = paddock.StreamSummary{}
 	if err == nil {
 		o.Stderr, err = durable.Summarize(ctx, d.file("stderr"))
 	}
 	if ctx.Err() != nil {
-		return false, ctx.Err()
+		return o, ctx.Err()
 	}
 	if err != nil {
 		o.Reason.Detail = "the kept output can't be read: " + err.Error()
 	}
 	o.SettledAt = now()
-	if first, err = d.PublishOutcome(o); err == nil {
-		err = durable.Tidy(d.path, "reserve", "control")
-	}
-	return first, err
+	return o, nil
 }
 
-// TellEnd calls tell unless the settled run's end is noted, removes what a
-// supervisor that was ended has left, and says whether all of it is done: not
+// TellEnd removes what a supervisor that was ended has left of a settled run,
+// calls tell unless the end is noted, and says whether all of it is done: not
 // so while its supervisor still is about to. Only one who has the claim may ask.
-func TellEnd(d *Dir, tell func(*Dir) error) (told bool, err error) {
+func TellEnd(d *Dir, tell func(*Dir) error, now func() time.Time) (told bool, err error) {
 	f, err := Vacant(d)
 	if err != nil || f == nil {
 		return false, err
 	}
-	noted, err := d.Noted()
-	if err == nil && !noted {
-		err = tell(d)
-	}
+	err = d.tidy(now)
 	if err == nil {
-		err = durable.Tidy(d.path, "reserve", "control")
+		var noted bool
+		if noted, err = d.Noted(); err == nil && !noted {
+			err = tell(d)
+		}
 	}
 	err = errors.Join(err, f.Close())
 	return err == nil, err
-}
-
-// Sweep removes a temporary directory that nobody has locked. One without a lock file
-// may be just being made: by making the file we take it from its maker, who
-// finds it there and begins again (see makeLocked).
-func Sweep(path string) error {
-	f, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE|durable.NoFollow|syscall.O_NONBLOCK, 0o600)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil // published or abandoned meanwhile; a stray file is not ours to remove
-	}
-	if err != nil {
-		return err
-	}
-	got, err := durable.Lock(f)
-	if err == nil && got {
-		err = os.RemoveAll(path)
-	}
-	return errors.Join(err, f.Close())
-}
-
-// SweepAll does so with the entries of the directory at tmp.
-func SweepAll(tmp string, entries []fs.DirEntry) error {
-	var faults []error
-	for _, e := range entries {
-		if err := Sweep(filepath.Join(tmp, e.Name())); err != nil {
-			faults = append(faults, err)
-		}
-	}
-	return errors.Join(faults...)
 }
