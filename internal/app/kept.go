@@ -56,5 +56,8 @@ func (a *App) disposable(ctx context.Context, p paddock.Principal, id paddock.Ru
 	if p.Kind == paddock.Agent {
 		return executor.Kept{}, paddock.Refused(paddock.Forbidden, "What becomes of a run's changes is for an operator to decide.")
 	}
+	if err := a.exec.ReadOnly(); err != nil {
+		return executor.Kept{}, paddock.Refused(paddock.Unrecordable, "Nothing can be changed here: %v.", err)
+	}
 	return a.exec.Kept(ctx, id)
 }

@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"paddock"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/links"
 )
 
 // A Claim is the right to count runs and to add one, held by one goroutine of
@@ -21,13 +21,16 @@ type Claim struct{ s *State }
 // Claim waits for the claim lock, or for ctx to end, and calls fn with it. Its
 // error is fn's. fn must not call Claim or Reconcile of the same directory.
 func (s *State) Claim(ctx context.Context, fn func(*Claim) error) (err error) {
+	if s.unwritable != nil {
+		return s.unwritable
+	}
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := s.lockClaim(ctx); err != nil {
+	if err := durable.WaitLock(ctx, s.claim); err != nil {
 		return err
 	}
 	defer func() {
@@ -36,26 +39,6 @@ func (s *State) Claim(ctx context.Context, fn func(*Claim) error) (err error) {
 		err = errors.Join(err, durable.Unlock(s.claim))
 	}()
 	return fn(&Claim{s})
-}
-
-// lockClaim asks again and again, since a thread that waits in the kernel for
-// a lock can't be called back.
-func (s *State) lockClaim(ctx context.Context) error {
-	const shortest, longest = 200 * time.Microsecond, 5 * time.Millisecond
-	for pause := shortest; ; pause = min(2*pause, longest) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if got, err := durable.Lock(s.claim); err != nil || got {
-			return err
-		}
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-		}
-	}
 }
 
 // Active counts p's runs that aren't settled and that somebody looks after.
@@ -166,7 +149,7 @@ func (c *Claim) link(d *Dir, key string) (made []string, err error) {
 	var names []string
 	if key != "" {
 		name := c.s.index.Key(record.Principal(d), key)
-		if err := c.clearKey(name); err != nil {
+		if err := links.FreeKey(name, c.there); err != nil {
 			return nil, err
 		}
 		names = append(names, name)
@@ -192,24 +175,7 @@ func (c *Claim) link(d *Dir, key string) (made []string, err error) {
 	return made, durable.SyncAll(nil, dirs...)
 }
 
-// clearKey removes a key whose run doesn't exist and refuses one whose does.
-func (c *Claim) clearKey(name string) error {
-	var e record.Entry
-	if err := durable.ReadJSON(name, &e); err != nil {
-		return durable.IgnoreMissing(err)
-	}
-	if _, err := paddock.ParseRunID(string(e.ID)); err != nil {
-		return fmt.Errorf("%s names no run", name)
-	}
-	there, err := durable.Exists(c.s.runPath(e.ID))
-	if err != nil {
-		return err
-	}
-	if there {
-		return fmt.Errorf("the idempotency key belongs to run %s: %w", e.ID, fs.ErrExist)
-	}
-	return durable.Remove(name)
-}
+func (c *Claim) there(id paddock.RunID) (bool, error) { return durable.Exists(c.s.runPath(id)) }
 
 func (c *Claim) move(d *Dir, final string) error {
 	if err := durable.MakeDir(filepath.Dir(final)); err != nil {

@@ -21,6 +21,9 @@ import (
 // tells of each.
 func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.RunID, error) {
 	var lost []paddock.RunID
+	if s.unwritable != nil {
+		return nil, nil
+	}
 	var faults []error
 	for after := paddock.RunID(""); ; {
 		var found []vacancy

@@ -38,6 +38,9 @@ func Open(p paddock.Principal, path string, now func() time.Time) (*Evidence, er
 	}
 	state, err := rundir.Open(path)
 	if err != nil {
+		state, err = rundir.OpenToRead(path, err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &Evidence{state, journal.Dir(state.Path()), now}, nil
@@ -45,6 +48,16 @@ func Open(p paddock.Principal, path string, now func() time.Time) (*Evidence, er
 
 // Close lets go of the state directory.
 func (e *Evidence) Close() error { return e.state.Close() }
+
+// ReadOnly says why nothing can be signed into the journal; nil where it can.
+func (e *Evidence) ReadOnly() error { return e.state.ReadOnly() }
+
+func (e *Evidence) writable() error {
+	if why := e.state.ReadOnly(); why != nil {
+		return paddock.Refused(paddock.Unrecordable, "Nothing can be written down here: %v.", why)
+	}
+	return nil
+}
 
 // errEmpty is of a state directory in which nothing was ever told.
 func errEmpty(err error) error {
@@ -167,6 +180,10 @@ func (e *Evidence) Key(path string) (key *sign.Key, made bool, err error) {
 	if _, err := journal.Segments(e.dir); err != nil {
 		return nil, false, errEmpty(err)
 	}
+	if path == "" && e.state.ReadOnly() != nil {
+		key, err := sign.Load(e.keyPath(path))
+		return key, false, err
+	}
 	return sign.LoadOrCreate(e.keyPath(path))
 }
 
@@ -180,6 +197,9 @@ func (e *Evidence) keyPath(path string) string {
 // Checkpoint verifies the journal, signs what was verified, and adds that to it.
 // It returns the signed note.
 func (e *Evidence) Checkpoint(ctx context.Context, key *sign.Key) (note string, err error) {
+	if err := e.writable(); err != nil {
+		return "", err
+	}
 	w, err := writer.Open(e.dir, writer.Options{Now: e.now})
 	if err != nil {
 		return "", err

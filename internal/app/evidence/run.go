@@ -86,7 +86,7 @@ func (e *Evidence) VerifyRun(ctx context.Context, id paddock.RunID, a Against) (
 	}
 	r.check("record", true, "request, decision and what else is there can be read")
 	r.Settled = r.outcome != nil
-	if r.Settled {
+	if r.Settled && e.state.ReadOnly() == nil {
 		if err := told(ctx, dir); err != nil {
 			return nil, err
 		}

@@ -45,10 +45,18 @@ func Vacant(d *Dir) (*os.File, error) {
 func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, err error) {
 	torn, readErr := d.tornStart()
 	torn = torn && readErr == nil
-	o, err := Presume(ctx, d, now)
-	if err != nil {
-		return false, err
+	o := found(d, now())
+	o.Stdout, err = durable.Summarize(ctx, d.file("stdout"))
+	if err == nil {
+		o.Stderr, err = durable.Summarize(ctx, d.file("stderr"))
 	}
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		o.Reason.Detail = "the kept output can't be read: " + err.Error()
+	}
+	o.SettledAt = now()
 	if torn {
 		// Nobody but us has the run. Beside an outcome it would be damage, so it
 		// is put aside.
@@ -76,10 +84,8 @@ func (d *Dir) tidy(now func() time.Time) error {
 	return durable.Tidy(d.path, "reserve", "control")
 }
 
-// Presume returns the outcome of a run that nobody looks after, and changes
-// nothing.
-func Presume(ctx context.Context, d *Dir, now func() time.Time) (paddock.Outcome, error) {
-	seen := now()
+// found is the outcome of a run that nobody looks after, without its streams.
+func found(d *Dir, seen time.Time) paddock.Outcome {
 	ev := paddock.Evidence{SeenAt: seen, BootIDNow: process.BootID(), Note: "nobody held the run's lock and there was no outcome"}
 	sealed, err := d.Sealed()
 	if err != nil {
@@ -105,18 +111,26 @@ func Presume(ctx context.Context, d *Dir, now func() time.Time) (paddock.Outcome
 	if ev.BootIDThen != "" && ev.BootIDNow != "" && ev.BootIDThen != ev.BootIDNow {
 		o.Reason.Kind = paddock.ReasonHost
 	}
-	o.Stdout, err = durable.Summarize(ctx, d.file("stdout"))
+	return o
+}
+
+// Presume is run as one sees it who can't write: lost, if nobody looks after it.
+// Where that can't be known it stays as it is.
+func Presume(d *Dir, run paddock.Run, now time.Time) (paddock.Run, error) {
+	f, err := os.OpenFile(d.file("lock"), os.O_RDONLY|durable.NoFollow|syscall.O_NONBLOCK, 0)
 	if err == nil {
-		o.Stderr, err = durable.Summarize(ctx, d.file("stderr"))
+		free, lockErr := durable.LockShared(f)
+		if err := errors.Join(lockErr, f.Close()); err != nil || !free {
+			return run, err
+		}
+	} else if p := run.Supervisor; p == nil || p.BootID == process.BootID() {
+		return run, nil
 	}
-	if ctx.Err() != nil {
-		return o, ctx.Err()
-	}
-	if err != nil {
-		o.Reason.Detail = "the kept output can't be read: " + err.Error()
-	}
-	o.SettledAt = now()
-	return o, nil
+	o := found(d, now)
+	o.Reason.Evidence.Note += "; this is not written down, as the state directory is only read"
+	o.Stdout, o.Stderr = run.Stdout, run.Stderr
+	run.State, run.Outcome, run.Silent = o.State, &o, 0
+	return run, nil
 }
 
 // TellEnd removes what a supervisor that was ended has left of a settled run,

@@ -151,3 +151,81 @@ func (x Index) MarkSeen(principal string, id paddock.RunID, dir string) error {
 	}
 	return durable.Remove(name) // two names of one file: renaming did nothing
 }
+
+// FreeKey removes the key at name if its run doesn't exist any more, by what there
+// says, and refuses one whose run does.
+func FreeKey(name string, there func(paddock.RunID) (bool, error)) error {
+	e, err := Read(name)
+	if err != nil {
+		return durable.IgnoreMissing(err)
+	}
+	if _, err := paddock.ParseRunID(string(e.ID)); err != nil {
+		return fmt.Errorf("%s names no run", name)
+	}
+	is, err := there(e.ID)
+	if err != nil {
+		return err
+	}
+	if is {
+		return fmt.Errorf("the idempotency key belongs to run %s: %w", e.ID, fs.ErrExist)
+	}
+	return durable.Remove(name)
+}
+
+// MarkRead makes the file seen of all runs below the directory runs whose end was
+// read before there was such a file: those that are settled and have no entry in
+// unseen. A run that can't be read is left as it is.
+func (x Index) MarkRead(runs string, settled func(dir string) (bool, error)) error {
+	days, err := os.ReadDir(runs)
+	if err != nil {
+		return durable.IgnoreMissing(err)
+	}
+	for _, day := range days {
+		ids, err := os.ReadDir(filepath.Join(runs, day.Name()))
+		if err != nil {
+			continue // not a day
+		}
+		for _, id := range ids {
+			dir := filepath.Join(runs, day.Name(), id.Name())
+			e, err := Read(filepath.Join(dir, Claim))
+			if err != nil || string(e.ID) != id.Name() || !IsOwner(e.Principal) {
+				continue
+			}
+			if over, err := settled(dir); err != nil || !over {
+				continue
+			}
+			if unread, err := durable.Exists(x.Unseen(e.Principal, e.ID)); err != nil || unread {
+				continue
+			}
+			if err := Link(dir, filepath.Join(dir, Seen)); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Unread counts the principal's runs whose end it hasn't read: those that go on
+// and those that are settled, by what stands says of each.
+func (x Index) Unread(principal string, stands func(paddock.RunID) (there, settled bool, err error)) (running, finished int, err error) {
+	entries, err := os.ReadDir(x.Owned(principal))
+	if err != nil {
+		return 0, 0, durable.IgnoreMissing(err)
+	}
+	for _, e := range entries {
+		id, bad := paddock.ParseRunID(e.Name())
+		if bad != nil {
+			continue
+		}
+		there, settled, err := stands(id)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case settled:
+			finished++
+		case there:
+			running++
+		}
+	}
+	return running, finished, nil
+}
