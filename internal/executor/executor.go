@@ -32,6 +32,7 @@ import (
 	"paddock/internal/executor/notes"
 	"paddock/internal/executor/remains"
 	"paddock/internal/executor/retain"
+	"paddock/internal/executor/signing"
 	"paddock/internal/executor/stages"
 	"paddock/internal/executor/upkeep"
 	"paddock/internal/executor/watch"
@@ -152,7 +153,8 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	e.keep = &upkeep.Upkeep{State: state, Notes: e.notes, Sweep: retain.NewSweeper(state, e.notes.Prune, cfg.Now, cfg.Policy.Load), Now: cfg.Now, Warn: cfg.Warn}
+	sweeper := retain.NewSweeper(state, e.notes.Prune, cfg.Now, cfg.Policy.Load)
+	e.keep = &upkeep.Upkeep{State: state, Flush: e.notes.Flush, Sweep: sweeper.Turn, Sign: signing.New(e.notes.Dir(), cfg.Now).Turn, Now: cfg.Now, Warn: cfg.Warn}
 	// A run that can't be reconciled must not keep the others from their owners.
 	if err := e.keep.Reconcile(ctx); err != nil {
 		if ctx.Err() != nil {

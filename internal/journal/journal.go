@@ -7,7 +7,7 @@
 //	JOURNAL/rate/HASH        refusals of a principal that are only counted for now
 //	JOURNAL/policy/DIGEST    a mark that the policy was noted
 //	JOURNAL/key, key.pub     the signing key, unless it is kept elsewhere
-//	JOURNAL/checkpoint       the newest signed checkpoint
+//	JOURNAL/checkpoint       the newest signed checkpoint; schedule.json: how often
 //
 // A line is an object whose last member, entry, is the digest of every byte
 // before that member. The next line's prev repeats it. So a changed byte is found

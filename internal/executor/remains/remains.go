@@ -37,3 +37,9 @@ func Clear(dir *rundir.Dir, workspace func(*paddock.Grant) (string, error)) erro
 	}
 	return errors.Join(err, rootErr)
 }
+
+// Groups lists the names of cgroups that runs have, of whatever state directory.
+func Groups() ([]string, error) { return lifecycle.Groups() }
+
+// Placeholders lists what is left in a workspace root on which no run relies.
+func Placeholders(root string) []string { return placeholders(root) }

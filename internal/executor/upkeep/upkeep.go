@@ -4,7 +4,7 @@
 //
 // # Limits
 //
-// It decides none of that: packages rundir, retain and signing do. It says when.
+// It decides none of that: it is given what does, and says when.
 package upkeep
 
 import (
@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"paddock/internal/executor/notes"
-	"paddock/internal/executor/retain"
 	"paddock/internal/rundir"
 )
 
@@ -26,9 +24,14 @@ const every = 5 * time.Second
 // An Upkeep is that of one state directory in one process.
 type Upkeep struct {
 	State *rundir.State
-	Notes *notes.Notes
-	Sweep *retain.Sweeper
-	Now   func() time.Time
+	// Flush tells the journal what was only counted so far.
+	Flush func(context.Context) error
+	// Sweep removes some of what the policy doesn't keep.
+	Sweep func(context.Context) error
+	// Sign signs the journal when it is time to, beside everything else: the first
+	// time it reads all of it.
+	Sign func(context.Context) error
+	Now  func() time.Time
 	// Warn is told what goes wrong in the background.
 	Warn func(error)
 
@@ -44,10 +47,25 @@ func (u *Upkeep) Run(ctx context.Context, tick <-chan time.Time) {
 		defer ticker.Stop()
 		tick = ticker.C
 	}
+	due := make(chan struct{}, 1)
+	var signing sync.WaitGroup
+	defer signing.Wait()
+	defer close(due)
+	signing.Go(func() {
+		for range due {
+			if err := u.Sign(ctx); err != nil && ctx.Err() == nil {
+				u.Warn(err)
+			}
+		}
+	})
 	for {
 		select {
 		case <-tick:
-			if err := errors.Join(u.Reconcile(ctx), u.Sweep.Turn(ctx)); err != nil && ctx.Err() == nil {
+			select {
+			case due <- struct{}{}:
+			default: // still at it
+			}
+			if err := errors.Join(u.Reconcile(ctx), u.Sweep(ctx)); err != nil && ctx.Err() == nil {
 				u.Warn(err)
 			}
 		case <-ctx.Done():
@@ -67,7 +85,7 @@ func (u *Upkeep) Reconcile(ctx context.Context) error {
 	}
 	u.passes.Add(1)
 	_, err := u.State.Reconcile(ctx, u.Now)
-	if err = errors.Join(err, u.Notes.Flush(ctx)); err != nil {
+	if err = errors.Join(err, u.Flush(ctx)); err != nil {
 		return fmt.Errorf("reconciling: %w", err)
 	}
 	return nil

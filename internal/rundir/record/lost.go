@@ -114,16 +114,23 @@ func found(d *Dir, seen time.Time) paddock.Outcome {
 	return o
 }
 
+// Unattended says whether nobody looks after the run, without keeping anybody
+// from it; known is false where that can't be found out.
+func Unattended(d *Dir) (free, known bool) {
+	f, err := os.OpenFile(d.file("lock"), os.O_RDONLY|durable.NoFollow|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		started, err := d.Started()
+		restarted := err == nil && started != nil && started.Supervisor.BootID != process.BootID()
+		return restarted, restarted
+	}
+	free, err = durable.LockShared(f)
+	return free, errors.Join(err, f.Close()) == nil
+}
+
 // Presume is run as one sees it who can't write: lost, if nobody looks after it.
 // Where that can't be known it stays as it is.
 func Presume(d *Dir, run paddock.Run, now time.Time) (paddock.Run, error) {
-	f, err := os.OpenFile(d.file("lock"), os.O_RDONLY|durable.NoFollow|syscall.O_NONBLOCK, 0)
-	if err == nil {
-		free, lockErr := durable.LockShared(f)
-		if err := errors.Join(lockErr, f.Close()); err != nil || !free {
-			return run, err
-		}
-	} else if p := run.Supervisor; p == nil || p.BootID == process.BootID() {
+	if free, known := Unattended(d); !known || !free {
 		return run, nil
 	}
 	o := found(d, now)

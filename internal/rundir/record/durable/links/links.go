@@ -144,12 +144,26 @@ func (x Index) Relink(principal string, id paddock.RunID, dir string) error {
 // MarkSeen notes that the principal has read the end of the run in dir. Where it
 // was noted, or the run isn't the principal's, nothing changes.
 func (x Index) MarkSeen(principal string, id paddock.RunID, dir string) error {
-	name := x.Unseen(principal, id)
-	err := os.Rename(name, filepath.Join(dir, Seen))
-	if err != nil {
-		return durable.IgnoreMissing(err)
+	name, seen := x.Unseen(principal, id), filepath.Join(dir, Seen)
+	err := os.Rename(name, seen)
+	if err == nil {
+		return durable.Remove(name) // two names of one file: renaming did nothing
 	}
-	return durable.Remove(name) // two names of one file: renaming did nothing
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if there, err := durable.Exists(seen); err != nil || there {
+		return err
+	}
+	// Not the principal's, or the index has lost it.
+	e, err := Read(filepath.Join(dir, Claim))
+	if err != nil || e.Principal != principal {
+		return nil //nolint:nilerr // whose claim can't be read has no owner who could be told again
+	}
+	if err := Link(dir, seen); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // FreeKey removes the key at name if its run doesn't exist any more, by what there
