@@ -50,8 +50,7 @@ with audit checkpoint --key.`,
 				return desk.Usage("--off doesn't go together with the other flags", "leave out one or the other")
 			}
 			return d.with(func(e *evidence.Evidence) error {
-				var made bool
-				var err error
+				made, err := false, error(nil)
 				switch {
 				case off:
 					_, err = e.SetSchedule(cmd.Context(), nil)
