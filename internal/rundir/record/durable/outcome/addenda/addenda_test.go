@@ -71,3 +71,24 @@ func TestHostile(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// The first form must be readable for ever, and what is written must not drift.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	const text = `{"version":1,"addendum":{"at":"2026-11-29T12:00:00Z","source":"leftover","note":"why","outcome":{"state":"exited","reason":{"kind":"exit","exit_code":3},"leftovers":0,"survivors":0,"stdout":{"bytes":0},"stderr":{"bytes":0},"ended_at":"0001-01-01T00:00:00Z","settled_at":"0001-01-01T00:00:00Z"}}}` + "\n"
+	dir := t.TempDir()
+	a := paddock.Addendum{At: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC), Source: paddock.FromLeftover, Note: "why", Outcome: exited(3)}
+	if added, err := Add(dir, a); !added || err != nil {
+		t.Fatal(added, err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "addendum.1.json"))
+	if err != nil || string(got) != text {
+		t.Errorf("wrote %s, %v", got, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "addendum.1.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := Of(dir); err != nil || len(all) != 1 || *all[0].Outcome.Reason.ExitCode != 3 {
+		t.Errorf("read %+v, %v", all, err)
+	}
+}
