@@ -211,6 +211,27 @@ type Outcome struct {
 	SettledAt time.Time `json:"settled_at"`
 }
 
+// An Addendum is what became known of a run's end after its outcome was written.
+// The outcome, and with it the state, stays what it was.
+type Addendum struct {
+	At time.Time `json:"at"`
+	// Source says where it is from.
+	Source AddendumSource `json:"source"`
+	// Note says more, in one line.
+	Note string `json:"note,omitempty"`
+	// Outcome is how the run ended by this evidence.
+	Outcome Outcome `json:"outcome"`
+}
+
+// An AddendumSource says where an addendum is from.
+type AddendumSource string
+
+// The sources.
+const (
+	FromSupervisor AddendumSource = "supervisor" // it came back, and found the run settled as lost
+	FromLeftover   AddendumSource = "leftover"   // it had written the outcome, and not put it in place
+)
+
 // A Run is the record of one execution, as every door shows it.
 type Run struct {
 	ID        RunID     `json:"id"`
@@ -247,6 +268,8 @@ type Run struct {
 	Stderr        StreamSummary `json:"stderr"`
 	// Outcome is nil until the run is settled.
 	Outcome *Outcome `json:"outcome,omitempty"`
+	// Addenda are what became known of the end later, oldest first.
+	Addenda []Addendum `json:"addenda,omitempty"`
 	// Deeds are what was done with what the run changed, oldest first.
 	Deeds []Deed `json:"deeds,omitempty"`
 	// Kept is set while somebody wants the output to stay, Pruned once it is gone.

@@ -171,3 +171,47 @@ func ExampleRunner_Kill() {
 	// killed true
 	// nightly: took too long
 }
+
+// What leads to runs can be made again out of the runs.
+func ExampleRebuildState() {
+	dir, stage, remove := workspace()
+	defer remove()
+	ctx, state := context.Background(), filepath.Join(dir, "state")
+	r, err := runner.Open(ctx, filepath.Join(dir, "policy.yaml"), runner.Options{StateDir: state, Stage: stage})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+	command := runner.Command{Argv: []string{"echo", "hello", "once"}, IdempotencyKey: "nightly"}
+	first, err := r.Start(ctx, command)
+	if err == nil {
+		_, err = r.Wait(ctx, first.ID)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	// Somebody's script was too eager.
+	if err := os.RemoveAll(filepath.Join(state, "keys")); err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = runner.CheckState(ctx, state, runner.StateOptions{}, func(f runner.StateFinding) error {
+		fmt.Println(f.Kind, f.Detail)
+		return nil
+	})
+	if err == nil {
+		_, err = runner.RebuildState(ctx, state, func(runner.StateChange) error { return nil })
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	again, err := r.Start(ctx, command)
+	fmt.Println(again.ID == first.ID, err)
+	// Output:
+	// index it is missing: its idempotency key doesn't lead to it
+	// true <nil>
+}

@@ -15,6 +15,8 @@ type (
 	State = paddock.State
 	// An Outcome is how a run ended.
 	Outcome = paddock.Outcome
+	// An Addendum is what became known of the end of a lost run later.
+	Addendum = paddock.Addendum
 	// A Reason is why.
 	Reason = paddock.Reason
 	// A Refusal is a decision against a request, carried as an error.

@@ -15,6 +15,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/repos"
 	"paddock/cmd/paddock/internal/desk/rules"
 	"paddock/cmd/paddock/internal/desk/runs"
+	"paddock/cmd/paddock/internal/desk/states"
 	"paddock/cmd/paddock/internal/desk/stock"
 )
 
@@ -78,7 +79,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 		}
 	}
 	add("runs", slices.Concat(runs.Commands(d), pages.Commands(d), audits.Commands(d), kept.Commands(d), stock.Commands(d))...)
-	add("runs", repos.Command(d))
+	add("runs", states.Command(d), repos.Command(d))
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", mcpCommand(d))
 	root.AddCommand(versionCommand(d), manCommand(d))

@@ -26,6 +26,7 @@ func house(ctx context.Context, d *desk.Desk, flag string, policies executor.Sou
 	}
 	e, err := executor.Open(ctx, executor.Config{
 		State:   state,
+		Reading: warm == 0,
 		Policy:  policies,
 		Warm:    warm,
 		HostEnv: d.Env,
@@ -34,6 +35,9 @@ func house(ctx context.Context, d *desk.Desk, flag string, policies executor.Sou
 	})
 	if err != nil {
 		return nil, err
+	}
+	if why := e.ReadOnly(); why != nil {
+		d.Say("note", why.Error()+"; nothing is written, and runs are shown as they are found")
 	}
 	return app.New(e), nil
 }

@@ -78,5 +78,8 @@ func (a *App) disposable(ctx context.Context, p paddock.Principal, id paddock.Ru
 	if p.Kind == paddock.Agent {
 		return executor.Kept{}, paddock.Refused(paddock.Forbidden, "What becomes of a run's changes, and of what was put into quarantine, is for an operator to decide.")
 	}
+	if err := a.exec.ReadOnly(); err != nil {
+		return executor.Kept{}, paddock.Refused(paddock.Unrecordable, "Nothing can be changed here: %v.", err)
+	}
 	return a.exec.Kept(ctx, id)
 }

@@ -34,6 +34,9 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 	if err != nil {
 		return paddock.Run{}, err
 	}
+	if err := e.unwritable(); err != nil {
+		return paddock.Run{}, err
+	}
 	if end.Kind == "" {
 		end.Kind = paddock.ReasonKill
 	}
@@ -111,13 +114,16 @@ func (e *Executor) Wait(ctx context.Context, id paddock.RunID) (paddock.Run, err
 		return paddock.Run{}, err
 	}
 	waited := e.hub.Await(ctx, dir, func(*watch.Run) (bool, error) {
-		outcome, err := dir.Outcome()
-		return outcome != nil, err
+		if outcome, err := dir.Outcome(); outcome != nil || err != nil || e.state.ReadOnly() == nil {
+			return outcome != nil, err
+		}
+		run, err := e.state.Look(dir, e.cfg.Now())
+		return run.State.Settled(), err
 	})
 	if waited != nil && ctx.Err() == nil {
 		return paddock.Run{}, waited
 	}
-	run, err := dir.Record(e.cfg.Now())
+	run, err := e.state.Look(dir, e.cfg.Now())
 	if err == nil && !run.State.Settled() {
 		err = waited
 	}
@@ -131,7 +137,7 @@ func (e *Executor) Run(ctx context.Context, id paddock.RunID) (paddock.Run, erro
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	run, err := dir.Record(e.cfg.Now())
+	run, err := e.state.Look(dir, e.cfg.Now())
 	if err != nil || run.State.Settled() || run.Supervisor == nil || rundir.Alive(*run.Supervisor) {
 		return watch.Questioned(dir, run), err
 	}

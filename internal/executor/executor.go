@@ -25,7 +25,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"paddock"
@@ -33,7 +32,9 @@ import (
 	"paddock/internal/executor/notes"
 	"paddock/internal/executor/remains"
 	"paddock/internal/executor/retain"
+	"paddock/internal/executor/signing"
 	"paddock/internal/executor/stages"
+	"paddock/internal/executor/upkeep"
 	"paddock/internal/executor/watch"
 	"paddock/internal/journal/writer"
 	"paddock/internal/rundir"
@@ -41,9 +42,6 @@ import (
 
 // Grace is the time between asking a run to end and killing its tree.
 const Grace = 5 * time.Second
-
-// reconcileEvery is how often runs without a supervisor are looked for.
-const reconcileEvery = 5 * time.Second
 
 // ErrClosed is the error of everything that is asked of a closed Executor.
 var ErrClosed = watch.ErrClosed
@@ -68,6 +66,9 @@ func PolicyText(name string, data []byte) Source { return judge.PolicyText(name,
 type Config struct {
 	// State is the state directory's absolute path; it is made if need be.
 	State string
+	// Reading says that the state directory is read as it is where it can't be
+	// written to or is another user's; then nothing can be started or ended.
+	Reading bool
 	// Policy gives the policy for each request.
 	Policy Source
 	// Stage is the path of paddock-stage; empty means the one beside the running
@@ -105,7 +106,7 @@ type Executor struct {
 	state *rundir.State
 	judge *judge.Judge
 	notes *notes.Notes
-	sweep *retain.Sweeper
+	keep  *upkeep.Upkeep
 	hub   *watch.Hub
 	life  context.Context // until Close
 	end   context.CancelFunc
@@ -115,9 +116,7 @@ type Executor struct {
 	pool     *stages.Pool
 	poolErr  error
 
-	closing     sync.Once
-	reconciling sync.Mutex
-	passes      atomic.Int64 // reconciliations begun
+	closing sync.Once
 }
 
 // Open opens the state directory, settles runs that nobody looks after any
@@ -136,6 +135,9 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 		cfg.Grace = Grace
 	}
 	state, err := rundir.Open(cfg.State)
+	if err != nil && cfg.Reading {
+		state, err = rundir.OpenToRead(cfg.State, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -144,13 +146,17 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	state.OnLost(func(dir *rundir.Dir) (*paddock.Deeper, error) { return remains.Clear(dir, judge.Workspace, cfg.Now) })
 	e.hub = watch.New(ctx, e.seek)
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
+	if state.ReadOnly() != nil {
+		return e, nil
+	}
 	e.notes, err = notes.Open(e.life, state, cfg.Now, cfg.Warn, cfg.Journal)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	e.sweep = retain.NewSweeper(state, e.notes.Prune, cfg.Now, cfg.Policy.Load)
+	sweeper := retain.NewSweeper(state, e.notes.Prune, cfg.Now, cfg.Policy.Load)
+	e.keep = &upkeep.Upkeep{State: state, Flush: e.notes.Flush, Sweep: sweeper.Turn, Sign: signing.New(e.notes.Dir(), cfg.Now).Turn, Now: cfg.Now, Warn: cfg.Warn}
 	// A run that can't be reconciled must not keep the others from their owners.
-	if err := e.reconcile(ctx); err != nil {
+	if err := e.keep.Reconcile(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil, errors.Join(ctx.Err(), e.Close())
 		}
@@ -161,7 +167,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 			cfg.Warn(err)
 		}
 	}
-	e.work.Go(e.keepReconciling)
+	e.work.Go(func() { e.keep.Run(e.life, cfg.Tick) })
 	return e, nil
 }
 
@@ -197,40 +203,18 @@ func (e *Executor) Close() error {
 	return err
 }
 
-func (e *Executor) keepReconciling() {
-	tick := e.cfg.Tick
-	if tick == nil {
-		ticker := time.NewTicker(reconcileEvery)
-		defer ticker.Stop()
-		tick = ticker.C
-	}
-	for {
-		select {
-		case <-tick:
-			if err := errors.Join(e.reconcile(e.life), e.sweep.Turn(e.life)); err != nil && e.life.Err() == nil {
-				e.cfg.Warn(err)
-			}
-		case <-e.life.Done():
-			return
-		}
-	}
-}
+// ReadOnly says why nothing can be started, ended or changed here; nil where it can.
+func (e *Executor) ReadOnly() error { return e.state.ReadOnly() }
 
-// reconcile settles runs that nobody looks after. Those who ask while one goes
-// on share the next.
-func (e *Executor) reconcile(ctx context.Context) error {
-	before := e.passes.Load()
-	e.reconciling.Lock()
-	defer e.reconciling.Unlock()
-	if e.passes.Load() > before { // one has begun and ended since we asked
+// unwritable refuses what would have to be written down.
+func (e *Executor) unwritable() error {
+	why := e.state.ReadOnly()
+	if why == nil {
 		return nil
 	}
-	e.passes.Add(1)
-	_, err := e.state.Reconcile(ctx, e.cfg.Now)
-	if err = errors.Join(err, e.notes.Flush(ctx)); err != nil {
-		return fmt.Errorf("reconciling: %w", err)
-	}
-	return nil
+	r := paddock.Refused(paddock.Unrecordable, "Nothing can be written down here: %v.", why)
+	r.Hint = "Name another state directory with --state, or do this as the user whose it is."
+	return r
 }
 
 // seek looks for a run whose supervisor can't be heard: whether it still exists
@@ -239,7 +223,14 @@ func (e *Executor) seek(ctx context.Context, dir *rundir.Dir) error {
 	if _, err := e.state.Run(dir.ID()); err != nil {
 		return err
 	}
-	if err := e.reconcile(ctx); err != nil && ctx.Err() == nil && e.life.Err() == nil {
+	if e.keep == nil { // we only read
+		run, err := e.state.Look(dir, e.cfg.Now())
+		if err == nil && run.State.Settled() {
+			err = fmt.Errorf("run %s has no end that is written down, and nobody looks after it: %w", dir.ID(), e.state.ReadOnly())
+		}
+		return err
+	}
+	if err := e.keep.Reconcile(ctx); err != nil && ctx.Err() == nil && e.life.Err() == nil {
 		e.cfg.Warn(err) // perhaps of another run; ours is asked for again
 	}
 	return nil

@@ -34,6 +34,9 @@ func (e *Executor) Start(ctx context.Context, req paddock.Request) (paddock.Run,
 	if err := e.life.Err(); err != nil {
 		return paddock.Run{}, ErrClosed
 	}
+	if err := e.unwritable(); err != nil {
+		return paddock.Run{}, err
+	}
 	run, policy, err := e.start(ctx, req)
 	var refusal *paddock.Refusal
 	if errors.As(err, &refusal) {

@@ -69,6 +69,11 @@ func EndOf(id paddock.RunID, o paddock.Outcome, enforced *paddock.Enforced, isol
 	return Entry{Kind: End, Run: id, End: &e}
 }
 
+// AddendumOf is the entry of what became known of a settled run's end.
+func AddendumOf(id paddock.RunID, a paddock.Addendum) Entry {
+	return Entry{Kind: Addendum, Run: id, Addendum: EndOf(id, a.Outcome, nil, "", "").End}
+}
+
 // RefusalOf is the entry of a refused request.
 func RefusalOf(req paddock.Request, policy paddock.Digest, r *paddock.Refusal) Entry {
 	d := RefusalDetail{

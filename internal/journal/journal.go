@@ -7,7 +7,7 @@
 //	JOURNAL/rate/HASH        refusals of a principal that are only counted for now
 //	JOURNAL/policy/DIGEST    a mark that the policy was noted
 //	JOURNAL/key, key.pub     the signing key, unless it is kept elsewhere
-//	JOURNAL/checkpoint       the newest signed checkpoint
+//	JOURNAL/checkpoint       the newest signed checkpoint; schedule.json: how often
 //
 // A line is an object whose last member, entry, is the digest of every byte
 // before that member. The next line's prev repeats it. So a changed byte is found
@@ -40,6 +40,7 @@ const (
 	Start      Kind = "start"      // a request was allowed and is about to be run
 	Abandoned  Kind = "abandoned"  // what was about to be run wasn't
 	End        Kind = "end"        // a run is settled
+	Addendum   Kind = "addendum"   // something became known of the end of a run that was lost
 	Kill       Kind = "kill"       // somebody asked for a run's end
 	Refusal    Kind = "refusal"    // a request was refused
 	Refusals   Kind = "refusals"   // requests that were refused and not told of one by one
@@ -65,6 +66,7 @@ type Entry struct {
 	Start      *StartDetail     `json:"start,omitempty"`
 	Abandoned  string           `json:"abandoned,omitempty"` // why
 	End        *EndDetail       `json:"end,omitempty"`
+	Addendum   *EndDetail       `json:"addendum,omitempty"`
 	Kill       *KillDetail      `json:"kill,omitempty"`
 	Refusal    *RefusalDetail   `json:"refusal,omitempty"`
 	Refusals   *RefusalsDetail  `json:"refusals,omitempty"`
@@ -162,8 +164,7 @@ type PruneDetail struct {
 	By     string              `json:"by"`
 	// Bytes is the size of the output and standard input that go.
 	Bytes int64 `json:"bytes"`
-	// Record is set when the record goes too: then this entry, and those of its
-	// start and end, are all that is left of the run.
+	// Record is set when the record goes too, and only the journal is left.
 	Record bool `json:"record,omitempty"`
 }
 

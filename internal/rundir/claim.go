@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"paddock"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/links"
 )
 
 // A Claim is the right to count runs and to add one, held by one goroutine of
@@ -21,13 +21,16 @@ type Claim struct{ s *State }
 // Claim waits for the claim lock, or for ctx to end, and calls fn with it. Its
 // error is fn's. fn must not call Claim or Reconcile of the same directory.
 func (s *State) Claim(ctx context.Context, fn func(*Claim) error) (err error) {
+	if s.unwritable != nil {
+		return s.unwritable
+	}
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := s.lockClaim(ctx); err != nil {
+	if err := durable.WaitLock(ctx, s.claim); err != nil {
 		return err
 	}
 	defer func() {
@@ -36,26 +39,6 @@ func (s *State) Claim(ctx context.Context, fn func(*Claim) error) (err error) {
 		err = errors.Join(err, durable.Unlock(s.claim))
 	}()
 	return fn(&Claim{s})
-}
-
-// lockClaim asks again and again, since a thread that waits in the kernel for
-// a lock can't be called back.
-func (s *State) lockClaim(ctx context.Context) error {
-	const shortest, longest = 200 * time.Microsecond, 5 * time.Millisecond
-	for pause := shortest; ; pause = min(2*pause, longest) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if got, err := durable.Lock(s.claim); err != nil || got {
-			return err
-		}
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-		}
-	}
 }
 
 // Active counts p's runs that aren't settled and that somebody looks after.
@@ -100,7 +83,7 @@ func (c *Claim) entry(id paddock.RunID) (*record.Entry, error) {
 		return nil, err
 	}
 	var e record.Entry
-	err = durable.ReadJSON(c.s.activePath(id), &e)
+	err = durable.ReadJSON(c.s.index.Active(id), &e)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -109,10 +92,10 @@ func (c *Claim) entry(id paddock.RunID) (*record.Entry, error) {
 	case err != nil:
 		return nil, err
 	case e.ID != id:
-		return nil, fmt.Errorf("%s is of another run, %q", c.s.activePath(id), e.ID)
+		return nil, fmt.Errorf("%s is of another run, %q", c.s.index.Active(id), e.ID)
 	case !there:
 		// We have the claim, so nobody is about to rename it into place.
-		return nil, c.s.dropOrphan(id, e.Principal)
+		return nil, c.s.index.DropOrphan(id, e.Principal)
 	}
 	return &e, nil
 }
@@ -120,7 +103,7 @@ func (c *Claim) entry(id paddock.RunID) (*record.Entry, error) {
 // Key returns the run that p's idempotency key stands for, and the digest of
 // the request that it was first used with.
 func (c *Claim) Key(p paddock.Principal, key string) (id paddock.RunID, requestDigest paddock.Digest, found bool, err error) {
-	name := c.s.keyPath(record.Hash(p), key)
+	name := c.s.index.Key(record.Hash(p), key)
 	var e record.Entry
 	if err := durable.ReadJSON(name, &e); err != nil {
 		return "", "", false, durable.IgnoreMissing(err)
@@ -165,17 +148,17 @@ func (c *Claim) Publish(d *Dir, key string) error {
 func (c *Claim) link(d *Dir, key string) (made []string, err error) {
 	var names []string
 	if key != "" {
-		name := c.s.keyPath(record.Principal(d), key)
-		if err := c.clearKey(name); err != nil {
+		name := c.s.index.Key(record.Principal(d), key)
+		if err := links.FreeKey(name, c.there); err != nil {
 			return nil, err
 		}
 		names = append(names, name)
 	}
-	unseen := c.s.unseenPath(record.Principal(d))
+	unseen := c.s.index.Owned(record.Principal(d))
 	if err := durable.MakeDir(unseen); err != nil {
 		return nil, err
 	}
-	names = append(names, c.s.activePath(d.ID()), filepath.Join(unseen, string(d.ID())))
+	names = append(names, c.s.index.Active(d.ID()), filepath.Join(unseen, string(d.ID())))
 	for _, name := range names {
 		if err := os.Link(record.EntryFile(d), name); err != nil {
 			return made, err
@@ -192,24 +175,7 @@ func (c *Claim) link(d *Dir, key string) (made []string, err error) {
 	return made, durable.SyncAll(nil, dirs...)
 }
 
-// clearKey removes a key whose run doesn't exist and refuses one whose does.
-func (c *Claim) clearKey(name string) error {
-	var e record.Entry
-	if err := durable.ReadJSON(name, &e); err != nil {
-		return durable.IgnoreMissing(err)
-	}
-	if _, err := paddock.ParseRunID(string(e.ID)); err != nil {
-		return fmt.Errorf("%s names no run", name)
-	}
-	there, err := durable.Exists(c.s.runPath(e.ID))
-	if err != nil {
-		return err
-	}
-	if there {
-		return fmt.Errorf("the idempotency key belongs to run %s: %w", e.ID, fs.ErrExist)
-	}
-	return durable.Remove(name)
-}
+func (c *Claim) there(id paddock.RunID) (bool, error) { return durable.Exists(c.s.runPath(id)) }
 
 func (c *Claim) move(d *Dir, final string) error {
 	if err := durable.MakeDir(filepath.Dir(final)); err != nil {
@@ -221,27 +187,4 @@ func (c *Claim) move(d *Dir, final string) error {
 	}
 	c.s.at("renamed")
 	return durable.SyncDir(filepath.Dir(final))
-}
-
-func (s *State) activePath(id paddock.RunID) string {
-	return filepath.Join(s.path, activeDir, string(id))
-}
-
-func (s *State) unseenPath(principal string) string {
-	return filepath.Join(s.path, unseenDir, principal)
-}
-
-func (s *State) keyPath(principal, key string) string {
-	return filepath.Join(s.path, keysDir, durable.HashOf(principal, key))
-}
-
-// dropOrphan removes the entries of a run that never appeared, the active one
-// last, because it leads to the other.
-func (s *State) dropOrphan(id paddock.RunID, principal string) error {
-	if record.IsOwner(principal) {
-		if err := durable.Remove(filepath.Join(s.unseenPath(principal), string(id))); err != nil {
-			return err
-		}
-	}
-	return durable.Remove(s.activePath(id))
 }

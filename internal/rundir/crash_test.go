@@ -17,6 +17,7 @@ import (
 
 	"paddock"
 	"paddock/internal/rundir/record"
+	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/testproc"
 )
 
@@ -56,7 +57,7 @@ func TestCrashAfterEachStep(t *testing.T) {
 			if again := reconcile(t, s); again != nil {
 				t.Errorf("reconciled again: %v", again)
 			}
-			for _, dir := range []string{tmpDir, activeDir} {
+			for _, dir := range []string{tmpDir, links.ActiveDir} {
 				if left := names(t, filepath.Join(s.Path(), dir)); left != nil {
 					t.Errorf("%s still has %v", dir, left)
 				}
@@ -95,7 +96,7 @@ func checkAfterCrash(t *testing.T, s *State, id paddock.RunID, published bool) {
 // request with the same key, and that no entry leads nowhere.
 func checkAfterReconcile(t *testing.T, s *State, id paddock.RunID, published bool) {
 	t.Helper()
-	unseen := s.unseenPath(record.Hash(alice))
+	unseen := s.index.Owned(record.Hash(alice))
 	if _, err := os.Lstat(filepath.Join(unseen, string(id))); (err == nil) != published {
 		t.Errorf("unseen entry: %v; published is %v", err, published)
 	}
@@ -256,7 +257,7 @@ func TestPublishFailsCleanly(t *testing.T) {
 	first := start(t, s, 0, alice)
 	publish(t, s, prepare(t, s, newID(t, 1), intent(alice)), "used")
 	blocked := prepare(t, s, newID(t, 2), intent(alice))
-	write(t, filepath.Join(s.unseenPath(record.Hash(alice)), string(blocked.ID())), "in the way")
+	write(t, filepath.Join(s.index.Owned(record.Hash(alice)), string(blocked.ID())), "in the way")
 	for name, try := range map[string]struct {
 		d   *Dir
 		key string
@@ -278,7 +279,7 @@ func TestPublishFailsCleanly(t *testing.T) {
 		}
 		return nil
 	})
-	if got := names(t, filepath.Join(s.Path(), keysDir)); len(got) != 1 {
+	if got := names(t, filepath.Join(s.Path(), links.KeysDir)); len(got) != 1 {
 		t.Errorf("keys left: %v", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"paddock"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/shelf"
 )
 
@@ -37,7 +38,7 @@ func (s *State) ListActive() ([]paddock.RunID, error) {
 // activeNames lists the entries of active, also of runs that are settled or
 // never appeared.
 func (s *State) activeNames() ([]paddock.RunID, error) {
-	ids, err := shelf.Newest(filepath.Join(s.path, activeDir), "", math.MaxInt)
+	ids, err := shelf.Newest(filepath.Join(s.path, links.ActiveDir), "", math.MaxInt)
 	slices.Reverse(ids)
 	return ids, err
 }
@@ -60,7 +61,7 @@ func (s *State) List(before paddock.RunID, limit int, keep func(paddock.Run) boo
 	if err != nil || limit <= 0 {
 		return nil, "", err
 	}
-	l := listing{limit: limit, keep: keep, now: time.Now()}
+	l := listing{s: s, limit: limit, keep: keep, now: time.Now()}
 	for _, day := range days {
 		if err := l.day(filepath.Join(s.path, runsDir, day), before); err != nil {
 			return nil, "", err
@@ -73,6 +74,7 @@ func (s *State) List(before paddock.RunID, limit int, keep func(paddock.Run) boo
 }
 
 type listing struct {
+	s      *State
 	limit  int
 	keep   func(paddock.Run) bool
 	now    time.Time
@@ -109,7 +111,7 @@ func (l *listing) take(path string) {
 	d, err := record.Open(path)
 	var run paddock.Run
 	if err == nil {
-		run, err = d.Record(l.now)
+		run, err = l.s.Look(d, l.now)
 	}
 	if err != nil {
 		// A run that is removed while we list is none; what is left of a broken one is there to see.
@@ -126,23 +128,7 @@ func (l *listing) take(path string) {
 // Unseen counts p's runs whose end p hasn't read: those that go on and those
 // that are settled.
 func (s *State) Unseen(p paddock.Principal) (running, finished int, err error) {
-	ids, err := shelf.Newest(s.unseenPath(record.Hash(p)), "", math.MaxInt)
-	if err != nil {
-		return 0, 0, durable.IgnoreMissing(err)
-	}
-	for _, id := range ids {
-		there, settled, err := s.stands(id)
-		if err != nil {
-			return 0, 0, err
-		}
-		switch {
-		case settled:
-			finished++
-		case there:
-			running++
-		}
-	}
-	return running, finished, nil
+	return s.index.Unread(record.Hash(p), s.stands)
 }
 
 // ErrNotSettled is the error of asking for the end of a run that goes on.
@@ -160,8 +146,11 @@ func (s *State) MarkSeen(p paddock.Principal, id paddock.RunID) error {
 	if err != nil {
 		return err
 	}
-	if !settled {
+	if !settled && s.unwritable == nil {
 		return fmt.Errorf("run %s: %w", id, ErrNotSettled)
 	}
-	return durable.Remove(filepath.Join(s.unseenPath(record.Hash(p)), string(id)))
+	if s.unwritable != nil {
+		return nil
+	}
+	return s.index.MarkSeen(record.Hash(p), id, d.Path())
 }

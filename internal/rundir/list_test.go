@@ -19,6 +19,7 @@ import (
 	"paddock"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/links"
 )
 
 // archive fills s with n settled runs, as if made over several days. It writes
@@ -190,7 +191,7 @@ func TestActive(t *testing.T) {
 	if n := active(t, s, alice); n != 1 {
 		t.Errorf("alice has %d active runs after one settled", n)
 	}
-	if there, err := durable.Exists(s.activePath(a.ID())); there || err != nil {
+	if there, err := durable.Exists(s.index.Active(a.ID())); there || err != nil {
 		t.Errorf("the entry of a settled run is kept: %v", err)
 	}
 	settle(t, b)
@@ -205,12 +206,12 @@ func TestActiveWithHostileEntry(t *testing.T) {
 	for name, text := range map[string]string{"torn": "", "another's": `{"version":1,"id":"` + string(newID(t, 99)) + `","principal":"x","request_digest":""}`} {
 		s := open(t)
 		d := start(t, s, 1, alice)
-		write(t, s.activePath(d.ID()), text)
+		write(t, s.index.Active(d.ID()), text)
 		err := s.Claim(t.Context(), func(c *Claim) error {
 			_, err := c.Active(alice)
 			return err
 		})
-		if err == nil || !strings.Contains(err.Error(), s.activePath(d.ID())) {
+		if err == nil || !strings.Contains(err.Error(), s.index.Active(d.ID())) {
 			t.Errorf("%s: %v", name, err)
 		}
 		settle(t, d)
@@ -230,13 +231,13 @@ func TestKey(t *testing.T) {
 			p    paddock.Principal
 			key  string
 			want bool
-		}{{alice, "key", true}, {bob, "key", false}, {alice, "", false}, {alice, "key2", false}, {alice, "../" + keysDir, false}} {
+		}{{alice, "key", true}, {bob, "key", false}, {alice, "", false}, {alice, "key2", false}, {alice, "../" + links.KeysDir, false}} {
 			id, digest, found, err := c.Key(try.p, try.key)
 			if found != try.want || err != nil || found && (id != d.ID() || digest != intent(alice).Request.Digest()) {
 				t.Errorf("Key(%s, %q) = %s, %s, %v, %v", try.p.ID, try.key, id, digest, found, err)
 			}
 		}
-		write(t, s.keyPath(record.Hash(bob), "stolen"), readAll(t, s.keyPath(record.Hash(alice), "key")))
+		write(t, s.index.Key(record.Hash(bob), "stolen"), readAll(t, s.index.Key(record.Hash(alice), "key")))
 		if _, _, found, err := c.Key(bob, "stolen"); found || err == nil {
 			t.Errorf("a key that leads to another's run: %v, %v", found, err)
 		}

@@ -45,19 +45,19 @@ func TestOpen(t *testing.T) {
 			return dir
 		}, "name a new or empty directory"},
 		{"a newer format", func(t *testing.T, dir string) string {
-			write(t, filepath.Join(dir, "format"), "2\n")
+			write(t, filepath.Join(dir, "format"), "3\n")
 			return dir
-		}, `its format is "2" and this version knows only "1": use a newer paddock`},
+		}, `its format is "3" and this version knows only "2" and older ones: use a newer paddock`},
 		{"a garbled format", func(t *testing.T, dir string) string {
 			write(t, filepath.Join(dir, "format"), strings.Repeat("1", 1000))
 			return dir
 		}, "longer than 64 bytes"},
 		{"a link for format", func(t *testing.T, dir string) string {
-			write(t, filepath.Join(dir, "x"), format.Layout)
+			write(t, filepath.Join(dir, "x"), format.Text(format.Layout))
 			return link(t, dir, "x", "format")
 		}, "too many levels"},
 		{"a file for runs", func(t *testing.T, dir string) string {
-			write(t, filepath.Join(dir, "format"), format.Layout)
+			write(t, filepath.Join(dir, "format"), format.Text(format.Layout))
 			write(t, filepath.Join(dir, "runs"), "")
 			return dir
 		}, "not a directory"},

@@ -21,6 +21,9 @@ import (
 // tells of each.
 func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.RunID, error) {
 	var lost []paddock.RunID
+	if s.unwritable != nil {
+		return nil, nil
+	}
 	var faults []error
 	for after := paddock.RunID(""); ; {
 		var found []vacancy
@@ -38,13 +41,13 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 			}
 			first, err := record.SettleLost(ctx, v.dir, now, deeper)
 			if first && err == nil {
-				err = s.relink(v)
+				err = s.index.Relink(v.owner, v.dir.ID(), v.dir.Path())
 			}
 			if err == nil && s.ended != nil {
 				err = s.ended(v.dir)
 			}
 			if err == nil {
-				err = durable.Remove(s.activePath(v.dir.ID()))
+				err = durable.Remove(s.index.Active(v.dir.ID()))
 			}
 			if err = errors.Join(err, v.lock.Close()); err != nil {
 				faults = append(faults, fmt.Errorf("run %s: %w", v.dir.ID(), err))
@@ -64,15 +67,6 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 		}
 	}
 	return lost, errors.Join(append(faults, s.sweep(ctx), durable.SweepNew(s.path, time.Minute))...)
-}
-
-// relink makes the entry of the run's owner again, if a power cut took it.
-func (s *State) relink(v vacancy) error {
-	name := filepath.Join(s.unseenPath(v.owner), string(v.dir.ID()))
-	if there, err := durable.Exists(name); err != nil || there || !record.IsOwner(v.owner) {
-		return err
-	}
-	return errors.Join(durable.MakeDir(filepath.Dir(name)), os.Link(s.activePath(v.dir.ID()), name))
 }
 
 // A vacancy is a run that nobody looks after; we hold its lock.
@@ -151,11 +145,11 @@ func (s *State) forget(id paddock.RunID) error {
 		if err != nil {
 			return err
 		}
-		if told, err := record.TellEnd(d, s.ended); err != nil || !told {
+		if told, err := record.TellEnd(d, s.ended, time.Now); err != nil || !told {
 			return err
 		}
 	}
-	return durable.Remove(s.activePath(id))
+	return durable.Remove(s.index.Active(id))
 }
 
 // sweep removes temporary directories that nobody has locked. It has the claim,
@@ -164,7 +158,7 @@ func (s *State) sweep(ctx context.Context) error {
 	tmp := filepath.Join(s.path, tmpDir)
 	entries, err := os.ReadDir(tmp)
 	if err == nil && len(entries) > 0 {
-		err = s.Claim(ctx, func(*Claim) error { return record.SweepAll(tmp, entries) })
+		err = s.Claim(ctx, func(*Claim) error { return durable.SweepAll(tmp, entries) })
 	}
 	return err
 }

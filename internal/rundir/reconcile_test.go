@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"paddock"
+	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/record/process"
 )
 
@@ -110,10 +111,10 @@ func TestReconcileGoesOn(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	bad := orphan(t, s, 0, alice)
-	write(t, s.activePath(bad.ID()), "")
+	write(t, s.index.Active(bad.ID()), "")
 	good := orphan(t, s, 1, alice)
 	lost, err := s.Reconcile(t.Context(), clock)
-	if !slices.Equal(lost, []paddock.RunID{good.ID()}) || err == nil || !strings.Contains(err.Error(), s.activePath(bad.ID())) {
+	if !slices.Equal(lost, []paddock.RunID{good.ID()}) || err == nil || !strings.Contains(err.Error(), s.index.Active(bad.ID())) {
 		t.Errorf("Reconcile = %v, %v", lost, err)
 	}
 }
@@ -133,7 +134,7 @@ func TestReconcileKeepsWhatIsLookedAfter(t *testing.T) {
 	if _, err := prepared.Sealed(); err != nil {
 		t.Errorf("a run that is being prepared was swept: %v", err)
 	}
-	if left := names(t, filepath.Join(s.Path(), activeDir)); !slices.Equal(left, []string{string(alive.ID())}) {
+	if left := names(t, filepath.Join(s.Path(), links.ActiveDir)); !slices.Equal(left, []string{string(alive.ID())}) {
 		t.Errorf("active: %v", left)
 	}
 }

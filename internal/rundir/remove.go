@@ -15,7 +15,7 @@ import (
 func (s *State) Remove(ctx context.Context, d *Dir, p paddock.Principal, key string) error {
 	gone := filepath.Join(s.path, tmpDir, string(d.ID()))
 	err := s.Claim(ctx, func(*Claim) error {
-		if err := durable.Remove(filepath.Join(s.unseenPath(record.Hash(p)), string(d.ID()))); err != nil {
+		if err := durable.Remove(s.index.Unseen(record.Hash(p), d.ID())); err != nil {
 			return err
 		}
 		s.at("unseen")
@@ -28,7 +28,7 @@ func (s *State) Remove(ctx context.Context, d *Dir, p paddock.Principal, key str
 		if err := durable.SyncAll(nil, filepath.Dir(day)); err != nil || key == "" {
 			return err
 		}
-		return durable.Remove(s.keyPath(record.Hash(p), key))
+		return durable.Remove(s.index.Key(record.Hash(p), key))
 	})
 	if err != nil {
 		return err

@@ -21,9 +21,8 @@
 // directory workspace has if they are kept apart; before.json and quarantine are of
 // package quarantine. It is made in STATE/tmp, locked, and renamed into place; the locked descriptor goes to the supervisor, so that the lock is free only when
 // nobody looks after the run.
-// The entries in active, unseen and keys are hard links to its claim.json, so
-// they appear whole or not at all. outcome.json is linked into place, so the
-// first one wins and none is ever replaced.
+// outcome.json is linked into place, so the first one wins and none is ever
+// replaced. Package links has what the entries in active, unseen and keys are.
 //
 // # Limits
 //
@@ -48,6 +47,7 @@ import (
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/format"
+	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/record/durable/places"
 	"paddock/internal/rundir/record/process"
 	"paddock/internal/rundir/shelf"
@@ -56,11 +56,8 @@ import (
 
 // The directories of a state directory.
 const (
-	runsDir   = "runs"
-	activeDir = "active"
-	unseenDir = "unseen"
-	keysDir   = "keys"
-	tmpDir    = "tmp"
+	runsDir = "runs"
+	tmpDir  = "tmp"
 )
 
 // The record of one run, and what it says.
@@ -86,11 +83,13 @@ func Alive(p paddock.Process) bool { return process.Alive(p) }
 // and by as many processes as like. The zero State is unusable; see [Open].
 type State struct {
 	places.Places
-	path  string
-	turn  chan struct{}                       // holds one token: the goroutine that may try for claim.lock
-	claim *os.File                            // claim.lock
-	ended func(*Dir) error                    // see OnEnd; nil for none
-	lost  func(*Dir) (*paddock.Deeper, error) // see OnLost; nil for none
+	path       string
+	index      links.Index
+	turn       chan struct{}                       // holds one token: the goroutine that may try for claim.lock
+	claim      *os.File                            // claim.lock
+	unwritable error                               // why it is only read; nil when it isn't
+	ended      func(*Dir) error                    // see OnEnd; nil for none
+	lost       func(*Dir) (*paddock.Deeper, error) // see OnLost; nil for none
 
 	// step, when set by a test, is called after each step that a crash could follow.
 	step func(name string)
@@ -110,10 +109,10 @@ func Open(path string) (*State, error) {
 	if err := disk.Local(place.File, real, place.Stat.Dev); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	if err := format.Check(real); err != nil {
+	if err := format.Check(real, migration); err != nil {
 		return nil, fmt.Errorf("state directory %s: %w", real, err)
 	}
-	for _, name := range []string{runsDir, activeDir, unseenDir, keysDir, tmpDir, places.Homes, places.Roots} {
+	for _, name := range []string{runsDir, links.ActiveDir, links.UnseenDir, links.KeysDir, tmpDir, places.Homes, places.Roots} {
 		if err := durable.MakeDir(filepath.Join(real, name)); err != nil {
 			return nil, fmt.Errorf("state directory: %w", err)
 		}
@@ -122,7 +121,7 @@ func Open(path string) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	return &State{Places: places.Places{State: real}, path: real, turn: make(chan struct{}, 1), claim: claim}, nil
+	return &State{Places: places.Places{State: real}, path: real, index: links.Index{State: real}, turn: make(chan struct{}, 1), claim: claim}, nil
 }
 
 // Path returns the directory's real path, with every symbolic link followed.
@@ -130,6 +129,9 @@ func (s *State) Path() string { return s.path }
 
 // Close lets go of the directory. Runs and their locks aren't touched.
 func (s *State) Close() error {
+	if s.claim == nil {
+		return nil
+	}
 	if err := s.claim.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
 		return err
 	}
@@ -140,7 +142,7 @@ func (s *State) Close() error {
 // nobody sees yet. The caller publishes or abandons it; a directory that its
 // maker left behind is swept by [State.Reconcile].
 func (s *State) Prepare(ctx context.Context, id paddock.RunID, rec Intent) (*Dir, error) {
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), s.unwritable); err != nil {
 		return nil, err
 	}
 	return record.Prepare(filepath.Join(s.path, tmpDir), id, rec, s.at)

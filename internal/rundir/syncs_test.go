@@ -88,7 +88,7 @@ func TestPowerCutAfterTheStart(t *testing.T) {
 			if err := os.WriteFile(started, []byte(left), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			unseen := filepath.Join(s.unseenPath(record.Hash(alice)), string(d.ID()))
+			unseen := filepath.Join(s.index.Owned(record.Hash(alice)), string(d.ID()))
 			if err := os.Remove(unseen); err != nil {
 				t.Fatal(err)
 			}

@@ -376,6 +376,8 @@ func publish(ctx context.Context, job Job, dir *rundir.Dir, outcome paddock.Outc
 			failpoint.Here("outcome/published")
 			if first {
 				err = errors.Join(err, quarantine.Forget(dir.Path()), account.End(ctx, job.Journal, dir, outcome, opt.Now))
+			} else {
+				err = errors.Join(err, account.Later(ctx, job.Journal, dir, outcome, opt.Now))
 			}
 			failpoint.Here("outcome/told")
 			return err

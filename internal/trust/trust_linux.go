@@ -63,6 +63,12 @@ func (o Owner) Check(at string, st *unix.Stat_t) error {
 	return nil
 }
 
+// Strange says whether p, with its links followed, belongs to neither root nor us.
+func (o Owner) Strange(p string) bool {
+	var st unix.Stat_t
+	return unix.Stat(p, &st) == nil && st.Uid != 0 && st.Uid != o.uid
+}
+
 // Open opens the regular file at the absolute path p for reading, if
 // neither it nor any directory or link on the way to it can be changed by
 // others. The error says in words what is wrong; a missing file gives

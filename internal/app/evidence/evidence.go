@@ -13,14 +13,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"time"
 
 	"paddock"
+	"paddock/internal/executor/signing"
 	"paddock/internal/journal"
 	"paddock/internal/journal/audit"
 	"paddock/internal/journal/sign"
-	"paddock/internal/journal/writer"
 	"paddock/internal/rundir"
 )
 
@@ -38,6 +37,9 @@ func Open(p paddock.Principal, path string, now func() time.Time) (*Evidence, er
 	}
 	state, err := rundir.Open(path)
 	if err != nil {
+		state, err = rundir.OpenToRead(path, err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &Evidence{state, journal.Dir(state.Path()), now}, nil
@@ -45,6 +47,22 @@ func Open(p paddock.Principal, path string, now func() time.Time) (*Evidence, er
 
 // Close lets go of the state directory.
 func (e *Evidence) Close() error { return e.state.Close() }
+
+// State is the state directory, for packages below this one.
+func (e *Evidence) State() *rundir.State { return e.state }
+
+// Now is the time.
+func (e *Evidence) Now() time.Time { return e.now() }
+
+// ReadOnly says why nothing can be signed into the journal; nil where it can.
+func (e *Evidence) ReadOnly() error { return e.state.ReadOnly() }
+
+func (e *Evidence) writable() error {
+	if why := e.state.ReadOnly(); why != nil {
+		return paddock.Refused(paddock.Unrecordable, "Nothing can be written down here: %v.", why)
+	}
+	return nil
+}
 
 // errEmpty is of a state directory in which nothing was ever told.
 func errEmpty(err error) error {
@@ -105,10 +123,16 @@ type Against struct {
 
 // Verify checks the whole journal, and its newest checkpoint.
 func (e *Evidence) Verify(ctx context.Context, a Against) (*audit.Report, error) {
+	return e.VerifyEach(ctx, a, nil)
+}
+
+// VerifyEach is Verify, and gives each every whole entry.
+func (e *Evidence) VerifyEach(ctx context.Context, a Against, each func(journal.Entry) error) (*audit.Report, error) {
 	opt, err := e.options(a)
 	if err != nil {
 		return nil, err
 	}
+	opt.Each = each
 	report, err := audit.Run(ctx, e.dir, opt)
 	return report, errEmpty(err)
 }
@@ -158,7 +182,7 @@ func wrong(r *audit.Report) error {
 	if r.Whole() {
 		return nil
 	}
-	return fmt.Errorf("the journal isn't whole, so nothing is said or signed of it; the first fault is %v. paddock audit verify tells of all", r.Faults[0])
+	return fmt.Errorf("%w; the first fault is %v. paddock audit verify tells of all", signing.ErrNotWhole, r.Faults[0])
 }
 
 // Key returns the signing key at path, or the one beside the journal when that is
@@ -167,53 +191,52 @@ func (e *Evidence) Key(path string) (key *sign.Key, made bool, err error) {
 	if _, err := journal.Segments(e.dir); err != nil {
 		return nil, false, errEmpty(err)
 	}
+	if path == "" && e.state.ReadOnly() != nil {
+		key, err := sign.Load(e.keyPath(path))
+		return key, false, err
+	}
 	return sign.LoadOrCreate(e.keyPath(path))
 }
 
-func (e *Evidence) keyPath(path string) string {
-	if path == "" {
-		return filepath.Join(e.dir, "key")
-	}
-	return path
-}
+func (e *Evidence) keyPath(path string) string { return signing.KeyPath(e.dir, path) }
 
 // Checkpoint verifies the journal, signs what was verified, and adds that to it.
 // It returns the signed note.
 func (e *Evidence) Checkpoint(ctx context.Context, key *sign.Key) (note string, err error) {
-	w, err := writer.Open(e.dir, writer.Options{Now: e.now})
+	if err := e.writable(); err != nil {
+		return "", err
+	}
+	opt, err := signing.Options(e.dir, key)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	opt, err := e.options(Against{Keys: []*sign.Public{&key.Public}})
+	begin := func() *audit.Audit { return audit.New(e.dir, opt) }
+	note, err = signing.Checkpoint(ctx, e.dir, begin(), begin, key, e.now, nil)
+	return note, errEmpty(err)
+}
+
+// Schedule says how often the journal is signed by itself; nil when it isn't.
+func (e *Evidence) Schedule() (*signing.Schedule, error) { return signing.ReadSchedule(e.dir) }
+
+// SetSchedule has the journal signed by itself from now on, by processes that live
+// for more than some seconds, and at once, so that what doesn't work is known. Nil
+// ends it. The key is made when it is used for the first time.
+func (e *Evidence) SetSchedule(ctx context.Context, s *signing.Schedule) (made bool, err error) {
+	if err := e.writable(); err != nil {
+		return false, err
+	}
+	if s == nil {
+		return false, signing.SetSchedule(e.dir, nil)
+	}
+	if err := s.Check(); err != nil {
+		return false, paddock.Refused(paddock.InvalidRequest, "The schedule makes no sense: %v.", err)
+	}
+	key, made, err := e.Key(s.Key)
+	if err == nil {
+		_, err = e.Checkpoint(ctx, key)
+	}
 	if err != nil {
-		return "", err
+		return made, err
 	}
-	opt.Strangers = true // whoever looks has to know the keys of before
-	// Most is read while others may write on, and only the rest under the lock.
-	a := audit.New(e.dir, opt)
-	if err := a.Read(ctx); err != nil {
-		return "", errEmpty(err)
-	}
-	err = w.AppendWhere(ctx, func() ([]journal.Entry, error) {
-		if a.Torn() {
-			a = audit.New(e.dir, opt)
-		}
-		if err := a.ReadLocked(ctx); err != nil {
-			return nil, err
-		}
-		report := a.Finish()
-		s, ok := report.Statement()
-		if !ok {
-			return nil, errors.Join(wrong(report), errors.New("the journal can't be signed"))
-		}
-		if note, err = key.Checkpoint(s); err != nil {
-			return nil, err
-		}
-		return []journal.Entry{{Kind: journal.Checkpoint, Checkpoint: note}}, nil
-	})
-	if err != nil {
-		return "", err
-	}
-	return note, sign.SetNewest(e.dir, note)
+	return made, signing.SetSchedule(e.dir, s)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"paddock"
@@ -39,6 +40,7 @@ type RunReport struct {
 	started *rundir.Started
 	start   *journal.Entry
 	end     *journal.Entry
+	later   []journal.EndDetail
 	pruned  bool // the journal tells of it
 	journal *audit.Report
 }
@@ -84,7 +86,7 @@ func (e *Evidence) VerifyRun(ctx context.Context, id paddock.RunID, a Against) (
 	}
 	r.check("record", true, "request, decision and what else is there can be read")
 	r.Settled = r.outcome != nil
-	if r.Settled {
+	if r.Settled && e.state.ReadOnly() == nil {
 		if err := told(ctx, dir); err != nil {
 			return nil, err
 		}
@@ -139,6 +141,8 @@ func (e *Evidence) collect(ctx context.Context, r *RunReport, a Against) error {
 		case entry.Kind == journal.End && entry.End != nil:
 			ends++
 			r.end = &entry
+		case entry.Kind == journal.Addendum && entry.Addendum != nil:
+			r.later = append(r.later, *entry.Addendum)
 		case entry.Kind == journal.Prune:
 			r.pruned = true
 		}
@@ -219,6 +223,7 @@ func (r *RunReport) compareEnd(dir *rundir.Dir) {
 			same(r, "found", found(told), found(kept))
 		}
 	}
+	r.compareLater(dir)
 	if _, pruned, err := prune.Of(dir.Path()); err != nil || pruned != nil {
 		r.comparePruned(pruned, err)
 		return
@@ -240,6 +245,32 @@ func (r *RunReport) compareEnd(dir *rundir.Dir) {
 		}
 		r.check(string(stream)+" file", true, "%s", summary(sum))
 	}
+}
+
+// compareLater is of what became known after the end: each is told once.
+func (r *RunReport) compareLater(dir *rundir.Dir) {
+	kept, err := dir.Addenda()
+	if err != nil {
+		r.check("addenda", false, "%v", err)
+		return
+	}
+	if len(kept) == 0 && len(r.later) == 0 {
+		return
+	}
+	var here, told []string
+	for _, a := range kept {
+		here = append(here, endWords(*journal.AddendumOf(r.Run, a).Addendum))
+	}
+	for _, e := range r.later {
+		told = append(told, endWords(e))
+	}
+	slices.Sort(here)
+	slices.Sort(told)
+	same(r, "addenda", strings.Join(told, ", "), strings.Join(here, ", "))
+}
+
+func endWords(e journal.EndDetail) string {
+	return fmt.Sprintf("%s (%s, status %s), stdout %s, stderr %s", e.State, e.Reason, status(e.ExitCode), e.Stdout.Digest, e.Stderr.Digest)
 }
 
 // comparePruned is of output that was removed: the journal was told before.

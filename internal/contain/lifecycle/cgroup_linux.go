@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,6 +68,17 @@ func EndCgroup(name string) error {
 		sweepErr = errors.Join(sweepErr, fmt.Errorf("cgroups that aren't empty: %s", strings.Join(busy, ", ")))
 	}
 	return errors.Join(err, sweepErr)
+}
+
+// Groups lists the names of the cgroups that runs have, or have left behind.
+func Groups() ([]string, error) {
+	var names []string
+	_, err := resource.Probe().Sweep("", func(name string) bool {
+		names = append(names, name)
+		return true // all are somebody's
+	})
+	slices.Sort(names)
+	return slices.Compact(names), err
 }
 
 // Place leaves the caller's cgroup if that is wanted, and says where we are.

@@ -290,6 +290,29 @@ func Sweep(root *os.File) error {
 	return errors.Join(append(errs, g.Release())...)
 }
 
+// Left lists the placeholders in the workspace root on which no run relies, and
+// takes none away.
+func Left(root *os.File) []string {
+	g := &Guard{root: root}
+	var left []string
+	for _, name := range names {
+		clean := strings.TrimSuffix(name, "/")
+		st, err := g.stat(clean)
+		if err != nil || !isPlaceholder(clean, st) {
+			continue
+		}
+		fd, err := unix.Openat2(int(root.Fd()), clean, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC, Resolve: beneath})
+		if err != nil {
+			continue
+		}
+		if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
+			left = append(left, clean)
+		}
+		_ = unix.Close(fd)
+	}
+	return left
+}
+
 // sweepNew takes away what was to become a placeholder in dir. Whoever is about
 // to make one begins again.
 func (g *Guard) sweepNew(dir string) error {

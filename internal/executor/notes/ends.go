@@ -3,7 +3,6 @@ package notes
 import (
 	"bytes"
 	"context"
-	"errors"
 	"time"
 
 	"paddock"
@@ -25,14 +24,25 @@ func (n *Notes) ended(dir *rundir.Dir) error {
 	if err != nil || started == nil {
 		started = &rundir.Started{} // what can't be read isn't told
 	}
+	addenda, err := dir.Addenda()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(n.life, patience)
 	defer cancel()
 	err = n.w.AppendWhere(ctx, func() ([]journal.Entry, error) {
-		told, err := hasEnd(n.dir, dir.ID())
-		if told || err != nil {
+		told, later, err := hasEnd(n.dir, dir.ID())
+		if err != nil {
 			return nil, err
 		}
-		return []journal.Entry{journal.EndOf(dir.ID(), *outcome, &started.Enforced, started.Isolation, started.StageDigest)}, nil
+		var entries []journal.Entry
+		if !told {
+			entries = append(entries, journal.EndOf(dir.ID(), *outcome, &started.Enforced, started.Isolation, started.StageDigest))
+		}
+		for _, a := range addenda[min(later, len(addenda)):] {
+			entries = append(entries, journal.AddendumOf(dir.ID(), a))
+		}
+		return entries, nil
 	})
 	if err != nil {
 		return err
@@ -43,26 +53,26 @@ func (n *Notes) ended(dir *rundir.Dir) error {
 // slack is how much the clock may have been set back within a run.
 const slack = time.Hour
 
-// hasEnd looks for the end of a run, from the newest segment back to where the
-// run was told to start.
-func hasEnd(dir string, id paddock.RunID) (bool, error) {
+// hasEnd looks for the end of a run, and counts its addenda, from the newest
+// segment back to where the run was told to start.
+func hasEnd(dir string, id paddock.RunID) (told bool, addenda int, err error) {
 	segments, err := journal.Segments(dir)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	for i := len(segments) - 1; i >= 0; i-- {
-		ended, begun, err := lookFor(segments[i], id)
+		ended, begun, later, err := lookFor(segments[i], id)
+		addenda += later
 		if ended || begun || err != nil {
-			return ended, err
+			return ended, addenda, err
 		}
 	}
-	return false, nil
+	return false, addenda, nil
 }
 
-// lookFor says whether a segment has the end of the run, and whether none before
-// it needs to be looked at.
-func lookFor(s journal.Segment, id paddock.RunID) (ended, begun bool, err error) {
-	done := errors.New("done")
+// lookFor says whether a segment has the end of the run, whether none before it
+// needs to be looked at, and how many addenda it has.
+func lookFor(s journal.Segment, id paddock.RunID) (ended, begun bool, addenda int, err error) {
 	first := true
 	err = journal.ScanSegment(s, func(l journal.Line) error {
 		if !first && !bytes.Contains(l.Bytes, []byte(id)) {
@@ -83,12 +93,10 @@ func lookFor(s journal.Segment, id paddock.RunID) (ended, begun bool, err error)
 			begun = true
 		case journal.End:
 			ended = true
-			return done
+		case journal.Addendum:
+			addenda++
 		}
 		return nil
 	})
-	if errors.Is(err, done) {
-		err = nil
-	}
-	return ended, begun, err
+	return ended, begun, addenda, err
 }

@@ -41,3 +41,9 @@ func Clear(dir *rundir.Dir, workspace func(*paddock.Grant) (string, error), now 
 	}
 	return found, errors.Join(err, rootErr)
 }
+
+// Groups lists the names of cgroups that runs have, of whatever state directory.
+func Groups() ([]string, error) { return lifecycle.Groups() }
+
+// Placeholders lists what is left in a workspace root on which no run relies.
+func Placeholders(root string) []string { return placeholders(root) }

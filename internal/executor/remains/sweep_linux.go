@@ -31,3 +31,12 @@ func sweep(root string) error {
 	}
 	return protect.Sweep(f)
 }
+
+func placeholders(root string) []string {
+	f, err := os.OpenFile(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	return protect.Left(f)
+}

@@ -45,6 +45,7 @@ type Status struct {
 	Signal        string         `json:"signal,omitzero" jsonschema:"the signal that ended the program"`
 	Reason        *Reason        `json:"reason,omitzero" jsonschema:"why it ended"`
 	Error         string         `json:"error,omitzero" jsonschema:"why it ended, in words, unless the program simply exited"`
+	Addenda       []Addendum     `json:"addenda,omitzero" jsonschema:"what became known of the end of a lost task later; its state stays"`
 	StartedAt     *time.Time     `json:"startedAt,omitzero"`
 	DurationMs    int64          `json:"durationMs"`
 	SilentMs      int64          `json:"silentMs,omitzero" jsonschema:"how long a running task has printed nothing"`
@@ -74,6 +75,16 @@ type Reason struct {
 	Detail string             `json:"detail,omitzero"`
 }
 
+// An Addendum is how a lost run ended, by evidence that came later.
+type Addendum struct {
+	At       time.Time              `json:"at"`
+	Source   paddock.AddendumSource `json:"source" jsonschema:"supervisor: it came back; leftover: it had written this and not put it in place"`
+	State    paddock.State          `json:"state"`
+	Reason   paddock.ReasonKind     `json:"reason"`
+	ExitCode *int                   `json:"exitCode,omitzero"`
+	Signal   string                 `json:"signal,omitzero"`
+}
+
 // mostDenied bounds what is told of refused calls; the record has all.
 const mostDenied = 8
 
@@ -86,6 +97,10 @@ func NewStatus(run paddock.Run, tail string, c Counters) Status {
 		Asks:        run.Asks,
 		StdoutBytes: run.Stdout.Bytes, StderrBytes: run.Stderr.Bytes, TailPreview: tail,
 		Error: Explain(run), Counters: c,
+	}
+	for _, a := range run.Addenda {
+		r := a.Outcome.Reason
+		out.Addenda = append(out.Addenda, Addendum{a.At, a.Source, a.Outcome.State, r.Kind, r.ExitCode, r.Signal})
 	}
 	if o := run.Outcome; o != nil {
 		out.ExitCode, out.Signal = o.Reason.ExitCode, o.Reason.Signal

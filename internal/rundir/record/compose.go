@@ -46,6 +46,11 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 	} else if err := d.live(&run, now); err != nil {
 		return paddock.Run{}, err
 	}
+	if outcome != nil && outcome.State == paddock.Lost { // no other is doubted
+		if run.Addenda, err = d.Addenda(); err != nil {
+			return paddock.Run{}, err
+		}
+	}
 	if run.Kept, run.Pruned, err = prune.Of(d.path); err != nil {
 		return paddock.Run{}, err
 	}

@@ -19,6 +19,8 @@ import (
 
 	"paddock"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/links"
+	"paddock/internal/rundir/record/durable/outcome"
 )
 
 // A Dir is the directory of one run. One that was opened may be used by many
@@ -125,7 +127,7 @@ func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
 // everybody has who holds a Dir.
 
 // Settled says whether the directory at path has an outcome, without reading it.
-func Settled(path string) (bool, error) { return durable.Exists(filepath.Join(path, "outcome.json")) }
+func Settled(path string) (bool, error) { return outcome.Settled(path) }
 
 // Move puts a prepared directory at path, where it is published.
 func Move(d *Dir, path string) error {
@@ -143,4 +145,4 @@ func Prepared(d *Dir) bool { return !d.published && d.lock != nil }
 func Principal(d *Dir) string { return d.principal }
 
 // EntryFile is where the text of the run's entries is.
-func EntryFile(d *Dir) string { return d.file("claim.json") }
+func EntryFile(d *Dir) string { return d.file(links.Claim) }

@@ -2,11 +2,13 @@ package record
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"paddock"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/links"
+	"paddock/internal/rundir/record/durable/outcome"
+	"paddock/internal/rundir/record/durable/outcome/addenda"
 )
 
 // An Intent is what is about to be run, as it was asked for and granted.
@@ -58,14 +60,7 @@ type decisionFile struct {
 func (f *decisionFile) FileVersion() int { return f.Version }
 
 // An Entry is what claim.json, and the links to it elsewhere, say of a run.
-type Entry struct {
-	Version       int            `json:"version"`
-	ID            paddock.RunID  `json:"id"`
-	Principal     string         `json:"principal"` // its hash
-	RequestDigest paddock.Digest `json:"request_digest"`
-}
-
-func (f *Entry) FileVersion() int { return f.Version }
+type Entry = links.Entry
 
 // Sealed returns what the run was asked and granted to be.
 func (d *Dir) Sealed() (Sealed, error) {
@@ -144,43 +139,25 @@ func (d *Dir) tornStart() (bool, error) {
 	return err == nil && durable.Torn(b), durable.IgnoreMissing(err)
 }
 
-type outcomeFile struct {
-	Version int             `json:"version"`
-	Outcome paddock.Outcome `json:"outcome"`
-}
-
-func (f *outcomeFile) FileVersion() int { return f.Version }
-
 // PublishOutcome writes how the run ended, durably and all at once. The first
 // outcome is the run's for ever: first is false when there was one already, and
 // o is not written then.
 func (d *Dir) PublishOutcome(o paddock.Outcome) (first bool, err error) {
-	if !o.State.Settled() {
-		return false, fmt.Errorf("%s: %q isn't the state of a settled run", d.file("outcome.json"), o.State)
-	}
-	b, err := durable.EncodeJSON(outcomeFile{durable.Version, o}, false)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", d.file("outcome.json"), err)
-	}
-	return durable.Publish(d.file("outcome.json"), b, d.file("started.json"))
+	return outcome.Publish(d.path, o, "started.json")
 }
 
 // Outcome returns how the run ended; nil when it isn't settled.
-func (d *Dir) Outcome() (*paddock.Outcome, error) {
-	var f outcomeFile
-	if err := durable.ReadJSON(d.file("outcome.json"), &f); err != nil {
-		return nil, durable.IgnoreMissing(err)
-	}
-	if !f.Outcome.State.Settled() {
-		return nil, fmt.Errorf("%s has state %q, which isn't that of a settled run", d.file("outcome.json"), f.Outcome.State)
-	}
-	return &f.Outcome, nil
-}
+func (d *Dir) Outcome() (*paddock.Outcome, error) { return outcome.Of(d.path) }
+
+// AddAddendum writes durably down what became known of the end of a settled run;
+// added is false where it was known.
+func (d *Dir) AddAddendum(a paddock.Addendum) (added bool, err error) { return addenda.Add(d.path, a) }
+
+// Addenda returns what became known of the end later, oldest first.
+func (d *Dir) Addenda() ([]paddock.Addendum, error) { return addenda.Of(d.path) }
 
 // Hash names a principal in file names and entries.
-func Hash(p paddock.Principal) string { return durable.HashOf(string(p.Kind), p.ID) }
+func Hash(p paddock.Principal) string { return links.Hash(p) }
 
 // IsOwner reports whether a word can be what [Hash] returns.
-func IsOwner(principal string) bool {
-	return len(principal) == 64 && !strings.ContainsRune(principal, '/')
-}
+func IsOwner(principal string) bool { return links.IsOwner(principal) }

@@ -21,6 +21,7 @@ import (
 
 	"paddock"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/outcome"
 	"paddock/internal/rundir/record/process"
 )
 
@@ -80,7 +81,7 @@ func golden(t testing.TB) *Dir {
 			t.Fatal(err)
 		}
 		for name, v := range map[string]any{
-			"started.json": startedFile{durable.Version, goldenStarted()}, "outcome.json": outcomeFile{durable.Version, goldenOutcome()},
+			"started.json": startedFile{durable.Version, goldenStarted()}, "outcome.json": outcome.File{Version: durable.Version, Outcome: goldenOutcome()},
 		} {
 			b, err := durable.EncodeJSON(v, true)
 			if err != nil {
@@ -481,7 +482,7 @@ func FuzzRecordFiles(f *testing.F) {
 		fuzzOne[decisionFile](t, b)
 		fuzzOne[Entry](t, b)
 		fuzzOne[startedFile](t, b)
-		fuzzOne[outcomeFile](t, b)
+		fuzzOne[outcome.File](t, b)
 	})
 }
 

@@ -1,5 +1,5 @@
-// Package account tells the journal how a run ended. It is the only thing that a
-// supervisor tells it.
+// Package account tells the journal how a run ended, also when somebody else had
+// to say so first. It is the only thing that a supervisor tells it.
 //
 // # Limits
 //
@@ -27,17 +27,11 @@ func End(ctx context.Context, path string, dir *rundir.Dir, o paddock.Outcome, n
 	if path == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
 	started, err := dir.Started()
 	if err != nil || started == nil {
 		started = &rundir.Started{} // what can't be read isn't told
 	}
-	w, err := writer.Open(path, writer.Options{Now: now})
-	if err == nil {
-		err = w.Append(ctx, journal.EndOf(dir.ID(), o, &started.Enforced, started.Isolation, started.StageDigest))
-		err = errors.Join(err, w.Close())
-	}
+	err = tell(ctx, path, now, journal.EndOf(dir.ID(), o, &started.Enforced, started.Isolation, started.StageDigest))
 	if err == nil {
 		err = dir.MarkNoted()
 	}
@@ -45,4 +39,29 @@ func End(ctx context.Context, path string, dir *rundir.Dir, o paddock.Outcome, n
 		return fmt.Errorf("the run's end isn't in the journal: %w", err)
 	}
 	return nil
+}
+
+// Later is for an outcome that came second: if the run was called lost meanwhile,
+// what the supervisor knows is kept as an addendum, and told.
+func Later(ctx context.Context, path string, dir *rundir.Dir, o paddock.Outcome, now func() time.Time) error {
+	is, err := dir.Outcome()
+	if err != nil || is == nil || is.State != paddock.Lost {
+		return err
+	}
+	a := paddock.Addendum{At: now(), Source: paddock.FromSupervisor, Note: "the supervisor was there after all", Outcome: o}
+	added, err := dir.AddAddendum(a)
+	if err != nil || !added || path == "" {
+		return err
+	}
+	return tell(ctx, path, now, journal.AddendumOf(dir.ID(), a))
+}
+
+func tell(ctx context.Context, path string, now func() time.Time, e journal.Entry) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	w, err := writer.Open(path, writer.Options{Now: now})
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Append(ctx, e), w.Close())
 }

@@ -128,6 +128,21 @@ func Place(name string, data []byte) error {
 	return nil
 }
 
+// Replace puts data at name in one step, durably, whatever is there.
+func Replace(name string, data []byte) error {
+	f, err := createTemp(name, data)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(sync(f), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, Remove(f.Name()))
+	}
+	return SyncDir(filepath.Dir(name))
+}
+
 // Torn reports whether b, from a text that [EncodeJSON] made, is what a power
 // cut leaves of a file that nobody had made durable: less than all of it, or
 // holes.

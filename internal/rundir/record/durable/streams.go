@@ -5,10 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
-	"strings"
-	"time"
 
 	"paddock"
 )
@@ -39,19 +35,4 @@ func (r contextReader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return r.r.Read(p)
-}
-
-// SweepNew removes files that somebody was about to place in dir and would have
-// by now.
-func SweepNew(dir string, after time.Duration) error {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), TempPrefix) {
-			continue
-		}
-		if info, statErr := e.Info(); statErr == nil && time.Since(info.ModTime()) > after {
-			err = errors.Join(err, Remove(filepath.Join(dir, e.Name())))
-		}
-	}
-	return err
 }

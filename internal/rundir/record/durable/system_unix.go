@@ -22,9 +22,15 @@ func SyncDir(name string) error {
 }
 
 // Lock takes an exclusive lock without waiting and says whether it got it.
-func Lock(f *os.File) (bool, error) {
+func Lock(f *os.File) (bool, error) { return lock(f, unix.LOCK_EX) }
+
+// LockShared takes a lock that others may share, for which f needn't be open to
+// write.
+func LockShared(f *os.File) (bool, error) { return lock(f, unix.LOCK_SH) }
+
+func lock(f *os.File, how int) (bool, error) {
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		switch {
 		case err == nil:
 			return true, nil

@@ -37,7 +37,7 @@ lines that are chained by their digests. Keep what audit head or audit checkpoin
 prints on another machine: then nothing before it can be changed or taken away
 without audit verify finding it.`,
 	})
-	cmd.AddCommand(d.listCommand(), d.headCommand(), d.verifyCommand(), d.checkpointCommand(), d.exportCommand(), d.keyCommand())
+	cmd.AddCommand(d.listCommand(), d.headCommand(), d.verifyCommand(), d.checkpointCommand(), d.scheduleCommand(), d.exportCommand(), d.keyCommand())
 	return []*cobra.Command{cmd, d.runCommand()}
 }
 

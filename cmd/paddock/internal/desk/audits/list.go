@@ -38,7 +38,7 @@ entry as it is in the journal.`,
 		},
 	}
 	cmd.Flags().StringVar(&run, "run", "", "only entries of this `RUN`")
-	cmd.Flags().StringVar(&kind, "kind", "", "only entries of this `KIND`: start, end, refusal, refusals, kill, prune, policy, checkpoint …")
+	cmd.Flags().StringVar(&kind, "kind", "", "only entries of this `KIND`: start, end, addendum, refusal, refusals, kill, prune, policy, checkpoint …")
 	cmd.Flags().StringVar(&since, "since", "", "only entries since this `TIME`, or so long ago: 90m")
 	cmd.Flags().StringArrayVar(&archive, "archive", nil, "`DIR` to which older segments were moved")
 	return cmd
@@ -73,6 +73,8 @@ func words(e journal.Entry) []string {
 		w = append(w, argv(e.Start.Words))
 	case e.End != nil:
 		w = append(w, desk.Plain(end(*e.End)))
+	case e.Addendum != nil:
+		w = append(w, desk.Plain(end(*e.Addendum)))
 	case e.Refusal != nil:
 		w = append(w, desk.Plain(string(e.Refusal.Code)), argv(e.Refusal.Words))
 	case e.Refusals != nil:

@@ -134,6 +134,16 @@ func stock(r paddock.Run) [][2]string {
 	return f
 }
 
+// later says what became known of the end after it was written down.
+func later(all []paddock.Addendum) [][2]string {
+	var f [][2]string
+	for _, a := range all {
+		text := Describe(paddock.Run{State: a.Outcome.State, Outcome: &a.Outcome})
+		f = append(f, [2]string{"addendum", text + "; known since " + a.At.Local().Format("2006-01-02 15:04:05") + " (" + Plain(a.Note) + ")"})
+	}
+	return f
+}
+
 // deeds says what was done with a run's changes.
 func deeds(all []paddock.Deed) [][2]string {
 	words := map[paddock.DeedKind]string{

@@ -145,7 +145,7 @@ func (c *Screen) runFields(r paddock.Run) [][2]string {
 	if o := r.Outcome; o != nil && o.Leftovers+o.Survivors > 0 {
 		f = append(f, [2]string{"left behind", fmt.Sprintf("%d ended, %d still there", o.Leftovers, o.Survivors)})
 	}
-	f = append(f, stock(r)...)
+	f = append(append(f, stock(r)...), later(r.Addenda)...)
 	if r.Outcome != nil {
 		for _, d := range r.Outcome.Denied {
 			f = append(f, [2]string{"denied", fmt.Sprintf("%d times: %s", d.Count, Plain(d.Text))})

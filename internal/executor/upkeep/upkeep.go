@@ -1,0 +1,92 @@
+// Package upkeep keeps a state directory true for as long as somebody uses it:
+// runs that nobody looks after are settled, what the policy doesn't keep is
+// removed, and the journal is signed where that is asked for.
+//
+// # Limits
+//
+// It decides none of that: it is given what does, and says when.
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"paddock/internal/rundir"
+)
+
+// every is how often runs without a supervisor are looked for.
+const every = 5 * time.Second
+
+// An Upkeep is that of one state directory in one process.
+type Upkeep struct {
+	State *rundir.State
+	// Flush tells the journal what was only counted so far.
+	Flush func(context.Context) error
+	// Sweep removes some of what the policy doesn't keep.
+	Sweep func(context.Context) error
+	// Sign signs the journal when it is time to, beside everything else: the first
+	// time it reads all of it.
+	Sign func(context.Context) error
+	Now  func() time.Time
+	// Warn is told what goes wrong in the background.
+	Warn func(error)
+
+	turn   sync.Mutex
+	passes atomic.Int64 // reconciliations begun
+}
+
+// Run does what there is to do whenever tick says so, until ctx ends. Nil ticks
+// every five seconds.
+func (u *Upkeep) Run(ctx context.Context, tick <-chan time.Time) {
+	if tick == nil {
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
+	due := make(chan struct{}, 1)
+	var signing sync.WaitGroup
+	defer signing.Wait()
+	defer close(due)
+	signing.Go(func() {
+		for range due {
+			if err := u.Sign(ctx); err != nil && ctx.Err() == nil {
+				u.Warn(err)
+			}
+		}
+	})
+	for {
+		select {
+		case <-tick:
+			select {
+			case due <- struct{}{}:
+			default: // still at it
+			}
+			if err := errors.Join(u.Reconcile(ctx), u.Sweep(ctx)); err != nil && ctx.Err() == nil {
+				u.Warn(err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Reconcile settles runs that nobody looks after. Those who ask while one goes
+// on share the next.
+func (u *Upkeep) Reconcile(ctx context.Context) error {
+	before := u.passes.Load()
+	u.turn.Lock()
+	defer u.turn.Unlock()
+	if u.passes.Load() > before { // one has begun and ended since we asked
+		return nil
+	}
+	u.passes.Add(1)
+	_, err := u.State.Reconcile(ctx, u.Now)
+	if err = errors.Join(err, u.Flush(ctx)); err != nil {
+		return fmt.Errorf("reconciling: %w", err)
+	}
+	return nil
+}
