@@ -162,6 +162,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 		}
 	}
 	e.work.Go(e.keepReconciling)
+	e.work.Go(func() { e.sweep.Run(e.life, cfg.Warn) })
 	return e, nil
 }
 
@@ -207,9 +208,10 @@ func (e *Executor) keepReconciling() {
 	for {
 		select {
 		case <-tick:
-			if err := errors.Join(e.reconcile(e.life), e.sweep.Turn(e.life)); err != nil && e.life.Err() == nil {
+			if err := e.reconcile(e.life); err != nil && e.life.Err() == nil {
 				e.cfg.Warn(err)
 			}
+			e.sweep.Nudge()
 		case <-e.life.Done():
 			return
 		}

@@ -34,12 +34,37 @@ type Sweeper struct {
 	load   func() (*policy.Policy, *paddock.Refusal)
 	pass   *Pass // nil between two
 	limits Limits
+	nudges chan struct{}
 }
 
 // NewSweeper returns a Sweeper. load gives the policy that applies; while there is
 // none nothing is removed.
 func NewSweeper(state *rundir.State, tell func(context.Context, journal.Entry) error, now func() time.Time, load func() (*policy.Policy, *paddock.Refusal)) *Sweeper {
-	return &Sweeper{keeper: Keeper{State: state, Tell: tell, Now: now, By: byPolicy}, load: load}
+	return &Sweeper{keeper: Keeper{State: state, Tell: tell, Now: now, By: byPolicy}, load: load, nudges: make(chan struct{})}
+}
+
+// Run takes a turn for each Nudge until ctx is over: beside whoever looks for lost
+// runs, since one large output takes minutes to compress, and a run is lost in
+// seconds.
+func (s *Sweeper) Run(ctx context.Context, warn func(error)) {
+	for {
+		select {
+		case <-s.nudges:
+			if err := s.Turn(ctx); err != nil && ctx.Err() == nil {
+				warn(err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Nudge has Run take a turn, unless it is still at the last.
+func (s *Sweeper) Nudge() {
+	select {
+	case s.nudges <- struct{}{}:
+	default:
+	}
 }
 
 // Turn begins a pass if it is time for one, or goes on with the one that was
