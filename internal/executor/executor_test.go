@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) { testproc.Main(m, programs) }
 
 // programs are those that the tests play themselves.
-var programs map[string]func() int
+var programs = map[string]func() int{}
 
 const permissive = `version: 1
 roots: [{path: ROOT}]
