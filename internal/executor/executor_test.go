@@ -135,6 +135,22 @@ func TestWarmSupervisors(t *testing.T) {
 	}
 }
 
+// A wait that is over before anybody could look still gives a page.
+func TestWaitThatIsOverAtOnce(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	run, err := f.e.Start(t.Context(), request("echo said"))
+	if err == nil {
+		run, err = f.e.Wait(t.Context(), run.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err := f.e.Output(t.Context(), run.ID, paddock.PageRequest{Wait: 1}); err != nil || page.Content != "said\n" {
+		t.Errorf("%+v, %v", page, err)
+	}
+}
+
 func TestWhatCannotBeWrittenDownIsNotRun(t *testing.T) {
 	t.Parallel()
 	f := open(t)

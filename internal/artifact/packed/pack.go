@@ -28,7 +28,7 @@ type Sum struct {
 
 // Pack writes what r has to w, packed.
 func Pack(ctx context.Context, w io.Writer, r io.Reader) (sum Sum, err error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(Block), zstd.WithLowerEncoderMem(true))
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(Block), zstd.WithLowerEncoderMem(true), zstd.WithAllLitEntropyCompression(true))
 	if err != nil {
 		return sum, err
 	}
