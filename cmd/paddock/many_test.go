@@ -147,7 +147,8 @@ func (a *asker) memory() int {
 // it was, and so does the time that ps, status, output and a tool take.
 func TestManyRunsByOneServer(t *testing.T) {
 	first, many, most := 20, 40, 96<<10 // what a race detector needs is ours to allow
-	if os.Getenv("PADDOCK_LONG") != "" {
+	long := os.Getenv("PADDOCK_LONG") != ""
+	if long {
 		first, many, most = 500, 10_000, 24<<10
 	}
 	y := newYard(t)
@@ -172,7 +173,8 @@ func TestManyRunsByOneServer(t *testing.T) {
 	slow := looking(a.runs(many))
 	after := a.memory()
 	t.Logf("%d runs: %d KiB, %s; %d more: %d KiB, %s", first, before, quick, many, after, slow)
-	if slow > 10*quick+500*time.Millisecond {
+	// Of so few runs a time says more of what else the machine does.
+	if long && slow > 10*quick+500*time.Millisecond {
 		t.Errorf("looking took %s, and takes %s after %d more runs", quick, slow, many)
 	}
 	if after-before > most {

@@ -39,12 +39,7 @@ func (e *Executor) Output(ctx context.Context, id paddock.RunID, req paddock.Pag
 		return false, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		// The wait is over and there is nothing more. On a busy machine it may be
-		// over before anybody looked.
-		err = nil
-		if _, turned := pager.Page(); !turned {
-			_, err = pager.Turn()
-		}
+		err = pager.Once() // the wait is over and there is nothing more
 	}
 	page, _ := pager.Page()
 	return page, err

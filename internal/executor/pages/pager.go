@@ -38,6 +38,16 @@ func New(dir *rundir.Dir, req paddock.PageRequest) *Pager {
 // Page returns the page read last, and whether one was.
 func (p *Pager) Page() (paddock.Page, bool) { return p.page, p.turned }
 
+// Once reads a page if none was read yet: on a busy machine a wait may be over
+// before anybody looked.
+func (p *Pager) Once() error {
+	if p.turned {
+		return nil
+	}
+	_, err := p.Turn()
+	return err
+}
+
 // Turn reads the page and reports whether it is worth returning.
 func (p *Pager) Turn() (bool, error) {
 	// First the outcome, then the bytes: what is there after the end is all.
