@@ -43,4 +43,13 @@ type Retention struct {
 	Size int64
 	// Records is how long records are kept after the end of their run.
 	Records time.Duration
+	// Compress says how output that stays is kept in less room.
+	Compress Compression
 }
+
+// A Compression is how kept output takes less room. What is read of it is the same.
+type Compression string
+
+// Zstd compresses in blocks, so that every offset is found as before; the empty
+// Compression is none.
+const Zstd Compression = "zstd"

@@ -92,6 +92,14 @@ func prog() int {
 		if _, err := w.Write(bytes.Repeat([]byte("0123456789abcde\n"), number(args)/16)); err != nil || w.Flush() != nil {
 			return 98
 		}
+	case "count": // N lines, each another
+		w := bufio.NewWriter(os.Stdout)
+		for i := range number(args) {
+			fmt.Fprintln(w, "line", i)
+		}
+		if w.Flush() != nil {
+			return 98
+		}
 	case "bytes": // not UTF-8
 		if _, err := os.Stdout.WriteString("\xff\x00\xfe\n"); err != nil {
 			return 98

@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "each": each, "until": until, "keep": keep, "many": many, "crowd": crowd, "recipe": recipe,
-			"swap": swap, "corrupt": corrupt,
+			"swap": swap, "corrupt": corrupt, "spoil": spoil,
 		},
 	})
 }
@@ -138,6 +138,19 @@ func swap(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%d files", len(found))
 	}
 	ts.Check(os.WriteFile(found[0], []byte("another\n"), 0o600))
+}
+
+// spoil changes a byte of a run's kept file: spoil RUN FILE
+func spoil(ts *testscript.TestScript, _ bool, args []string) {
+	found, err := filepath.Glob(filepath.Join(ts.Getenv("PADDOCK_STATE"), "runs", "*", args[0], args[1]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%d files", len(found))
+	}
+	data, err := os.ReadFile(found[0])
+	ts.Check(err)
+	data[len(data)/3] ^= 0x55
+	ts.Check(os.WriteFile(found[0], data, 0o600))
 }
 
 // corrupt changes a text in a file, the first time it is there: corrupt FILE OLD NEW

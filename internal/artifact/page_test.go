@@ -439,7 +439,7 @@ func (c counted) ReadAt(p []byte, off int64) (int, error) {
 func counting(r *Reader) (*Reader, *atomic.Int64) {
 	n := new(atomic.Int64)
 	return &Reader{dir: r.dir, open: func(path string) (frames.Source, error) {
-		src, err := openFile(path)
+		src, err := r.open(path)
 		if err != nil {
 			return nil, err
 		}

@@ -15,19 +15,31 @@ import (
 // used concurrently and while a Bank, of any process, writes.
 type Reader struct {
 	dir  string
-	open func(path string) (frames.Source, error)
+	open func(path string) (Source, error)
 }
+
+// A Source is an open file of kept output.
+type Source = frames.Source
 
 // Open returns a Reader of the directory dir. It touches nothing yet.
-func Open(dir string) *Reader { return &Reader{dir: dir, open: openFile} }
-
-func openFile(path string) (frames.Source, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+func Open(dir string) *Reader {
+	return OpenBy(dir, func(path string) (Source, error) {
+		f, err := OpenFile(path)
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	})
 }
+
+// OpenBy is Open with files that are opened by open, which must keep links and
+// pipes out. One that isn't there must be fs.ErrNotExist.
+func OpenBy(dir string, open func(path string) (Source, error)) *Reader {
+	return &Reader{dir: dir, open: open}
+}
+
+// OpenFile opens a file to read it, and neither follows a link nor waits for a pipe.
+func OpenFile(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noFollow, 0) }
 
 // files is what r reads; of the zero Reader, nothing.
 func (r *Reader) files() pages.Files {

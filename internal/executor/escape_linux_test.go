@@ -20,7 +20,7 @@ import (
 	"paddock/internal/testproc"
 )
 
-func init() { programs = map[string]func() int{"escapist": escapist, "waits": waits} }
+func init() { programs["escapist"], programs["waits"] = escapist, waits }
 
 // escapist is the program that tries to get out. Its argument is a file with an
 // escape.Aim and the names of the attempts, below its directory.

@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) { testproc.Main(m, programs) }
 
 // programs are those that the tests play themselves.
-var programs map[string]func() int
+var programs = map[string]func() int{}
 
 const permissive = `version: 1
 roots: [{path: ROOT}]
@@ -132,6 +132,22 @@ func TestWarmSupervisors(t *testing.T) {
 		if run, err = f.e.Wait(t.Context(), run.ID); err != nil || run.State != paddock.Exited {
 			t.Errorf("%s %+v %v", run.State, run.Outcome, err)
 		}
+	}
+}
+
+// A wait that is over before anybody could look still gives a page.
+func TestWaitThatIsOverAtOnce(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	run, err := f.e.Start(t.Context(), request("echo said"))
+	if err == nil {
+		run, err = f.e.Wait(t.Context(), run.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err := f.e.Output(t.Context(), run.ID, paddock.PageRequest{Wait: 1}); err != nil || page.Content != "said\n" {
+		t.Errorf("%+v, %v", page, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -37,10 +38,10 @@ func (e *Executor) Output(ctx context.Context, id paddock.RunID, req paddock.Pag
 		}
 		return false, nil
 	})
-	page, turned := pager.Page()
-	if err != nil && limited.Err() != nil && ctx.Err() == nil && turned {
-		err = nil // the wait is over and there is nothing more
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = pager.Once() // the wait is over and there is nothing more
 	}
+	page, _ := pager.Page()
 	return page, err
 }
 

@@ -196,12 +196,9 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	if err != nil {
 		return nil, "identify the supervisor", err
 	}
-	stdin := j.Found.StdinFile
-	if req.Command.Stdin.Text != nil {
-		if stdin, err = dir.OpenStdin(); err != nil {
-			return nil, "open the standard input", err
-		}
-		defer stdin.Close()
+	stdin, err := j.Stdin(ctx, e.state, dir)
+	if err != nil {
+		return nil, "open the standard input", err
 	}
 	grant := j.Decision.Grant
 	root, err := judge.Workspace(grant)

@@ -93,6 +93,8 @@ var reservations = []reservation{
 	{"go.yaml.in/yaml", []string{"internal/policy"}, nil, "one reader of policy files; everything else is JSON"},
 	{"gopkg.in/yaml.v3", nil, nil, "go.yaml.in/yaml is its maintained successor"},
 	{"github.com/goccy/go-yaml", nil, nil, "it changes 012 in a string field"},
+	{"github.com/klauspost/compress", []string{"internal/artifact/packed"}, nil, "one room compresses, and holds what it unpacks to what it packed"},
+	{"github.com/SaveTheRbtz/zstd-seekable-format-go", []string{"internal/artifact/packed"}, nil, "one room compresses, and holds what it unpacks to what it packed"},
 	{"unsafe", []string{"internal/spawn", "internal/contain"}, []string{"internal/spawn", "internal/contain"},
 		"memory is handed to the kernel by hand only on the clone path"},
 	{"testing", []string{"internal/testproc"}, []string{"*"}, "a shipped binary must not carry the test kit"},
@@ -112,6 +114,8 @@ var bans = []ban{
 		"a supervisor carries out what was decided; it must stay small and must not judge again"},
 	{"cmd/paddock-stage", []string{"internal/store", "internal/policy", "internal/executor", "internal/app"},
 		"the stage is the supervisor's binary: it starts fast because it knows little"},
+	{"cmd/paddock-stage", []string{"internal/artifact/packed"},
+		"output is compressed by others, later, so that a supervisor stays small"},
 }
 
 // vague are names that say nothing about what is inside.

@@ -11,15 +11,18 @@
 //	STATE/homes/HASH/            private home directories, one per root
 //	STATE/journal/               what package journal keeps
 //	STATE/prune.*, swept         held while output is removed or kept; the last sweep's time; room for prune
+//	STATE/pack.lock              held while output is packed
 //	STATE/roots/HASH             held while a run's changes are brought into a root
 //	STATE/stage.json, stage/     what package executor keeps of the stage
 //
 // A run's directory is the matter of package record. It holds request.json,
 // decision.json, claim.json, token, lock, stdin (if text was given), control (a
-// socket), started.json, stdout, stderr, frames and, when the run is over,
+// socket), started.json, stdout, stderr, frames (or, once it is over, one of these
+// packed, with .zst, and plain if another can't be) and, when the run is over,
 // outcome.json; deeds.jsonl says what was done with its changes, which the
-// directory workspace has if they are kept apart; before.json and quarantine are of
-// package quarantine. It is made in STATE/tmp, locked, and renamed into place; the locked descriptor goes to the supervisor, so that the lock is free only when
+// directory workspace has if they are kept apart; before.json and quarantine are
+// of package quarantine. It is made in STATE/tmp, locked, and renamed into place;
+// the locked descriptor goes to the supervisor, so that the lock is free only when
 // nobody looks after the run.
 // outcome.json is linked into place, so the first one wins and none is ever
 // replaced. Package links has what the entries in active, unseen and keys are.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/artifact"
+	"paddock/internal/artifact/packed"
 	"paddock/internal/journal"
 	"paddock/internal/journal/audit"
 	"paddock/internal/rundir"
@@ -228,7 +228,7 @@ func (r *RunReport) compareEnd(dir *rundir.Dir) {
 		r.comparePruned(pruned, err)
 		return
 	}
-	kept := artifact.Open(dir.Path())
+	kept := packed.Open(dir.Path())
 	for _, stream := range []paddock.Stream{paddock.Stdout, paddock.Stderr} {
 		sum := o.Stdout
 		if stream == paddock.Stderr {

@@ -1,13 +1,17 @@
 package judge
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"paddock"
+	"paddock/internal/artifact/packed"
 	"paddock/internal/policy"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record/durable"
@@ -51,17 +55,76 @@ func (j *Judge) keptOutput(p paddock.Principal, id paddock.RunID, s paddock.Stre
 	return openKept(dir, s, sum)
 }
 
+// openKept opens a kept stream, which may be packed: see [Judgement.Stdin].
 func openKept(dir *rundir.Dir, s paddock.Stream, sum paddock.StreamSummary) (*os.File, error) {
-	file, err := durable.Open(filepath.Join(dir.Path(), string(s)))
+	name := filepath.Join(dir.Path(), string(s))
+	file, err := durable.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if packed, packedErr := durable.Open(name + packed.Suffix); packedErr == nil {
+			file, err = packed, nil
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the %s of run %s can't be read: %v", s, dir.ID(), err)
 	}
-	info, err := file.Stat()
-	if err == nil && info.Size() != sum.Bytes {
+	size, err := size(file)
+	if err == nil && size != sum.Bytes {
 		err = fmt.Errorf("it isn't the %d bytes that were recorded", sum.Bytes)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the %s of run %s can't be fed in: %w", s, dir.ID(), err), file.Close())
 	}
 	return file, nil
+}
+
+func isPacked(file *os.File) bool { return strings.HasSuffix(file.Name(), packed.Suffix) }
+
+func size(file *os.File) (int64, error) {
+	if isPacked(file) {
+		p, err := packed.NewFile(file)
+		if err != nil {
+			return 0, err
+		}
+		return p.Size(), nil
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// Stdin returns the file that the program reads, open until the Judgement is
+// closed; nil when there is none. Text was written into the run's directory. What was
+// kept packed is unpacked for that, into a file of the state directory that has no
+// name and goes with the last who reads it.
+func (j *Judgement) Stdin(ctx context.Context, state *rundir.State, dir *rundir.Dir) (file *os.File, err error) {
+	if j.request.Command.Stdin.Text != nil {
+		j.Found.StdinFile, err = dir.OpenStdin()
+		return j.Found.StdinFile, err
+	}
+	file = j.Found.StdinFile
+	if file == nil || j.request.Command.Stdin.Run == "" || !isPacked(file) {
+		return file, nil
+	}
+	p, err := packed.NewFile(file)
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Join(state.Path(), durable.TempPrefix+durable.RandomHex(8))
+	plain, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|durable.NoFollow, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = durable.Remove(name); err == nil {
+		_, err = p.Unpack(ctx, plain)
+	}
+	if err == nil {
+		_, err = plain.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, plain.Close())
+	}
+	j.Found.StdinFile = plain
+	return plain, p.Close()
 }

@@ -16,6 +16,7 @@ import (
 
 	"paddock"
 	"paddock/internal/artifact"
+	"paddock/internal/artifact/packed"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record/durable/prune"
 )
@@ -31,11 +32,21 @@ type Pager struct {
 
 // New returns a Pager of the run in dir that begins at what req asks for.
 func New(dir *rundir.Dir, req paddock.PageRequest) *Pager {
-	return &Pager{dir: dir, reader: artifact.Open(dir.Path()), req: req}
+	return &Pager{dir: dir, reader: packed.Open(dir.Path()), req: req}
 }
 
 // Page returns the page read last, and whether one was.
 func (p *Pager) Page() (paddock.Page, bool) { return p.page, p.turned }
+
+// Once reads a page if none was read yet: on a busy machine a wait may be over
+// before anybody looked.
+func (p *Pager) Once() error {
+	if p.turned {
+		return nil
+	}
+	_, err := p.Turn()
+	return err
+}
 
 // Turn reads the page and reports whether it is worth returning.
 func (p *Pager) Turn() (bool, error) {
@@ -142,7 +153,7 @@ type Follower struct {
 
 // Follow returns a Follower of stream s that begins at offset.
 func Follow(dir *rundir.Dir, s paddock.Stream, offset int64) *Follower {
-	return &Follower{dir: dir, reader: artifact.Open(dir.Path()), stream: s, offset: offset}
+	return &Follower{dir: dir, reader: packed.Open(dir.Path()), stream: s, offset: offset}
 }
 
 // Copy writes what is there and wasn't written yet to w, and reports whether

@@ -42,10 +42,12 @@ type Limits = paddock.Retention
 // An Item is what was removed, or would be.
 type Item struct {
 	Run    paddock.RunID       `json:"run"`
-	Reason paddock.PruneReason `json:"reason"`
+	Reason paddock.PruneReason `json:"reason,omitempty"`
 	Bytes  int64               `json:"bytes"`
 	// Record is set when the record went too.
 	Record bool `json:"record"`
+	// Compressed is set when the output stays and takes so many bytes less.
+	Compressed bool `json:"compressed,omitempty"`
 }
 
 // A Keeper prunes and keeps in one state directory.
@@ -131,13 +133,16 @@ func (k *Keeper) look(ctx context.Context, p *Pass, l Limits, id paddock.RunID) 
 		return nil, err
 	}
 	kept, pruned, err := prune.Of(d.Path())
-	if err != nil || kept != nil {
+	if err != nil {
 		return nil, err
 	}
 	if k.Only != nil {
 		if sealed, err := d.Sealed(); err != nil || !k.Only(sealed) {
 			return nil, err
 		}
+	}
+	if kept != nil {
+		return k.compress(ctx, d, outcome, l)
 	}
 	bytes, files, err := size(d.Path())
 	if err != nil {
@@ -150,27 +155,28 @@ func (k *Keeper) look(ctx context.Context, p *Pass, l Limits, id paddock.RunID) 
 		if changed, err := durable.Exists(filepath.Join(d.Path(), "workspace")); err != nil || changed {
 			return nil, err
 		}
-		return k.remove(ctx, d, Item{id, paddock.PruneRecords, bytes, true})
+		return k.remove(ctx, d, Item{Run: id, Reason: paddock.PruneRecords, Bytes: bytes, Record: true})
 	case pruned != nil && files > 0 && !k.Dry: // a crash came in between
 		return nil, k.finish(ctx, d)
-	}
-	if pruned != nil || files == 0 {
+	case pruned != nil || files == 0:
 		return nil, nil
-	}
-	var reason paddock.PruneReason
-	switch {
 	case l.Age > 0 && over > l.Age:
-		reason = paddock.PruneAge
+		return k.remove(ctx, d, Item{Run: id, Reason: paddock.PruneAge, Bytes: bytes})
 	case l.Runs > 0 && p.runs >= l.Runs:
-		reason = paddock.PruneRuns
-	case l.Size > 0 && bytes > l.Size-p.bytes:
-		reason = paddock.PruneSize
-	default:
-		p.runs++
-		p.bytes += bytes
-		return nil, nil
+		return k.remove(ctx, d, Item{Run: id, Reason: paddock.PruneRuns, Bytes: bytes})
 	}
-	return k.remove(ctx, d, Item{id, reason, bytes, false})
+	// What can't be compressed counts all the same.
+	compressed, err := k.compress(ctx, d, outcome, l)
+	if compressed != nil {
+		bytes -= compressed.Bytes
+	}
+	if l.Size > 0 && bytes > l.Size-p.bytes {
+		item, removeErr := k.remove(ctx, d, Item{Run: id, Reason: paddock.PruneSize, Bytes: bytes})
+		return item, errors.Join(err, removeErr)
+	}
+	p.runs++
+	p.bytes += bytes
+	return compressed, err
 }
 
 // Prune removes the output of one run, because somebody named it. A run that was
@@ -205,7 +211,7 @@ func (k *Keeper) Prune(ctx context.Context, id paddock.RunID) (*Item, error) {
 	case pruned != nil:
 		return nil, k.finish(ctx, d)
 	}
-	return k.remove(ctx, d, Item{id, paddock.PruneRequest, bytes, false})
+	return k.remove(ctx, d, Item{Run: id, Reason: paddock.PruneRequest, Bytes: bytes})
 }
 
 // remove carries out what was decided, unless that isn't so any more under the
@@ -217,7 +223,7 @@ func (k *Keeper) remove(ctx context.Context, d *rundir.Dir, item Item) (_ *Item,
 	if k.Dry {
 		return &item, nil
 	}
-	lock, err := k.lock(ctx)
+	lock, err := k.lock(ctx, prune.Lock)
 	if err != nil {
 		return nil, err
 	}
@@ -293,7 +299,7 @@ func (k *Keeper) resting(d *rundir.Dir) (bool, error) {
 
 // finish removes what a crash left of a pruned run's output.
 func (k *Keeper) finish(ctx context.Context, d *rundir.Dir) error {
-	lock, err := k.lock(ctx)
+	lock, err := k.lock(ctx, prune.Lock)
 	if err != nil {
 		return err
 	}
@@ -316,7 +322,7 @@ func (k *Keeper) Unkeep(ctx context.Context, id paddock.RunID) (paddock.Run, err
 }
 
 func (k *Keeper) change(ctx context.Context, id paddock.RunID, do func(path string, pruned *paddock.Pruning) error) (paddock.Run, error) {
-	lock, err := k.lock(ctx)
+	lock, err := k.lock(ctx, prune.Lock)
 	if err != nil {
 		return paddock.Run{}, err
 	}
@@ -333,13 +339,13 @@ func (k *Keeper) change(ctx context.Context, id paddock.RunID, do func(path stri
 	return d.Record(k.Now())
 }
 
-// lock waits for the lock of those who prune and keep. Who has it removes one
-// run's files.
-func (k *Keeper) lock(ctx context.Context) (*os.File, error) {
+// lock waits for a lock: that of those who prune and keep, who remove one run's
+// files, or that of those who pack, who may take minutes.
+func (k *Keeper) lock(ctx context.Context, take func(state string) (*os.File, error)) (*os.File, error) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if f, err := prune.Lock(k.State.Path()); f != nil || err != nil {
+		if f, err := take(k.State.Path()); f != nil || err != nil {
 			return f, err
 		}
 		select {

@@ -300,7 +300,7 @@ func TestNamed(t *testing.T) {
 		t.Errorf("Unkeep = %+v, %v", run.Kept, err)
 	}
 	item, err := h.Prune(t.Context(), done.ID())
-	if diff := gocmp.Diff(&Item{done.ID(), paddock.PruneRequest, 5, false}, item); err != nil || diff != "" {
+	if diff := gocmp.Diff(&Item{Run: done.ID(), Reason: paddock.PruneRequest, Bytes: 5}, item); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	if item, err := h.Prune(t.Context(), done.ID()); item != nil || err != nil {

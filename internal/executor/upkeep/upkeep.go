@@ -26,10 +26,10 @@ type Upkeep struct {
 	State *rundir.State
 	// Flush tells the journal what was only counted so far.
 	Flush func(context.Context) error
-	// Sweep removes some of what the policy doesn't keep.
+	// Sweep removes or packs some of what the policy doesn't keep as it is. One
+	// large output takes minutes to pack.
 	Sweep func(context.Context) error
-	// Sign signs the journal when it is time to, beside everything else: the first
-	// time it reads all of it.
+	// Sign signs the journal when it is time to. The first time it reads all of it.
 	Sign func(context.Context) error
 	Now  func() time.Time
 	// Warn is told what goes wrong in the background.
@@ -47,31 +47,44 @@ func (u *Upkeep) Run(ctx context.Context, tick <-chan time.Time) {
 		defer ticker.Stop()
 		tick = ticker.C
 	}
-	due := make(chan struct{}, 1)
-	var signing sync.WaitGroup
-	defer signing.Wait()
-	defer close(due)
-	signing.Go(func() {
-		for range due {
-			if err := u.Sign(ctx); err != nil && ctx.Err() == nil {
-				u.Warn(err)
-			}
-		}
-	})
+	var work sync.WaitGroup
+	defer work.Wait()
+	due := []chan struct{}{u.beside(ctx, &work, u.Sign), u.beside(ctx, &work, u.Sweep)}
 	for {
 		select {
 		case <-tick:
-			select {
-			case due <- struct{}{}:
-			default: // still at it
+			for _, it := range due {
+				select {
+				case it <- struct{}{}:
+				default: // still at it
+				}
 			}
-			if err := errors.Join(u.Reconcile(ctx), u.Sweep(ctx)); err != nil && ctx.Err() == nil {
+			if err := u.Reconcile(ctx); err != nil && ctx.Err() == nil {
 				u.Warn(err)
 			}
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// beside calls do whenever something is sent, until ctx ends, so that whatever
+// takes its time keeps nobody from finding a run lost.
+func (u *Upkeep) beside(ctx context.Context, work *sync.WaitGroup, do func(context.Context) error) chan struct{} {
+	due := make(chan struct{}, 1)
+	work.Go(func() {
+		for {
+			select {
+			case <-due:
+				if err := do(ctx); err != nil && ctx.Err() == nil {
+					u.Warn(err)
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return due
 }
 
 // Reconcile settles runs that nobody looks after. Those who ask while one goes

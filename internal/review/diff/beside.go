@@ -104,6 +104,6 @@ func (d *differ) git() {
 // kept compares how long things are kept, which permits nobody anything.
 func (d *differ) kept() {
 	if d.old.file.Retention != d.new.file.Retention {
-		d.add(Changed, "retention", d.new.section("retention"), "Output or records are kept for another time or up to another size.")
+		d.add(Changed, "retention", d.new.section("retention"), "Output or records are kept for another time, up to another size or in another form.")
 	}
 }

@@ -318,12 +318,16 @@ func (b *builder) limits(v *shape.Value) Limits {
 }
 
 func (b *builder) retention(v *shape.Value) paddock.Retention {
-	return paddock.Retention{
+	r := paddock.Retention{
 		Age:     time.Duration(b.duration(v.Get("age"))),
 		Runs:    int(b.number(v.Get("runs"))),
 		Size:    b.size(v.Get("size"), maxMemory),
 		Records: time.Duration(b.duration(v.Get("records"))),
 	}
+	if how := b.text(v.Get("compress")).Value; how != "none" {
+		r.Compress = paddock.Compression(how)
+	}
+	return r
 }
 
 func (b *builder) test(v *shape.Value) Test {

@@ -149,6 +149,8 @@ var Table = shape.Object{
 				{Name: "runs", Doc: "How many runs keep their output: the newest.", Shape: shape.Integer{Min: 1, Max: 1 << 30}},
 				{Name: "size", Doc: "The most bytes of output kept: the newest.", Shape: size},
 				{Name: "records", Doc: "How long records are kept after the end of their run.", Shape: duration},
+				{Name: "compress", Doc: "How output that stays is kept in less room: `none` (the default) or `zstd`. What is read of it is the same.",
+					Shape: shape.Choice{"none", string(paddock.Zstd)}},
 			}}},
 		{Name: "secrets", Doc: "Credentials that the proxy of a run puts into its requests, so that no program holds them.", Shape: shape.Map{Name: envName, Of: secret}},
 		{Name: "containment", Doc: "How programs are contained.", Shape: containment},

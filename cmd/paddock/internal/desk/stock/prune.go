@@ -44,6 +44,9 @@ func (d commands) prune(ctx context.Context, r *retention.Retention, l retention
 		done = "would be removed"
 	}
 	d.Say("note", fmt.Sprintf("%s of %d runs %s", desk.Size(list.bytes), list.count, done))
+	if list.compressed > 0 {
+		d.Say("note", fmt.Sprintf("%d runs take %s less than before", list.compressed, desk.Size(list.saved)))
+	}
 	return err
 }
 
@@ -52,8 +55,12 @@ func (d commands) prune(ctx context.Context, r *retention.Retention, l retention
 type listing struct {
 	out       io.Writer
 	json, dry bool
-	count     int
+	items     int
+	count     int // of runs of which something was removed
 	bytes     int64
+
+	compressed int // of runs whose output takes less room
+	saved      int64
 }
 
 func (l *listing) begin() error {
@@ -65,12 +72,23 @@ func (l *listing) begin() error {
 }
 
 func (l *listing) item(item retention.Item) error {
-	l.count++
-	l.bytes += item.Bytes
+	l.items++
+	what := "output"
+	switch {
+	case item.Compressed:
+		l.compressed++
+		l.saved += item.Bytes
+	case item.Record:
+		what = "record"
+		fallthrough
+	default:
+		l.count++
+		l.bytes += item.Bytes
+	}
 	if !l.json {
-		what := "output"
-		if item.Record {
-			what = "record"
+		if item.Compressed {
+			_, err := fmt.Fprintf(l.out, "%s  output  compressed, %s less\n", item.Run, desk.Size(item.Bytes))
+			return err
 		}
 		_, err := fmt.Fprintf(l.out, "%s  %s  %s  %s\n", item.Run, what, desk.Size(item.Bytes), item.Reason)
 		return err
@@ -79,7 +97,7 @@ func (l *listing) item(item retention.Item) error {
 	if err != nil {
 		return err
 	}
-	if l.count > 1 {
+	if l.items > 1 {
 		text = append([]byte(","), text...)
 	}
 	_, err = l.out.Write(text)
@@ -90,9 +108,10 @@ func (l *listing) item(item retention.Item) error {
 func (l *listing) end(fault error) error {
 	last := struct {
 		Bytes  int64  `json:"bytes"`
+		Saved  int64  `json:"saved,omitempty"`
 		DryRun bool   `json:"dry_run"`
 		Fault  string `json:"fault,omitempty"`
-	}{l.bytes, l.dry, ""}
+	}{l.bytes, l.saved, l.dry, ""}
 	if fault != nil {
 		last.Fault = fault.Error()
 	}

@@ -92,9 +92,9 @@ func ids(words []string) ([]paddock.RunID, error) {
 
 // bounds are the flags that say what is kept.
 type bounds struct {
-	age, size, records string
-	runs               int
-	dry                bool
+	age, size, records, compress string
+	runs                         int
+	dry                          bool
 }
 
 func (d commands) pruneCommand() *cobra.Command {
@@ -106,10 +106,14 @@ func (d commands) pruneCommand() *cobra.Command {
 of all that the flags don't keep. If one that is named can't be pruned, none is.
 Their records stay and say what was removed,
 when and why; records go only with --records. Runs that go on and runs that
-paddock keep was used on are passed over. Each removal is told in the journal.`,
+paddock keep was used on are passed over. Each removal is told in the journal.
+
+With --compress zstd the output that stays takes less room, also that of runs that are
+kept; what is read of it is the same.`,
 		Example: `  paddock prune --dry-run --age 30d    what is older than a month
   paddock prune --size 20GiB           keep the newest 20 GiB
-  paddock prune --records 365d         forget runs after a year`,
+  paddock prune --records 365d         forget runs after a year
+  paddock prune --compress zstd        keep all output in less room`,
 		ValidArgsFunction: d.CompleteRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			limits, err := b.limits(cmd)
@@ -118,7 +122,7 @@ paddock keep was used on are passed over. Each removal is told in the journal.`,
 			}
 			named := limits == retention.Limits{}
 			if named != (len(args) > 0) {
-				return desk.Usage("prune takes either runs or limits of what is kept", "name runs, or give --age, --runs, --size or --records")
+				return desk.Usage("prune takes either runs or limits of what is kept", "name runs, or give --age, --runs, --size, --records or --compress")
 			}
 			ids, err := ids(args)
 			if err != nil {
@@ -131,19 +135,23 @@ paddock keep was used on are passed over. Each removal is told in the journal.`,
 	cmd.Flags().IntVar(&b.runs, "runs", 0, "keep the output of the newest `N` runs")
 	cmd.Flags().StringVar(&b.size, "size", "", "keep the newest output up to this `SIZE`: 20GiB")
 	cmd.Flags().StringVar(&b.records, "records", "", "keep records for this `TIME` after the end of their run")
+	cmd.Flags().StringVar(&b.compress, "compress", "", "keep output that stays in less room, by `HOW`: zstd")
 	cmd.Flags().BoolVar(&b.dry, "dry-run", false, "only say what would be removed")
 	return cmd
 }
 
 func (b bounds) limits(cmd *cobra.Command) (retention.Limits, error) {
 	var l retention.Limits
-	if err := desk.NotEmpty(cmd, "age", "size", "records"); err != nil {
+	if err := desk.NotEmpty(cmd, "age", "size", "records", "compress"); err != nil {
 		return l, err
 	}
 	if cmd.Flags().Changed("runs") && b.runs < 1 {
 		return l, desk.Usage("--runs is less than 1", "name runs to prune them all the same")
 	}
-	l.Runs = b.runs
+	l.Runs, l.Compress = b.runs, paddock.Compression(b.compress)
+	if l.Compress != "" && l.Compress != paddock.Zstd {
+		return l, desk.Usage("--compress "+desk.Quote(b.compress)+" isn't known", "the only way is zstd")
+	}
 	var err error
 	if b.age != "" {
 		if l.Age, err = unit.ParseDuration(b.age); err != nil {

@@ -23,9 +23,9 @@ func ReadFull(src io.ReaderAt, p []byte, off int64, name string) error {
 		return nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
+		return fmt.Errorf("%s breaks off at byte %d: %w", name, off+int64(n), io.ErrUnexpectedEOF)
 	}
-	return fmt.Errorf("%s breaks off at byte %d: %w", name, off+int64(n), err)
+	return fmt.Errorf("%s can't be read at byte %d: %w", name, off+int64(n), err)
 }
 
 // An Index finds frames by position or time. It is of one moment: a writer that

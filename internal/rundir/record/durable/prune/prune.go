@@ -22,10 +22,26 @@ import (
 const (
 	keptName   = "kept.json"
 	prunedName = "pruned.json"
+	// Plain is the name of the file which says that what isn't packed doesn't get
+	// smaller by it.
+	Plain = "plain"
 )
 
+// Packable are the files of a run's output that may be packed instead: one of the
+// same name with .zst has the same bytes then.
+var Packable = []string{"frames", "stderr", "stdout"}
+
+// Temp is the name of a packed file that isn't in place yet.
+func Temp(name string) string { return durable.TempPrefix + name + ".zst" }
+
 // removable are the files that go, in this order.
-var removable = []string{"stdin", "stdout.lines", "stderr.lines", "frames", "stderr", "stdout"}
+var removable = func() []string {
+	all := []string{"stdin", "stdout.lines", "stderr.lines", Plain}
+	for _, name := range Packable {
+		all = append(all, Temp(name), name+".zst", name)
+	}
+	return all
+}()
 
 type keptFile struct {
 	Version int             `json:"version"`
@@ -125,8 +141,13 @@ func Remove(dir string, at func(step string)) error {
 
 // Lock takes the lock of those who prune and keep in the state directory; nil
 // when somebody else has it. Closing the file lets go of it.
-func Lock(state string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(state, "prune.lock"), os.O_RDWR|os.O_CREATE|durable.NoFollow, 0o600)
+func Lock(state string) (*os.File, error) { return lock(filepath.Join(state, "prune.lock")) }
+
+// PackLock is Lock of those who pack, who may take the other one beside it.
+func PackLock(state string) (*os.File, error) { return lock(filepath.Join(state, "pack.lock")) }
+
+func lock(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|durable.NoFollow, 0o600)
 	if err != nil {
 		return nil, err
 	}
