@@ -256,7 +256,7 @@ func TestEveryLevel(t *testing.T) {
 			w.commit()
 			for _, q := range questions() {
 				a := w.ask(q)
-				if !a.OK || len(a.Commits)+len(a.Files)+len(a.Lines)+len(a.Entries)+len(a.Base) == 0 {
+				if !a.OK || len(a.Commits)+len(a.Files)+len(a.Lines)+len(a.Entries)+len(a.Base)+len(a.Changes)+len(a.Matches)+len(a.Counts)+len(a.Refs) == 0 && a.Content == nil {
 					t.Errorf("%s: %+v", q.Tool(), a)
 				}
 				run, err := w.exec.Run(t.Context(), a.Run)

@@ -166,13 +166,17 @@ func questions() []query.Query {
 	return []query.Query{
 		query.Log{}, query.Log{Format: "stat", In: "a.txt"}, query.Show{}, query.Diff{}, query.Diff{Stat: true}, query.Diff{Base: "HEAD~1"},
 		query.Diff{Base: "HEAD~1", Head: "HEAD"}, query.Blame{In: "a.txt"}, query.MergeBase{Base: "HEAD", Head: "HEAD~1"}, query.ListFiles{},
+		query.Status{}, query.Grep{Pattern: "one"}, query.Grep{Pattern: "one", Ref: "HEAD", Count: true}, query.Branches{}, query.Cat{In: "a.txt"},
 	}
 }
 
 // dangerous are the questions by which git reads what could make it run or read
 // something: patches, files of the working tree, the index.
 func dangerous() []query.Query {
-	return []query.Query{query.Show{}, query.Diff{}, query.Diff{Base: "HEAD~1", Head: "HEAD"}, query.Blame{In: "a.txt"}, query.ListFiles{}}
+	return []query.Query{
+		query.Show{}, query.Diff{}, query.Diff{Base: "HEAD~1", Head: "HEAD"}, query.Blame{In: "a.txt"}, query.ListFiles{},
+		query.Status{Untracked: "all"}, query.Grep{Pattern: "one"}, query.Grep{Pattern: "one", Ref: "HEAD"}, query.Branches{}, query.Cat{In: "a.txt"},
+	}
 }
 
 // everything is all that an answer and its run tell.
