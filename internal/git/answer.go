@@ -10,6 +10,7 @@ import (
 	"paddock"
 	"paddock/internal/clean"
 	"paddock/internal/git/parse"
+	"paddock/internal/git/parse/present"
 	"paddock/internal/git/query"
 	"paddock/internal/git/repository"
 )
@@ -46,11 +47,11 @@ type Answer struct {
 	// Head is the commit that is checked out, Upstream what its branch follows, and
 	// Changes what isn't as it is there.
 	Head     string          `json:"head,omitzero"`
-	Upstream *parse.Upstream `json:"upstream,omitzero"`
-	Changes  []parse.Change  `json:"changes,omitzero"`
-	Matches  []parse.Match   `json:"matches,omitzero"`
-	Counts   []parse.Count   `json:"counts,omitzero"`
-	Refs     []parse.Ref     `json:"refs,omitzero"`
+	Upstream *present.Upstream `json:"upstream,omitzero"`
+	Changes  []present.Change  `json:"changes,omitzero"`
+	Matches  []present.Match   `json:"matches,omitzero"`
+	Counts   []present.Count   `json:"counts,omitzero"`
+	Refs     []present.Ref     `json:"refs,omitzero"`
 	// Content is what a path has at a revision.
 	Content *Content `json:"content,omitzero"`
 	// More is set when the lists are cut; Next is the skip that goes on.
@@ -168,8 +169,8 @@ func (a *Answer) lists(q query.Query, stdout []byte, cut bool) (err error) {
 func (a *Answer) found(q query.Query, stdout []byte, cut bool) (err error) {
 	switch q := q.(type) {
 	case query.Status:
-		var s parse.State
-		if s, a.More, err = parse.Status(stdout, cut); err != nil {
+		var s present.State
+		if s, a.More, err = present.Status(stdout, cut); err != nil {
 			return err
 		}
 		a.Head, a.Branch, a.Detached, a.Upstream, a.Changes = s.Head, s.Branch, s.Detached, s.Upstream, s.Changes
@@ -188,12 +189,12 @@ func (a *Answer) found(q query.Query, stdout []byte, cut bool) (err error) {
 			prefix = q.Prefix([]string{a.Revisions[0].ID})
 		}
 		if q.Count {
-			a.Counts, a.More, err = parse.Counts(stdout, prefix, cut)
+			a.Counts, a.More, err = present.Counts(stdout, prefix, cut)
 		} else {
-			a.Matches, a.More, err = parse.Matches(stdout, prefix, q.Context(), cut)
+			a.Matches, a.More, err = present.Matches(stdout, prefix, q.Context(), cut)
 		}
 	case query.Branches:
-		a.Refs, a.More, err = parse.Refs(stdout, cut)
+		a.Refs, a.More, err = present.Refs(stdout, cut)
 		if err == nil && len(a.Refs) > q.Most() {
 			a.Refs = a.Refs[:q.Most()]
 			a.More = true

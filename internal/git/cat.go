@@ -12,13 +12,13 @@ import (
 	"unicode/utf8"
 
 	"paddock"
-	"paddock/internal/git/parse"
+	"paddock/internal/git/parse/present"
 	"paddock/internal/git/query"
 )
 
 // Content is what a revision has at a path.
 type Content struct {
-	parse.Object
+	present.Object
 	// Binary is set where there is a NUL near the beginning, as git tells.
 	Binary bool `json:"binary,omitzero"`
 	// LFS is what a pointer of Git LFS stands for; the content is the pointer.
@@ -55,7 +55,7 @@ func (s session) cat(ctx context.Context, out Answer, q query.Cat, ids []string,
 	if status != 0 {
 		return Answer{}, s.broken(ctx, run)
 	}
-	objects, err := parse.Objects(stdout)
+	objects, err := present.Objects(stdout)
 	switch {
 	case err != nil:
 		return Answer{}, fmt.Errorf("run %s: %w", run.ID, err)
@@ -108,6 +108,9 @@ func (s session) content(ctx context.Context, out *Answer, q query.Cat, run padd
 		return nil
 	}
 	page, err := s.exec.Output(ctx, run.ID, paddock.PageRequest{Stream: paddock.Stdout, Offset: q.Offset, Line: q.Line, Limit: q.Limit, Raw: q.Raw})
+	if refusal, ok := errors.AsType[*paddock.Refusal](err); ok && refusal.Code == paddock.InvalidRequest && (q.Offset > 0 || q.Line > 0) {
+		page, err = paddock.Page{Offset: c.Size}, nil // the place that was asked for isn't there
+	}
 	if err != nil {
 		return err
 	}

@@ -347,6 +347,7 @@ func TestHostileValues(t *testing.T) {
 		for _, q := range []query.Query{
 			query.Log{Ref: word}, query.Show{Ref: word}, query.Diff{Base: word}, query.Diff{Base: "HEAD", Head: word}, query.Blame{Ref: word, In: "a.txt"},
 			query.MergeBase{Base: word, Head: "HEAD"}, query.MergeBase{Base: "HEAD", Head: word}, query.Log{Since: word}, query.Log{Format: word},
+			query.Grep{Ref: word, Pattern: "one"}, query.Cat{Ref: word, In: "a.txt"}, query.Status{Untracked: word}, query.Branches{Kind: word},
 		} {
 			if _, err := w.try(q); err == nil {
 				t.Errorf("%#v was answered", q)
@@ -365,8 +366,18 @@ func TestHostileValues(t *testing.T) {
 		}
 	}
 	for _, name := range []string{w.outside + "/secret.txt", "/etc/passwd", "../outside/secret.txt", "link/secret.txt", "a.txt/../.."} {
-		_, err := w.try(query.Blame{In: name})
-		refused(t, err, paddock.PathOutsideRoot)
+		for _, q := range []query.Query{query.Blame{In: name}, query.Status{In: name}, query.Grep{In: name, Pattern: "."}, query.Grep{In: name, Pattern: ".", Ref: "HEAD"}, query.Cat{In: name}} {
+			_, err := w.try(q)
+			refused(t, err, paddock.PathOutsideRoot)
+		}
+	}
+	for _, word := range []string{"-O" + w.helper, "--open-files-in-pager=" + w.helper, "-f" + w.outside + "/secret.txt", "--no-index", "--", "-e", "--textconv", "--not", "("} {
+		for _, q := range []query.Query{query.Grep{Pattern: word, Fixed: true, Ref: "HEAD"}, query.Grep{Pattern: word, Fixed: true, Word: true}} {
+			a, err := w.try(q)
+			if err != nil || len(a.Matches) > 0 || a.ExitCode == nil || *a.ExitCode != 1 || a.Stderr != "" || strings.Contains(w.everything(a), secret) {
+				t.Errorf("%#v: %+v, %v", q, a, err)
+			}
+		}
 	}
 	for _, name := range []string{written, w.canary} {
 		if _, err := os.Stat(name); err == nil {

@@ -5,8 +5,7 @@
 // # Limits
 //
 // Names and messages are bytes to git. Where they aren't UTF-8 the text shows
-// replacements, and the bytes stand beside it. A line near a match that begins
-// with a number and a NUL is taken for a match: git writes both alike.
+// replacements, and the bytes stand beside it.
 package parse
 
 import (

@@ -1,9 +1,31 @@
-package parse
+// Package present reads what git prints of what there is, and not of how it came
+// about: the state of the working tree, lines that were searched for, branches and
+// tags, and what is at a path.
+//
+// # Limits
+//
+// As in package parse, of which it is a part, nothing is believed: what isn't of
+// the form is an error. A line near a match that begins with a number and a NUL is
+// taken for a match: git writes both alike.
+package present
 
 import (
 	"strconv"
 	"strings"
+
+	"paddock/internal/git/parse/scan"
 )
+
+var (
+	text        = scan.Text
+	shown       = scan.Shown
+	hexadecimal = scan.Hexadecimal
+)
+
+// A reader goes through what git printed.
+type reader struct{ scan.Reader }
+
+func reading(out []byte) *reader { return &reader{scan.Reader{All: out}} }
 
 // MostChanges and the other bounds are the most that one answer holds.
 const (
