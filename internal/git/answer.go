@@ -46,7 +46,7 @@ type Answer struct {
 	Base string `json:"base,omitzero"`
 	// Head is the commit that is checked out, Upstream what its branch follows, and
 	// Changes what isn't as it is there.
-	Head     string          `json:"head,omitzero"`
+	Head     string            `json:"head,omitzero"`
 	Upstream *present.Upstream `json:"upstream,omitzero"`
 	Changes  []present.Change  `json:"changes,omitzero"`
 	Matches  []present.Match   `json:"matches,omitzero"`

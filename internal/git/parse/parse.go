@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"paddock/internal/git/parse/scan"
+	"paddock/internal/git/parse/present/scan"
 )
 
 // The most that one answer holds.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/internal/git/parse/scan"
+	"paddock/internal/git/parse/present/scan"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"paddock/internal/git/parse/scan"
+	"paddock/internal/git/parse/present/scan"
 )
 
 var (
