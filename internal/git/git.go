@@ -150,17 +150,18 @@ func (s session) answer(ctx context.Context, out Answer, name string) (Answer, e
 		return s.cat(ctx, out, q, ids, name)
 	}
 	var drivers []string
-	if s.ask.Query.Worktree() {
+	switch _, search := s.ask.Query.(query.Grep); {
+	case !s.ask.Query.Worktree():
+	case search: // by no filter, but behind links
+		if err := s.tracked(ctx, name); err != nil {
+			return Answer{}, err
+		}
+	default:
 		if drivers, err = s.drivers(ctx); err != nil {
 			return Answer{}, err
 		}
 		if len(drivers) > 0 {
 			out = out.said("The repository's filters (%s) weren't run: files that they change when they are added may show as different.", shortened(strings.Join(drivers, ", "), 200))
-		}
-	}
-	if s.ask.Query.Tool() == "grep" && s.ask.Query.Worktree() {
-		if err := s.tracked(ctx, name); err != nil {
-			return Answer{}, err
 		}
 	}
 	out, run, err := s.main(ctx, out, s.place.Command(s.ask.Query, ids, name, drivers), s.ask.Query.Args(ids, name))
