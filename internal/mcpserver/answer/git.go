@@ -27,10 +27,11 @@ type Git struct {
 	Counts    []present.Count   `json:"counts,omitzero"`
 	Refs      []present.Ref     `json:"refs,omitzero"`
 	Content   *git.Content      `json:"content,omitzero"`
-	More      bool              `json:"more,omitzero" jsonschema:"the lists are cut; command_output of the task has the rest"`
+	More      bool              `json:"more,omitzero" jsonschema:"the lists are cut; retrieve_context has the rest"`
 	Next      int               `json:"next,omitzero" jsonschema:"skip with which the next commits come"`
 
 	TaskID        string   `json:"taskId,omitzero" jsonschema:"all that git printed is the output of this task"`
+	ArtifactID    string   `json:"artifactId,omitzero" jsonschema:"the same for retrieve_context"`
 	State         string   `json:"state,omitzero"`
 	ExitCode      *int     `json:"exitCode,omitzero"`
 	Argv          []string `json:"argv,omitzero" jsonschema:"what git was asked, without the settings that make it safe"`
@@ -46,10 +47,10 @@ func NewGit(a git.Answer) Git {
 		Root: a.Root, OK: a.OK, Notes: a.Notes, Branch: a.Branch, Detached: a.Detached, Bare: a.Bare, Revisions: a.Revisions,
 		Commits: a.Commits, Files: a.Files, Lines: a.Lines, Entries: a.Entries, Base: a.Base,
 		Head: a.Head, Upstream: a.Upstream, Changes: a.Changes, Matches: a.Matches, Counts: a.Counts, Refs: a.Refs, Content: a.Content, More: a.More, Next: a.Next,
-		TaskID: string(a.Run), State: string(a.State), ExitCode: a.ExitCode, Argv: a.Command, Preview: a.Preview, StdoutBytes: a.Bytes, StderrPreview: a.Stderr,
+		TaskID: string(a.Run), ArtifactID: string(a.Run), State: string(a.State), ExitCode: a.ExitCode, Argv: a.Command, Preview: a.Preview, StdoutBytes: a.Bytes, StderrPreview: a.Stderr,
 	}
 	if a.Bytes > 0 {
-		g.ReadBack = "command_output with this taskId; a hunk's offset and length are an offset and a limit there"
+		g.ReadBack = "retrieve_context with this artifactId; a hunk's offset and length are an offset and a limit there"
 	}
 	return g
 }
