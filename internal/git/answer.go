@@ -123,6 +123,10 @@ func (a *Answer) ended(q query.Query, run paddock.Run, stderr []byte) (cut bool)
 		*a = a.said("Git was ended after %s; what it had printed until then is kept.", time.Duration(run.Limits.Timeout))
 		cut = true
 	case paddock.OutputLimit:
+		if q.Tool() == "cat" {
+			*a = a.said("Only the first %d bytes are kept of files as large as this one.", run.Limits.Output)
+			break
+		}
 		*a = a.said("Git printed more than the %d bytes that are kept; ask for less: a path, fewer commits, names only.", run.Limits.Output)
 	default:
 		*a = a.said("Git didn't end by itself (%s).", run.State)

@@ -109,7 +109,7 @@ func (s session) content(ctx context.Context, out *Answer, q query.Cat, run padd
 	}
 	page, err := s.exec.Output(ctx, run.ID, paddock.PageRequest{Stream: paddock.Stdout, Offset: q.Offset, Line: q.Line, Limit: q.Limit, Raw: q.Raw})
 	if refusal, ok := errors.AsType[*paddock.Refusal](err); ok && refusal.Code == paddock.InvalidRequest && (q.Offset > 0 || q.Line > 0) {
-		page, err = paddock.Page{Offset: c.Size}, nil // the place that was asked for isn't there
+		page, err = paddock.Page{Offset: run.Stdout.Bytes}, nil // the place that was asked for isn't there
 	}
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (s session) content(ctx context.Context, out *Answer, q query.Cat, run padd
 		c.Encoding, c.Text = "base64", base64.StdEncoding.EncodeToString(text)
 	}
 	c.EOF = c.Next == c.Size
-	if len(text) == 0 && c.Size > 0 && (q.Offset > 0 || q.Line > 1) {
+	if len(text) == 0 && run.Stdout.Bytes == c.Size && c.Size > 0 && (q.Offset > 0 || q.Line > 1) {
 		*out = out.said("The file ends before that.")
 	}
 	return nil
