@@ -277,5 +277,11 @@ func (q Cat) Args(ids []string, path string) []string {
 	return limited([]string{"ls-tree", "-z", "--long", "--full-tree", ids[0]}, path)
 }
 
+// Unsized are the words for the same without the size, which git can't tell of an
+// object that isn't here.
+func (q Cat) Unsized(ids []string, path string) []string {
+	return limited([]string{"ls-tree", "-z", "--full-tree", ids[0]}, path)
+}
+
 // Blob are the words that print an object that Args told of.
 func (q Cat) Blob(id string) []string { return []string{"cat-file", "blob", id} }

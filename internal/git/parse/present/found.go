@@ -211,7 +211,7 @@ type Object struct {
 	Size int64 `json:"size" jsonschema:"in bytes; -1 where the object itself isn't here"`
 }
 
-// Objects reads what ls-tree -z --long prints.
+// Objects reads what ls-tree -z prints, with --long or without, which tells no size.
 func Objects(out []byte) (objects []Object, err error) {
 	r := reading(out)
 	for !r.Done() {
@@ -224,6 +224,9 @@ func Objects(out []byte) (objects []Object, err error) {
 			return nil, err
 		}
 		words := strings.Fields(string(head))
+		if len(words) == 3 {
+			words = append(words, "BAD")
+		}
 		if len(words) != 4 || !hexadecimal(words[2]) {
 			return nil, r.Bad("an entry of a tree")
 		}

@@ -80,8 +80,8 @@ func TestRefsAndObjects(t *testing.T) {
 	if err != nil || len(refs) != 2 || refs[0].Upstream != "o/m" || !refs[0].Current || len(refs[0].Subject) != mostSubject || refs[1].Raw != "/w==" || refs[1].Commit != id2 {
 		t.Errorf("%+v, %v", refs, err)
 	}
-	objects, err := Objects([]byte("100644 blob " + id1 + "      11\td/x\n\x00120000 blob " + id1 + "     BAD\tl\x00160000 commit " + id1 + "       -\tm\x00"))
-	if err != nil || len(objects) != 3 || objects[0].Size != 11 || objects[0].Path != "d/x\n" || objects[1].Size != -1 || objects[2].Kind != "submodule" {
+	objects, err := Objects([]byte("100644 blob " + id1 + "      11\td/x\n\x00120000 blob " + id1 + "     BAD\tl\x00160000 commit " + id1 + "       -\tm\x00100644 blob " + id1 + "\tn\x00"))
+	if err != nil || len(objects) != 4 || objects[3].Size != -1 || objects[0].Size != 11 || objects[0].Path != "d/x\n" || objects[1].Size != -1 || objects[2].Kind != "submodule" {
 		t.Errorf("%+v, %v", objects, err)
 	}
 }
