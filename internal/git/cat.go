@@ -48,9 +48,9 @@ var pointer = regexp.MustCompile(`\Aversion https://git-lfs\.github\.com/spec/v1
 
 // cat tells what is at the path, and reads it if it is a file or a link.
 func (s session) cat(ctx context.Context, out Answer, q query.Cat, ids []string, name string) (Answer, error) {
-	stdout, status, run, err := s.step(ctx, s.place.Command(q, ids, name, nil), "git: what is at "+shortened(name, 100))
+	stdout, status, run, err := s.step(ctx, s.place.Command(q, ids, name, nil), "git: what is at a path")
 	if err == nil && status != 0 {
-		stdout, status, run, err = s.step(ctx, s.place.With(q.Unsized(ids, name)), "git: what is at "+shortened(name, 100))
+		stdout, status, run, err = s.step(ctx, s.place.With(q.Unsized(ids, name)), "git: what is at a path")
 	}
 	if err != nil {
 		return Answer{}, err

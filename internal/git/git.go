@@ -272,7 +272,7 @@ func (s session) broken(ctx context.Context, run paddock.Run) error {
 
 // resolve returns the id of the commit that ref names, "" for none.
 func (s session) resolve(ctx context.Context, ref string) (string, error) {
-	stdout, status, run, err := s.step(ctx, s.place.Resolve(ref), "git: what "+ref+" names")
+	stdout, status, run, err := s.step(ctx, s.place.Resolve(ref), "git: what a revision names")
 	switch {
 	case err != nil:
 		return "", err

@@ -21,7 +21,7 @@ type size struct{ commits, files, blob int }
 
 // most is what one answer may allocate, however large the repository is: what is
 // read of git's output, copies of it as it grows, and the lists.
-const most = 64 << 20
+const most = 128 << 20
 
 // An answer takes no more memory of ours for a large repository than for any, and
 // says what it left out. This test isn't parallel: it counts what is allocated.

@@ -68,8 +68,10 @@ func TestGitArguments(t *testing.T) {
 		{"git_log", `{"skip":-1}`, paddock.InvalidRequest, "skip is -1", false},
 		{"git_log", `{"format":"%G?"}`, paddock.InvalidRequest, "want oneline", false},
 		{"git_log", `{"since":"--all"}`, paddock.InvalidRequest, "want a date", true},
+		{"git_log", `{"until":"tomorrow"}`, paddock.InvalidRequest, "until is", true},
+		{"git_log", `{"author":"a\u0000"}`, paddock.InvalidRequest, "author must be one line", true},
 		{"git_log", `{"root":"\u0000"}`, paddock.InvalidRequest, "NUL", true},
-		{"git_log", `{"args":["--all"]}`, paddock.InvalidRequest, "this tool takes ref, path, maxCount, skip, since, format, root", false},
+		{"git_log", `{"args":["--all"]}`, paddock.InvalidRequest, "this tool takes ref, path, maxCount, skip, since, until, author, format, root", false},
 		{"git_log", `{"ref":"a","ref":"b"}`, paddock.InvalidRequest, "duplicate name", false},
 		{"git_log", `{"ref":null}`, paddock.InvalidRequest, "ref is null", false},
 		{"git_show", `{}`, paddock.InvalidRequest, "ref is missing", false},
@@ -145,7 +147,7 @@ func TestGitAnswers(t *testing.T) {
 		tool, args string
 		want       query.Query
 	}{
-		{"git_log", `{"ref":"main","path":"a","maxCount":5,"skip":2,"since":"2026-01-01","format":"stat","root":"/r"}`, query.Log{Ref: "main", In: "a", Count: 5, Skip: 2, Since: "2026-01-01", Format: "stat"}},
+		{"git_log", `{"ref":"main","path":"a","maxCount":5,"skip":2,"since":"2026-01-01","until":"2026-02-01","author":"--all","format":"stat","root":"/r"}`, query.Log{Ref: "main", In: "a", Count: 5, Skip: 2, Since: "2026-01-01", Until: "2026-02-01", Author: "--all", Format: "stat"}},
 		{"git_show", `{"ref":"main","nameOnly":true}`, query.Show{Ref: "main", NameOnly: true}},
 		{"git_diff", `{"base":"a","head":"b","unified":7}`, query.Diff{Base: "a", Head: "b", Unified: &n}},
 		{"git_blame", `{"path":"a","lineStart":3,"lineEnd":4}`, query.Blame{In: "a", Start: 3, End: 4}},

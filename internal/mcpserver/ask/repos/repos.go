@@ -30,6 +30,8 @@ type Log struct {
 	MaxCount *int64 `json:"maxCount,omitzero" jsonschema:"most commits; 20 unless given"`
 	Skip     *int64 `json:"skip,omitzero" jsonschema:"leave out so many before: next of the answer before"`
 	Since    string `json:"since,omitzero" jsonschema:"a date as 2026-05-01 or an age as 3 days ago"`
+	Until    string `json:"until,omitzero" jsonschema:"the same, for the other end"`
+	Author   string `json:"author,omitzero" jsonschema:"text that the author has in it, as Name <address>"`
 	Format   string `json:"format,omitzero" jsonschema:"oneline: first lines; full (the default): messages; stat: with files and numbers of lines; name-only: with files"`
 	Root     string `json:"root,omitzero" jsonschema:"one of the policy's git roots, as it is written there; the first unless given"`
 }
@@ -148,7 +150,7 @@ func small(n *int64) int {
 }
 
 func (in Log) Question() (string, query.Query) {
-	return in.Root, query.Log{Ref: in.Ref, In: in.Path, Count: small(in.MaxCount), Skip: small(in.Skip), Since: in.Since, Format: in.Format}
+	return in.Root, query.Log{Ref: in.Ref, In: in.Path, Count: small(in.MaxCount), Skip: small(in.Skip), Since: in.Since, Until: in.Until, Author: in.Author, Format: in.Format}
 }
 
 func (in Show) Question() (string, query.Query) {
