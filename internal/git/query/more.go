@@ -174,9 +174,10 @@ func (q Grep) Check() error {
 
 // Args implements Query. What follows -e is the pattern, whatever it begins with.
 // Behind the pattern this command takes no --end-of-options from old versions of
-// git; there is an object id at most.
+// git; there is an object id at most. With more threads than one git would hold
+// all that a file matches in memory before it prints.
 func (q Grep) Args(ids []string, path string) []string {
-	args := []string{"grep", "--null", "--full-name", "--no-color", "--no-textconv", "--no-recurse-submodules", "--threads=2", "-I"}
+	args := []string{"grep", "--null", "--full-name", "--no-color", "--no-textconv", "--no-recurse-submodules", "--threads=1", "-I"}
 	if q.Count {
 		args = append(args, "--count")
 	} else {
