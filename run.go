@@ -16,12 +16,13 @@ const (
 	OutputLimit   State = "output-limit"    // only a stream's cap gives this
 	FailedToStart State = "failed-to-start" // no instruction of the program has run
 	Lost          State = "lost"            // the supervisor vanished without writing an outcome
+	Banked        State = "banked"          // no program: somebody gave what is its stdout to keep
 )
 
 // Settled reports whether the state is final.
 func (s State) Settled() bool {
 	switch s {
-	case Exited, Killed, TimedOut, OutputLimit, FailedToStart, Lost:
+	case Exited, Killed, TimedOut, OutputLimit, FailedToStart, Lost, Banked:
 		return true
 	}
 	return false
@@ -47,6 +48,7 @@ const (
 	ReasonStart       ReasonKind = "start_failed"  // Step could not be carried out; Detail says why
 	ReasonLost        ReasonKind = "supervisor_vanished"
 	ReasonHost        ReasonKind = "host_restarted"
+	ReasonBanked      ReasonKind = "banked" // it was given, whole, by By
 )
 
 // A Reason is why a run ended, apart from any text for people.

@@ -215,3 +215,25 @@ func ExampleRebuildState() {
 	// index it is missing: its idempotency key doesn't lead to it
 	// true <nil>
 }
+
+// What a host has to say is kept beside what programs print, and read in the same
+// way.
+func ExampleRunner_BankArtifact() {
+	dir, stage, remove := workspace()
+	defer remove()
+	ctx := context.Background()
+	r, err := runner.Open(ctx, filepath.Join(dir, "policy.yaml"), runner.Options{StateDir: filepath.Join(dir, "state"), Stage: stage})
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = r.Close() }()
+	report, err := r.BankArtifact(ctx, "report of the review", []byte("Nothing was found.\n"))
+	if err != nil {
+		panic(err)
+	}
+	page, err := r.ReadArtifact(ctx, report.ID, runner.PageRequest{})
+	fmt.Print(report.Label, ": ", page.Content, err)
+	// Output:
+	// report of the review: Nothing was found.
+	// <nil>
+}

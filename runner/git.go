@@ -6,6 +6,7 @@ import (
 	"paddock"
 	"paddock/internal/git"
 	"paddock/internal/git/parse"
+	"paddock/internal/git/parse/present"
 	"paddock/internal/git/query"
 )
 
@@ -24,6 +25,14 @@ type (
 	GitMergeBase = query.MergeBase
 	// A GitListFiles asks for the files that git tracks.
 	GitListFiles = query.ListFiles
+	// A GitStatus asks what differs between HEAD, the index and the working tree.
+	GitStatus = query.Status
+	// A GitGrep asks for lines that match.
+	GitGrep = query.Grep
+	// A GitBranches asks for branches and tags.
+	GitBranches = query.Branches
+	// A GitCat asks for what a file holds at a commit.
+	GitCat = query.Cat
 	// A GitQuestion is one of these.
 	GitQuestion = query.Query
 	// A GitAnswer is what git says.
@@ -31,6 +40,12 @@ type (
 	// A GitCommit is a commit in it, a GitFile a file that differs.
 	GitCommit = parse.Commit
 	GitFile   = parse.File
+	// A GitChange is a file that isn't as it is in HEAD, a GitMatch a line that was
+	// found, a GitRef a branch or a tag, a GitContent what a file holds.
+	GitChange  = present.Change
+	GitMatch   = present.Match
+	GitRef     = present.Ref
+	GitContent = git.Content
 )
 
 // Git answers a question about a repository that needn't be trusted. Root is one

@@ -34,6 +34,28 @@ func TestGit(t *testing.T) {
 	if got := w.text(run, Stdout); !strings.Contains(got, a.Commits[0].ID) || run.Label != "git log" {
 		t.Errorf("%q has %q", run.Label, got)
 	}
+	w.done("echo hello > a && git add a")
+	a, err = w.r.Git(t.Context(), "", GitStatus{})
+	must(t, err)
+	if len(a.Changes) != 1 || a.Changes[0].Staged != "A" || a.Changes[0].Path != "a" {
+		t.Errorf("%+v", a)
+	}
+	a, err = w.r.Git(t.Context(), "", GitGrep{Pattern: "^hel+o$"})
+	must(t, err)
+	if len(a.Matches) != 1 || a.Matches[0].Path != "a" {
+		t.Errorf("%+v", a)
+	}
+	w.done("git -c user.name=A -c user.email=a@b commit -q -m second")
+	a, err = w.r.Git(t.Context(), "", GitCat{In: "a"})
+	must(t, err)
+	if a.Content.Text != "hello\n" || !a.Content.EOF {
+		t.Errorf("%+v", a.Content)
+	}
+	a, err = w.r.Git(t.Context(), "", GitBranches{})
+	must(t, err)
+	if len(a.Refs) != 1 || !a.Refs[0].Current || a.Refs[0].Subject != "second" {
+		t.Errorf("%+v", a.Refs)
+	}
 	_, err = w.r.Start(t.Context(), Command{Argv: []string{"git", "log"}})
 	refused(t, err, paddock.ExecutableNotAllowed)
 }

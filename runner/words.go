@@ -80,6 +80,7 @@ const (
 	OutputLimit   = paddock.OutputLimit
 	FailedToStart = paddock.FailedToStart
 	Lost          = paddock.Lost
+	Banked        = paddock.Banked // what BankArtifact keeps; no program ran
 )
 
 // Text is a standard input that holds s.

@@ -290,7 +290,7 @@ func (p *play) store(dir string) {
 		var pass retain.Pass
 		err := k.Step(p.t.Context(), &pass, retain.Limits{Compress: paddock.Zstd}, 10, func(retain.Item) error { return nil })
 		if err == nil {
-			err = p.e[1].reconcile(p.t.Context()) // it may not be known yet that its end is told
+			err = p.e[1].keep.Reconcile(p.t.Context()) // it may not be known yet that its end is told
 		}
 		if err != nil {
 			p.t.Errorf("seed %d: %v", p.seed, err)

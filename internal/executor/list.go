@@ -2,12 +2,11 @@ package executor
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"slices"
 
 	"paddock"
 	"paddock/internal/executor/changes"
+	"paddock/internal/executor/deposit"
+	"paddock/internal/executor/roster"
 	"paddock/internal/rundir"
 )
 
@@ -27,45 +26,15 @@ func (e *Executor) List(ctx context.Context, before paddock.RunID, limit int, ke
 }
 
 // Active returns the runs that aren't settled, oldest first.
-func (e *Executor) Active(ctx context.Context) ([]paddock.Run, error) {
-	ids, err := e.state.ListActive()
-	if err != nil {
-		return nil, err
-	}
-	var runs []paddock.Run
-	var broken []error
-	for _, id := range ids {
-		run, err := e.Run(ctx, id)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			broken = append(broken, err)
-		case !run.State.Settled():
-			runs = append(runs, run)
-		}
-	}
-	if broken != nil {
-		return runs, &Unreadable{Runs: broken}
-	}
-	return runs, nil
-}
+func (e *Executor) Active(ctx context.Context) ([]paddock.Run, error) { return e.roster().Active(ctx) }
 
 // ListActive is List for runs that aren't settled. Its cost depends on how many
 // those are and not on how many there have been.
 func (e *Executor) ListActive(ctx context.Context, before paddock.RunID, limit int, keep func(paddock.Run) bool) (runs []paddock.Run, next paddock.RunID, err error) {
-	active, err := e.Active(ctx)
-	slices.Reverse(active)
-	for _, run := range active {
-		if before != "" && run.ID >= before || !keep(run) {
-			continue
-		}
-		if len(runs) == limit {
-			return runs, runs[limit-1].ID, err
-		}
-		runs = append(runs, run)
-	}
-	return runs, "", err
+	return e.roster().Newest(ctx, before, limit, keep)
 }
+
+func (e *Executor) roster() roster.Roster { return roster.Roster{State: e.state, Run: e.Run} }
 
 // Count returns how many of p's runs go on, and how many are settled without p
 // having been given their end.
@@ -94,4 +63,13 @@ func (e *Executor) Kept(ctx context.Context, id paddock.RunID) (Kept, error) {
 	}
 	dir, err := e.state.Run(id)
 	return Kept{Dir: dir, State: e.state, Run: run, Now: e.cfg.Now}, err
+}
+
+// Bank keeps what p gives, as the record of a run that no program made: see
+// package deposit. A refusal is a [*paddock.Refusal].
+func (e *Executor) Bank(ctx context.Context, p paddock.Principal, door paddock.Door, label string, payload []byte) (paddock.Run, error) {
+	if err := e.life.Err(); err != nil {
+		return paddock.Run{}, ErrClosed
+	}
+	return deposit.Desk{State: e.state, Notes: e.notes, Policy: e.cfg.Policy.Load, Now: e.cfg.Now}.Bank(ctx, p, door, label, payload)
 }

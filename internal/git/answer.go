@@ -10,6 +10,7 @@ import (
 	"paddock"
 	"paddock/internal/clean"
 	"paddock/internal/git/parse"
+	"paddock/internal/git/parse/present"
 	"paddock/internal/git/query"
 	"paddock/internal/git/repository"
 )
@@ -43,6 +44,16 @@ type Answer struct {
 	Entries []parse.Entry  `json:"entries,omitzero"`
 	// Base is the common ancestor.
 	Base string `json:"base,omitzero"`
+	// Head is the commit that is checked out, Upstream what its branch follows, and
+	// Changes what isn't as it is there.
+	Head     string            `json:"head,omitzero"`
+	Upstream *present.Upstream `json:"upstream,omitzero"`
+	Changes  []present.Change  `json:"changes,omitzero"`
+	Matches  []present.Match   `json:"matches,omitzero"`
+	Counts   []present.Count   `json:"counts,omitzero"`
+	Refs     []present.Ref     `json:"refs,omitzero"`
+	// Content is what a path has at a revision.
+	Content *Content `json:"content,omitzero"`
 	// More is set when the lists are cut; Next is the skip that goes on.
 	More bool `json:"more,omitzero"`
 	Next int  `json:"next,omitzero"`
@@ -88,13 +99,34 @@ func (a *Answer) of(run paddock.Run, args []string) {
 
 // fill reads what git printed.
 func (a *Answer) fill(q query.Query, run paddock.Run, stdout, stderr []byte, cut bool) {
-	a.Preview, a.Stderr = visible(stdout, mostPreview), visible(stderr, mostStderr)
+	a.Preview = visible(stdout, mostPreview)
+	cut = a.ended(q, run, stderr) || cut
+	if a.ExitCode != nil && *a.ExitCode != 0 {
+		return
+	}
+	if err := a.lists(q, stdout, cut); err != nil {
+		*a = a.said("What git printed can't be read into lists (%v); the output has all of it.", err)
+		a.More = true
+	}
+	if _, few := q.(query.Branches); a.More && !few && (cut || a.Next == 0) {
+		*a = a.said("The lists here are cut; the output of the run has the rest.")
+	}
+}
+
+// ended says how git ended, where that isn't the usual, and whether its output may
+// end too early.
+func (a *Answer) ended(q query.Query, run paddock.Run, stderr []byte) (cut bool) {
+	a.Stderr = visible(stderr, mostStderr)
 	switch run.State {
 	case paddock.Exited:
 	case paddock.TimedOut:
 		*a = a.said("Git was ended after %s; what it had printed until then is kept.", time.Duration(run.Limits.Timeout))
 		cut = true
 	case paddock.OutputLimit:
+		if q.Tool() == "cat" {
+			*a = a.said("Only the first %d bytes are kept of files as large as this one.", run.Limits.Output)
+			break
+		}
 		*a = a.said("Git printed more than the %d bytes that are kept; ask for less: a path, fewer commits, names only.", run.Limits.Output)
 	default:
 		*a = a.said("Git didn't end by itself (%s).", run.State)
@@ -103,16 +135,7 @@ func (a *Answer) fill(q query.Query, run paddock.Run, stdout, stderr []byte, cut
 	if why := failure(q, a.ExitCode, string(stderr)); why != "" {
 		*a = a.said("%s", why)
 	}
-	if a.ExitCode != nil && *a.ExitCode != 0 {
-		return
-	}
-	if err := a.lists(q, stdout, cut); err != nil {
-		*a = a.said("What git printed can't be read into lists (%v); the output has all of it.", err)
-		a.More = true
-	}
-	if a.More && (cut || a.Next == 0) {
-		*a = a.said("The lists here are cut; the output of the run has the rest.")
-	}
+	return cut
 }
 
 func (a *Answer) lists(q query.Query, stdout []byte, cut bool) (err error) {
@@ -140,6 +163,50 @@ func (a *Answer) lists(q query.Query, stdout []byte, cut bool) (err error) {
 		}
 	case query.MergeBase:
 		a.Base, err = parse.ID(stdout)
+	default:
+		return a.found(q, stdout, cut)
+	}
+	return err
+}
+
+// found are the lists of what isn't history.
+func (a *Answer) found(q query.Query, stdout []byte, cut bool) (err error) {
+	switch q := q.(type) {
+	case query.Status:
+		var s present.State
+		if s, a.More, err = present.Status(stdout, cut); err != nil {
+			return err
+		}
+		a.Head, a.Branch, a.Detached, a.Upstream, a.Changes = s.Head, s.Branch, s.Detached, s.Upstream, s.Changes
+		if s.Head == "" && !cut {
+			*a = a.said("The branch has no commit yet.")
+		}
+		if s.Upstream != nil && s.Upstream.Ahead == nil && s.Head != "" && !cut {
+			*a = a.said("What the branch follows isn't known here; nothing is fetched to find out.")
+		}
+		if len(s.Changes) == 0 && !cut {
+			*a = a.said("Nothing has changed since the commit.")
+		}
+	case query.Grep:
+		prefix := ""
+		if len(a.Revisions) > 0 {
+			prefix = q.Prefix([]string{a.Revisions[0].ID})
+		}
+		if q.Count {
+			a.Counts, a.More, err = present.Counts(stdout, prefix, cut)
+		} else {
+			a.Matches, a.More, err = present.Matches(stdout, prefix, q.Context(), cut)
+		}
+	case query.Branches:
+		a.Refs, a.More, err = present.Refs(stdout, cut)
+		if err == nil && len(a.Refs) > q.Most() {
+			a.Refs = a.Refs[:q.Most()]
+			a.More = true
+			*a = a.said("There are more than %d; ask for branches or tags alone, or for a larger count.", q.Most())
+		}
+		if err == nil && len(a.Refs) == 0 && !cut {
+			*a = a.said("There is none.")
+		}
 	}
 	return err
 }
@@ -152,6 +219,8 @@ func failure(q query.Query, status *int, stderr string) string {
 	switch {
 	case q.Tool() == "merge_base" && *status == 1:
 		return "The two have no common ancestor."
+	case q.Tool() == "grep" && *status == 1:
+		return "Nothing matches. (Binary files, and files that git doesn't track, aren't searched.)"
 	case q.Tool() == "blame" && strings.Contains(stderr, "no such path"):
 		return "The revision has no file of that path."
 	case q.Tool() == "blame" && strings.Contains(stderr, "has only"):

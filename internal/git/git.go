@@ -35,6 +35,7 @@ type Executor interface {
 	Start(ctx context.Context, req paddock.Request) (paddock.Run, error)
 	Wait(ctx context.Context, id paddock.RunID) (paddock.Run, error)
 	Follow(ctx context.Context, id paddock.RunID, s paddock.Stream, offset int64, w io.Writer) error
+	Output(ctx context.Context, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
 	Seen(p paddock.Principal, id paddock.RunID) error
 }
 
@@ -86,7 +87,7 @@ func (r *Room) Ask(ctx context.Context, a Ask) (Answer, error) {
 	case look.Dir == "":
 		return out.said("There is no git repository at %s. (A repository is looked for at the root itself, never above it.)", root), nil
 	case a.Query.Worktree() && look.Bare:
-		return out.said("The repository is bare: it has no working tree to compare with. Give base and head."), nil
+		return out.said("The repository is bare: it has no working tree.%s", instead(a.Query)), nil
 	}
 	if name != "" {
 		if err := look.Path(name); err != nil {
@@ -98,7 +99,7 @@ func (r *Room) Ask(ctx context.Context, a Ask) (Answer, error) {
 		defer cancel()
 		ctx = limited
 	}
-	s := session{Room: r, ask: a, place: query.Place{Dir: look.Dir, Worktree: look.Root}}
+	s := session{Room: r, ask: a, look: look, place: query.Place{Dir: look.Dir, Worktree: look.Root}}
 	return s.answer(ctx, out, name)
 }
 
@@ -120,37 +121,42 @@ func (r *Room) root(ctx context.Context, a Ask) (string, error) {
 	return d.Grant.Root, nil
 }
 
+// instead says what can be asked of a repository without a working tree.
+func instead(q query.Query) string {
+	switch q.Tool() {
+	case "diff":
+		return " Give base and head."
+	case "grep":
+		return " Give the revision to search in."
+	}
+	return ""
+}
+
 // A session is one question under way.
 type session struct {
 	*Room
 	ask   Ask
+	look  repository.Look
 	place query.Place
 }
 
 // answer resolves, asks and reads.
 func (s session) answer(ctx context.Context, out Answer, name string) (Answer, error) {
-	var ids []string
-	for _, ref := range s.ask.Query.Refs() {
-		id, err := s.resolve(ctx, ref)
-		if err != nil {
-			return Answer{}, err
-		}
-		if id == "" && ref == "HEAD" {
-			return out.said("HEAD names no commit: the repository is empty, or its branch has no commit yet."), nil
-		}
-		if id == "" {
-			r := paddock.Refused(paddock.RevisionInvalid, "The revision %q names no commit here.", ref)
-			if out.Shallow {
-				r.Hint = "The repository is a shallow clone: what lies before its end isn't there."
-			}
-			return Answer{}, r
-		}
-		ids = append(ids, id)
-		out.Revisions = append(out.Revisions, Revision{ref, id})
+	out, ids, err := s.resolved(ctx, out)
+	if err != nil || len(ids) < len(s.ask.Query.Refs()) {
+		return out, err
+	}
+	if q, ok := s.ask.Query.(query.Cat); ok {
+		return s.cat(ctx, out, q, ids, name)
 	}
 	var drivers []string
-	if s.ask.Query.Worktree() {
-		var err error
+	switch _, search := s.ask.Query.(query.Grep); {
+	case !s.ask.Query.Worktree():
+	case search: // by no filter, but behind links
+		if err := s.tracked(ctx, name); err != nil {
+			return Answer{}, err
+		}
+	default:
 		if drivers, err = s.drivers(ctx); err != nil {
 			return Answer{}, err
 		}
@@ -158,17 +164,9 @@ func (s session) answer(ctx context.Context, out Answer, name string) (Answer, e
 			out = out.said("The repository's filters (%s) weren't run: files that they change when they are added may show as different.", shortened(strings.Join(drivers, ", "), 200))
 		}
 	}
-	run, err := s.start(ctx, s.place.Command(s.ask.Query, ids, name, drivers), "git "+s.ask.Query.Tool())
-	if err != nil {
-		return Answer{}, err
-	}
-	run, err = s.exec.Wait(ctx, run.ID)
-	out.of(run, s.ask.Query.Args(ids, name))
-	if err != nil {
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) && s.ask.Wait > 0 {
-			return out.said("Git is still at work. Its end and its output are those of the task."), nil
-		}
-		return Answer{}, err
+	out, run, err := s.main(ctx, out, s.place.Command(s.ask.Query, ids, name, drivers), s.ask.Query.Args(ids, name))
+	if err != nil || !run.State.Settled() {
+		return out, err
 	}
 	stdout, cut, err := s.read(ctx, run, paddock.Stdout, mostRead)
 	if err != nil {
@@ -180,6 +178,51 @@ func (s session) answer(ctx context.Context, out Answer, name string) (Answer, e
 	}
 	out.fill(s.ask.Query, run, stdout, stderr, cut)
 	return out, s.exec.Seen(s.ask.Principal, run.ID)
+}
+
+// resolved returns the commits that the question names; fewer than that where the
+// answer is that there is none yet.
+func (s session) resolved(ctx context.Context, out Answer) (Answer, []string, error) {
+	var ids []string
+	for _, ref := range s.ask.Query.Refs() {
+		id, err := s.resolve(ctx, ref)
+		if err != nil {
+			return Answer{}, nil, err
+		}
+		if id == "" && ref == "HEAD" {
+			return out.said("HEAD names no commit: the repository is empty, or its branch has no commit yet."), nil, nil
+		}
+		if id == "" {
+			r := paddock.Refused(paddock.RevisionInvalid, "The revision %q names no commit here.", ref)
+			if out.Shallow {
+				r.Hint = "The repository is a shallow clone: what lies before its end isn't there."
+			}
+			return Answer{}, nil, r
+		}
+		ids = append(ids, id)
+		out.Revisions = append(out.Revisions, Revision{ref, id})
+	}
+	return out, ids, nil
+}
+
+// main runs the command that answers, and waits for it as long as is asked for:
+// the run that comes back may go on.
+func (s session) main(ctx context.Context, out Answer, argv, args []string) (Answer, paddock.Run, error) {
+	run, err := s.start(ctx, argv, "git "+s.ask.Query.Tool())
+	if err != nil {
+		return Answer{}, run, err
+	}
+	id := run.ID
+	if run, err = s.exec.Wait(ctx, id); err != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && s.ask.Wait > 0 {
+			run = paddock.Run{ID: id, State: paddock.Running}
+			out.of(run, args)
+			return out.said("Git is still at work. Its end and its output are those of the task."), run, nil
+		}
+		return Answer{}, run, err
+	}
+	out.of(run, args)
+	return out, run, nil
 }
 
 // start starts one command in the name of who asks.
@@ -229,7 +272,7 @@ func (s session) broken(ctx context.Context, run paddock.Run) error {
 
 // resolve returns the id of the commit that ref names, "" for none.
 func (s session) resolve(ctx context.Context, ref string) (string, error) {
-	stdout, status, run, err := s.step(ctx, s.place.Resolve(ref), "git: what "+ref+" names")
+	stdout, status, run, err := s.step(ctx, s.place.Resolve(ref), "git: what a revision names")
 	switch {
 	case err != nil:
 		return "", err

@@ -6,12 +6,14 @@ import (
 	"encoding/base64"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"paddock"
 	"paddock/internal/git/query"
+	"paddock/internal/testproc"
 )
 
 // What is told of an honest repository is what git itself tells.
@@ -181,7 +183,14 @@ func TestKindsOfRepositories(t *testing.T) {
 		if a := w.ask(query.Log{}); !a.Bare || len(a.Commits) != 2 {
 			t.Errorf("%+v", a)
 		}
-		hasNote(t, w.ask(query.Diff{}), "bare")
+		hasNote(t, w.ask(query.Diff{}), "Give base and head")
+		hasNote(t, w.ask(query.Status{}), "bare")
+		hasNote(t, w.ask(query.Grep{Pattern: "one"}), "Give the revision")
+		for _, q := range []query.Query{query.Show{}, query.Blame{In: "a.txt"}, query.Grep{Pattern: "one", Ref: "HEAD"}, query.Branches{}, query.Cat{In: "a.txt"}} {
+			if a := w.ask(q); !a.OK {
+				t.Errorf("%s: %+v", q.Tool(), a)
+			}
+		}
 	})
 	t.Run("SHA-256", func(t *testing.T) {
 		w := newWorld(t, paddock.Off)
@@ -206,6 +215,46 @@ func TestKindsOfRepositories(t *testing.T) {
 		_, err := w.try(query.Log{})
 		refused(t, err, paddock.RepositoryRefused)
 	})
+	t.Run("a worktree inside", func(t *testing.T) {
+		w := newWorld(t, paddock.Off)
+		root := w.root
+		w.root = w.root + "/main"
+		must(t, os.Mkdir(w.root, 0o755))
+		w.commit()
+		w.git("clone", "-q", "--bare", ".", root+"/.bare")
+		w.root = root + "/.bare"
+		w.git("worktree", "add", "-q", root+"/tree", "main")
+		w.root = root
+		must(t, errorsOf(os.Rename(root+"/tree/.git", root+"/.git"), os.Rename(root+"/tree/a.txt", root+"/a.txt")))
+		for _, q := range questions() {
+			if a := w.ask(q); !a.OK || a.Bare || a.Branch != "main" {
+				t.Errorf("%s: %+v", q.Tool(), a)
+			}
+		}
+	})
+	t.Run("partial", func(t *testing.T) {
+		w := newWorld(t, paddock.Off)
+		root := w.root
+		w.root = w.base + "/main"
+		must(t, os.Mkdir(w.root, 0o755))
+		w.commit()
+		w.git("config", "uploadpack.allowFilter", "true")
+		w.git("clone", "-q", "--no-checkout", "--filter=blob:none", "file://"+w.root, root)
+		w.root = root
+		if a := w.ask(query.Log{}); len(a.Commits) != 2 || !a.Partial {
+			t.Errorf("%+v", a)
+		}
+		if a := w.ask(query.Branches{}); len(a.Refs) != 1 || a.Refs[0].Upstream != "origin/main" {
+			t.Errorf("%+v", a)
+		}
+		hasNote(t, w.ask(query.Cat{In: "a.txt"}), "isn't in this clone")
+		for _, q := range []query.Query{query.Show{}, query.Grep{Pattern: "one", Ref: "HEAD"}} {
+			a := w.ask(q)
+			if hasNote(t, a, "partial clone"); a.OK && len(a.Matches) == 0 {
+				t.Errorf("%s: %+v", q.Tool(), a)
+			}
+		}
+	})
 	t.Run("shallow", func(t *testing.T) {
 		w := newWorld(t, paddock.Off)
 		root := w.root
@@ -216,6 +265,11 @@ func TestKindsOfRepositories(t *testing.T) {
 		if a := w.ask(query.Log{}); len(a.Commits) != 1 || !a.Shallow {
 			t.Errorf("%+v", a)
 		}
+		for _, q := range []query.Query{query.Status{}, query.Grep{Pattern: "one"}, query.Branches{}, query.Cat{In: "a.txt"}} {
+			if a := w.ask(q); !a.OK {
+				t.Errorf("%s: %+v", q.Tool(), a)
+			}
+		}
 	})
 	t.Run("somebody else's", func(t *testing.T) {
 		if os.Geteuid() != 0 {
@@ -225,8 +279,10 @@ func TestKindsOfRepositories(t *testing.T) {
 		w.commit()
 		must(t, os.Lchown(w.root+"/.git", 4321, 4321))
 		must(t, os.Lchown(w.root, 4321, 4321))
-		if a := w.ask(query.Log{}); len(a.Commits) != 2 {
-			t.Errorf("%+v", a)
+		for _, q := range questions() {
+			if a := w.ask(q); !a.OK {
+				t.Errorf("%s: %+v", q.Tool(), a)
+			}
 		}
 	})
 	t.Run("a directory of one", func(t *testing.T) {
@@ -256,7 +312,7 @@ func TestEveryLevel(t *testing.T) {
 			w.commit()
 			for _, q := range questions() {
 				a := w.ask(q)
-				if !a.OK || len(a.Commits)+len(a.Files)+len(a.Lines)+len(a.Entries)+len(a.Base) == 0 {
+				if !a.OK || len(a.Commits)+len(a.Files)+len(a.Lines)+len(a.Entries)+len(a.Base)+len(a.Changes)+len(a.Matches)+len(a.Counts)+len(a.Refs) == 0 && a.Content == nil {
 					t.Errorf("%s: %+v", q.Tool(), a)
 				}
 				run, err := w.exec.Run(t.Context(), a.Run)
@@ -291,4 +347,22 @@ func TestTheSectionWidensNothing(t *testing.T) {
 	must(t, os.Mkdir(w.root+"/sub", 0o755))
 	_, err = w.room.Ask(t.Context(), Ask{Principal: alice, Door: paddock.DoorGo, Root: "sub", Query: query.Log{}})
 	refused(t, err, paddock.PathOutsideRoot)
+}
+
+// An ordinary user has all of it, too.
+func TestOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("the other tests run as one")
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	must(t, errorsOf(os.Chmod(filepath.Dir(base), 0o755), os.Chown(base, testproc.Nobody, testproc.Nobody)))
+	cmd := testproc.Self(t, "-test.run=^(TestEveryLevel|TestStatusWritesNothing|TestKindsOfRepositories|TestTheRootIsReadOnly|TestGrepReadsNothingBehindLinks|TestCat)$", "-test.timeout=4m")
+	testproc.AsUser(t, cmd, testproc.Nobody)
+	cmd.Dir = base
+	cmd.Env = append(os.Environ(), "TMPDIR="+base, "HOME="+base, stageOf+"="+testproc.Build(t, "paddock/cmd/paddock-stage"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
 }

@@ -37,6 +37,16 @@ const program = "/usr/bin/git"
 // secret stands in files outside of the repository.
 const secret = "paddock-secret-of-elsewhere"
 
+// stageOf has the supervisor's path in processes of other users, which can't build.
+const stageOf = "PADDOCK_TEST_GIT_STAGE"
+
+func stage(t testing.TB) string {
+	if path := os.Getenv(stageOf); path != "" {
+		return path
+	}
+	return testproc.Build(t, "paddock/cmd/paddock-stage")
+}
+
 func newWorld(t testing.TB, level paddock.Level) *world {
 	t.Helper()
 	if _, err := os.Stat(program); err != nil {
@@ -62,7 +72,7 @@ containment: {require: ` + string(level) + `}
 		must(t, os.Chmod(base, 0o711))
 	}
 	w.exec, err = executor.Open(t.Context(), executor.Config{
-		State: base + "/state", Policy: executor.PolicyText("policy.yaml", []byte(policy)), Stage: testproc.Build(t, "paddock/cmd/paddock-stage"), Warm: 2,
+		State: base + "/state", Policy: executor.PolicyText("policy.yaml", []byte(policy)), Stage: stage(t), Warm: 2,
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, w.exec.Close()) })
@@ -166,13 +176,17 @@ func questions() []query.Query {
 	return []query.Query{
 		query.Log{}, query.Log{Format: "stat", In: "a.txt"}, query.Show{}, query.Diff{}, query.Diff{Stat: true}, query.Diff{Base: "HEAD~1"},
 		query.Diff{Base: "HEAD~1", Head: "HEAD"}, query.Blame{In: "a.txt"}, query.MergeBase{Base: "HEAD", Head: "HEAD~1"}, query.ListFiles{},
+		query.Status{}, query.Grep{Pattern: "one"}, query.Grep{Pattern: "one", Ref: "HEAD", Count: true}, query.Branches{}, query.Cat{In: "a.txt"},
 	}
 }
 
 // dangerous are the questions by which git reads what could make it run or read
 // something: patches, files of the working tree, the index.
 func dangerous() []query.Query {
-	return []query.Query{query.Show{}, query.Diff{}, query.Diff{Base: "HEAD~1", Head: "HEAD"}, query.Blame{In: "a.txt"}, query.ListFiles{}}
+	return []query.Query{
+		query.Show{}, query.Diff{}, query.Diff{Base: "HEAD~1", Head: "HEAD"}, query.Blame{In: "a.txt"}, query.ListFiles{},
+		query.Status{Untracked: "all"}, query.Grep{Pattern: "one"}, query.Grep{Pattern: "one", Ref: "HEAD"}, query.Branches{}, query.Cat{In: "a.txt"},
+	}
 }
 
 // everything is all that an answer and its run tell.

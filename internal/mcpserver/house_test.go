@@ -28,6 +28,7 @@ const permissive = `version: 1
 roots: [{path: ROOT}]
 executables:
   - {name: sh, path: /bin/sh, args: any, line_breaks: true}
+git: {executable: /usr/bin/git}
 limits: {timeout: 2m, output: 10MiB, concurrent: 1000}
 containment: {require: off}
 `
@@ -288,5 +289,37 @@ func TestHouseManyAtOnce(t *testing.T) {
 				t.Errorf("got %+v", s)
 			}
 		})
+	}
+}
+
+// What a command printed, what git printed and a report are read by one tool, by
+// whom they belong to.
+func TestHouseArtifacts(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/usr/bin/git"); err != nil {
+		testproc.Skip(t, "there is no /usr/bin/git")
+	}
+	h := newHouse(t)
+	c := connect(t, Config{App: h.app, Git: func() bool { return true }})
+	c.settle(c.sh(`git init -q && git -c user.name=A -c user.email=a@b commit -q --allow-empty -m "the message"`).TaskID)
+	log := ok[answer.Git](c, "git_log", `{}`)
+	if len(log.Commits) != 1 || log.ArtifactID == "" || !strings.Contains(log.ReadBack, "retrieve_context") {
+		t.Fatalf("%+v", log)
+	}
+	report, err := h.app.Bank(t.Context(), me, paddock.DoorGo, "a report", []byte("all is well\n"))
+	must(t, err)
+	foreign, err := h.app.Bank(t.Context(), stranger, paddock.DoorGo, "a report", []byte("a secret\n"))
+	must(t, err)
+	for id, want := range map[string]string{log.ArtifactID: "the message", string(report.ID): "all is well\n"} {
+		a := ok[answer.Artifact](c, "retrieve_context", fmt.Sprintf(`{"artifactId":%q}`, id))
+		if !strings.Contains(a.Content, want) || !a.EOF || a.HasMore || a.TotalSize == 0 {
+			t.Errorf("%+v", a)
+		}
+	}
+	if got := no(c, "retrieve_context", fmt.Sprintf(`{"artifactId":%q}`, foreign.ID)); got.Code != paddock.NotFound {
+		t.Errorf("%+v", got)
+	}
+	if s := ok[answer.Status](c, "command_status", taskArgs(report.ID, "")); s.State != paddock.Banked || !s.Settled {
+		t.Errorf("%+v", s)
 	}
 }

@@ -73,6 +73,13 @@ var hostile = []struct {
 	{"two beginnings", "command_output", `{"taskId":"` + someID + `","tail":5,"offset":1}`, "only one of", true},
 	{"raw is a string", "command_output", `{"taskId":"` + someID + `","raw":"yes"}`, "raw must be a boolean", false},
 	{"grep too long", "command_output", `{"taskId":"` + someID + `","grep":"` + strings.Repeat("x", 1001) + `"}`, "grep is longer", false},
+	{"artifact of none", "retrieve_context", `{}`, "artifactId is missing", false},
+	{"artifact by another name", "retrieve_context", `{"taskId":"` + someID + `"}`, "no field taskId; this tool takes artifactId, stream, offset, limit, raw, waitMs", false},
+	{"stream of an artifact", "retrieve_context", `{"artifactId":"` + someID + `","stream":"both"}`, "want stdout, stderr or combined", false},
+	{"limit of an artifact", "retrieve_context", `{"artifactId":"` + someID + `","limit":200001}`, "want 1 to 200000", false},
+	{"offset of an artifact", "retrieve_context", `{"artifactId":"` + someID + `","offset":-1}`, "offset is -1", false},
+	{"artifact is null", "retrieve_context", `{"artifactId":null}`, "artifactId is null", false},
+	{"wait for an artifact", "retrieve_context", `{"artifactId":"` + someID + `","waitMs":-5}`, "waitMs is -5", false},
 	{"wait of output negative", "command_output", `{"taskId":"` + someID + `","waitMs":-5}`, "waitMs is -5", false},
 
 	{"kill none", "command_kill", `{}`, "taskId is missing", false},
@@ -125,6 +132,7 @@ func TestGoodArgumentsFitTheSchema(t *testing.T) {
 		{"command_status", taskArgs(id, `,"waitMs":0`)},
 		{"command_status", taskArgs(id, `,"waitMs":9000000000000000`)},
 		{"command_output", taskArgs(id, `,"limit":200000,"offset":0,"line":1,"raw":false,"grep":""`)},
+		{"retrieve_context", `{"artifactId":"` + string(id) + `","limit":1,"offset":0,"stream":"stderr","raw":true,"waitMs":0}`},
 		{"command_kill", taskArgs(id, `,"signal":"HUP"`)},
 		{"command_list", `{"limit":200,"active":false,"before":""}`},
 	} {

@@ -14,6 +14,7 @@ import (
 
 	"paddock"
 	"paddock/internal/mcpserver/answer"
+	"paddock/internal/mcpserver/texts"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -68,7 +69,7 @@ func TestStatelessRevision(t *testing.T) {
 	if diff := cmp.Diff(want, found.SupportedVersions); diff != "" {
 		t.Errorf("revisions (-want +got):\n%s", diff)
 	}
-	if list := c.ask("tools/list", `{`+stateless+`}`); strings.Count(string(list.Result), `"inputSchema"`) != 5 {
+	if list := c.ask("tools/list", `{`+stateless+`}`); strings.Count(string(list.Result), `"inputSchema"`) != 6 {
 		t.Errorf("tools/list: %s", list.raw)
 	}
 	m := c.ask("tools/call", `{`+stateless+`,"name":"run_command_bg","arguments":{"argv":["go"]}}`)
@@ -121,7 +122,7 @@ func TestTextsAreShort(t *testing.T) {
 			t.Errorf("%s: description of %d bytes", tool.Name, n)
 		}
 	}
-	if n := len(instructions); n > 1000 {
+	if n := len(texts.Instructions); n > 1000 {
 		t.Errorf("instructions of %d bytes", n)
 	}
 	text := permitted(words)

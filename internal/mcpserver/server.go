@@ -16,6 +16,7 @@ import (
 	"paddock/internal/git"
 	"paddock/internal/mcpserver/answer"
 	"paddock/internal/mcpserver/ndjson"
+	"paddock/internal/mcpserver/texts"
 )
 
 const (
@@ -103,7 +104,7 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "paddock", Title: "Paddock", Version: s.Version},
 		&mcp.ServerOptions{
-			Instructions: instructions,
+			Instructions: texts.Instructions,
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			Logger:       slog.New(warnings{s.Log.Handler()}),
 		})

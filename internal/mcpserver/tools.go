@@ -12,29 +12,7 @@ import (
 	"paddock"
 	"paddock/internal/mcpserver/answer"
 	"paddock/internal/mcpserver/ask"
-)
-
-// Texts for models. Clients cut long ones, so the bounds are tested.
-const (
-	instructions = `Paddock runs programs under the operator's policy and keeps every byte they print.
-Start with run_command_bg, poll with command_status (waitMs up to 45000), read with command_output, end with command_kill, and find lost tasks with command_list.
-There is no shell: argv is an array, one entry per word. A refusal has a code and says what to do instead; asking again unchanged only helps when retryable is true.`
-
-	aboutStart = `Start one program in the background; returns its taskId at once.
-argv is an array, one entry per word: ["go","test","./..."]. There is no shell: no pipes, &&, redirection, globs, variables or quoting. Run the parts of a pipeline one after another; stdin can be the output of an earlier task.
-The operator's policy decides. A refusal carries a code, the reason and what to do instead.
-The task lives on if this call is cut off: ask again with the same idempotencyKey, or use command_list. A nonzero exit is a result, not an error.`
-
-	aboutStatus = `State of a task: exit code, why it ended, bytes printed, digests and the last lines of output.
-With waitMs it returns when the task has ended or that time is over. At most 45000 are waited per call: repeat until settled is true; nothing is lost in between or when a call is cut off.`
-
-	aboutOutput = `Read what a task printed, exactly, also while it runs.
-Start at offset 0 and go on at nextOffset until eof is true; the pages joined are the whole stream. Offsets are bytes; a page of text never splits a character. hasMore false with eof false: more may come, use waitMs (at most 45000).
-Instead of offset: tail (the last N lines) or line (from line N). grep keeps matching lines, and lines says where they are. view clean leaves out colours, progress bars and hidden characters. raw gives exact bytes where output isn't UTF-8, as base64.`
-
-	aboutKill = `End a task and every process it started: the signal (TERM unless said otherwise), then KILL after 5 seconds. Returns its status. What was printed stays readable. A task that has ended comes back unchanged.`
-
-	aboutList = `Your tasks, newest first, also of earlier sessions: use it when you have lost a taskId. Go on with before set to next.`
+	"paddock/internal/mcpserver/texts"
 )
 
 // A tool is one entry of the table: what clients are told and what is done.
@@ -48,25 +26,29 @@ func (s *session) tools() []tool {
 	yes, no := true, false
 	return []tool{
 		newTool(s, mcp.Tool{
-			Name: "run_command_bg", Title: "Run a command in the background", Description: aboutStart + permitted(s.Words()),
+			Name: "run_command_bg", Title: "Run a command in the background", Description: texts.Start + permitted(s.Words()),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes},
 		}, (*session).start),
 		newTool(s, mcp.Tool{
-			Name: "command_status", Title: "Status of a command", Description: aboutStatus,
+			Name: "command_status", Title: "Status of a command", Description: texts.Status,
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
 		}, (*session).status),
 		newTool(s, mcp.Tool{
-			Name: "command_output", Title: "Output of a command", Description: aboutOutput,
+			Name: "command_output", Title: "Output of a command", Description: texts.Output,
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
 		}, (*session).output),
 		newTool(s, mcp.Tool{
-			Name: "command_kill", Title: "End a command", Description: aboutKill,
+			Name: "command_kill", Title: "End a command", Description: texts.Kill,
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, OpenWorldHint: &no},
 		}, (*session).kill),
 		newTool(s, mcp.Tool{
-			Name: "command_list", Title: "List commands", Description: aboutList,
+			Name: "command_list", Title: "List commands", Description: texts.List,
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
 		}, (*session).list),
+		newTool(s, mcp.Tool{
+			Name: "retrieve_context", Title: "Read what is kept", Description: texts.Retrieve,
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
+		}, (*session).retrieve),
 	}
 }
 

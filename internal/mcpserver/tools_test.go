@@ -248,6 +248,10 @@ func TestPagesReassemble(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+				kept := ok[answer.Artifact](c, "retrieve_context", strings.Replace(taskArgs(id, fmt.Sprintf(`,"offset":%d,"limit":%d,"raw":%t`, offset, test.limit, test.raw)), "taskId", "artifactId", 1))
+				if kept.Content != page.Content || kept.NextOffset != page.NextOffset || kept.EOF != page.EOF || kept.ArtifactID != id || kept.TotalSize != page.TotalSize {
+					t.Fatalf("the artifact's page at %d: %+v", offset, kept)
+				}
 				if page.Offset != offset || page.NextOffset != offset+int64(len(b)) || page.TotalSize != int64(len(test.data)) || page.HasMore == page.EOF {
 					t.Fatalf("page at %d: %+v", offset, page)
 				}
@@ -281,10 +285,14 @@ func TestUnknownAndForeignLookAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range []string{"command_status", "command_output", "command_kill"} {
+	for _, tool := range []string{"command_status", "command_output", "command_kill", "retrieve_context"} {
 		var texts []string
 		for _, id := range []paddock.RunID{foreign, unknown, "rubbish"} {
-			got := no(c, tool, taskArgs(id, ""))
+			args := taskArgs(id, "")
+			if tool == "retrieve_context" {
+				args = strings.Replace(args, "taskId", "artifactId", 1)
+			}
+			got := no(c, tool, args)
 			if got.Code != paddock.NotFound || got.Hint == "" {
 				t.Errorf("%s %s: %+v", tool, id, got)
 			}
@@ -410,7 +418,7 @@ func TestPolicyProblem(t *testing.T) {
 	id := f.add(me, "x")
 	for tool, args := range map[string]string{
 		"run_command_bg": `{"argv":["x"]}`, "command_status": taskArgs(id, ""), "command_output": taskArgs(id, ""),
-		"command_kill": taskArgs(id, ""), "command_list": `{}`,
+		"command_kill": taskArgs(id, ""), "command_list": `{}`, "retrieve_context": `{"artifactId":"` + someID + `"}`,
 	} {
 		if got := no(c, tool, args); got.Code != paddock.PolicyInvalid || got.Message != problem.Message || got.Hint == "" {
 			t.Errorf("%s: %+v", tool, got)
@@ -461,6 +469,8 @@ func TestResultsFitTheirSchemas(t *testing.T) {
 		{"command_status", taskArgs(settled, `,"waitMs":99999`)},
 		{"command_output", taskArgs(settled, `,"raw":true,"stream":"stderr"`)},
 		{"command_output", taskArgs(settled, `,"stream":"combined","grep":"o"`)},
+		{"retrieve_context", `{"artifactId":"` + string(settled) + `","stream":"combined"}`},
+		{"retrieve_context", `{"artifactId":"` + string(running) + `"}`},
 		{"command_kill", taskArgs(settled, "")},
 		{"command_list", `{"limit":1}`},
 		{"command_list", `{}`},

@@ -72,6 +72,27 @@ func (s *session) output(ctx context.Context, c call, in ask.Output) (answer.Pag
 	return out, nil
 }
 
+// retrieve is retrieve_context: an artifact is what a run of any kind printed.
+func (s *session) retrieve(ctx context.Context, c call, in ask.Retrieve) (answer.Artifact, error) {
+	id, err := paddock.ParseRunID(in.ArtifactID)
+	if err != nil {
+		return answer.Artifact{}, ask.NoArtifact()
+	}
+	req, note := in.Page()
+	page, err := s.page(ctx, c, id, req)
+	if r, ok := errors.AsType[*paddock.Refusal](err); ok && r.Code == paddock.NotFound {
+		err = ask.NoArtifact()
+	}
+	if err != nil {
+		return answer.Artifact{}, err
+	}
+	out := answer.NewArtifact(id, page, s.counters(ctx))
+	if page.NextOffset == page.Offset && !page.EOF {
+		out.Note = note
+	}
+	return out, nil
+}
+
 // kill is command_kill.
 func (s *session) kill(ctx context.Context, _ call, in ask.Kill) (answer.Status, error) {
 	id, err := ask.TaskID(in.TaskID)

@@ -85,6 +85,9 @@ func (p *Policy) Executables() []string { return p.file.Paths() }
 // Concurrent returns the most runs of one principal at once.
 func (p *Policy) Concurrent() int { return p.file.Concurrent }
 
+// Limits are those that hold where an executable says nothing of its own.
+func (p *Policy) Limits() paddock.Limits { return p.file.Limits }
+
 // Retention says what is kept of runs in the policy's roots that are over.
 func (p *Policy) Retention() paddock.Retention { return p.file.Retention }
 

@@ -122,6 +122,7 @@ func TestBenchmarks(t *testing.T) {
 		contenders = append(contenders, f.starts()...)
 		if p.name == "tmpfs" {
 			contenders = append(contenders, peers(t, s, f.root)...)
+			contenders = append(contenders, f.logs(long)...)
 		}
 		furnished = append(furnished, f)
 	}

@@ -50,6 +50,9 @@ func (n *Notes) ended(dir *rundir.Dir) error {
 	return dir.MarkNoted()
 }
 
+// Ended tells the end of a settled run that has no supervisor.
+func (n *Notes) Ended(dir *rundir.Dir) error { return n.ended(dir) }
+
 // slack is how much the clock may have been set back within a run.
 const slack = time.Hour
 

@@ -10,12 +10,11 @@ package parse
 
 import (
 	"bytes"
-	"encoding/base64"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"paddock/internal/git/parse/present/scan"
 )
 
 // The most that one answer holds.
@@ -25,9 +24,6 @@ const (
 	MostEntries = 2000
 	MostText    = 16 << 10 // bytes of one message
 )
-
-// ErrForm marks text that isn't of git's form.
-var ErrForm = errors.New("not in the form that git writes")
 
 // A Person is an author or a committer.
 type Person struct {
@@ -95,48 +91,20 @@ type Entry struct {
 	Stage int    `json:"stage,omitzero" jsonschema:"0 unless a merge is unfinished"`
 }
 
-// text returns b as text and, where it isn't UTF-8, its bytes in base64.
-func text(b []byte) (shown, raw string) {
-	if utf8.Valid(b) {
-		return string(b), ""
-	}
-	return strings.ToValidUTF8(string(b), "\uFFFD"), base64.StdEncoding.EncodeToString(b)
-}
+// The words of package scan.
+var (
+	// ErrForm marks text that isn't of git's form.
+	ErrForm = scan.ErrForm
 
-func shown(b []byte) string { s, _ := text(b); return s }
+	text        = scan.Text
+	shown       = scan.Shown
+	hexadecimal = scan.Hexadecimal
+)
 
 // A reader goes through what git printed.
-type reader struct {
-	all []byte
-	at  int
-}
+type reader struct{ scan.Reader }
 
-func (r *reader) rest() []byte { return r.all[r.at:] }
-func (r *reader) done() bool   { return r.at >= len(r.all) }
-
-// until returns what comes before the next end, which is left behind.
-func (r *reader) until(end byte) ([]byte, error) {
-	i := bytes.IndexByte(r.rest(), end)
-	if i < 0 {
-		return nil, fmt.Errorf("byte %d: the end is missing: %w", r.at, ErrForm)
-	}
-	part := r.all[r.at : r.at+i]
-	r.at += i + 1
-	return part, nil
-}
-
-func (r *reader) skip(prefix string) bool {
-	if bytes.HasPrefix(r.rest(), []byte(prefix)) {
-		r.at += len(prefix)
-		return true
-	}
-	return false
-}
-
-// hexadecimal reports whether s can be an object's id.
-func hexadecimal(s string) bool {
-	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
-}
+func reading(out []byte) *reader { return &reader{scan.Reader{All: out}} }
 
 // ID reads the id that a command printed as its only line.
 func ID(out []byte) (string, error) {
@@ -152,8 +120,8 @@ func ID(out []byte) (string, error) {
 // something of the files out.
 func Commits(out []byte, cut bool) (commits []Commit, more bool, err error) {
 	commits = []Commit{}
-	r := &reader{all: out}
-	for !r.done() {
+	r := reading(out)
+	for !r.Done() {
 		c, over, err := r.commit()
 		if err != nil {
 			if cut {
@@ -168,12 +136,12 @@ func Commits(out []byte, cut bool) (commits []Commit, more bool, err error) {
 }
 
 func (r *reader) commit() (c Commit, more bool, err error) {
-	if !r.skip("commit ") {
-		return c, false, fmt.Errorf("byte %d: a commit: %w", r.at, ErrForm)
+	if !r.Skip("commit ") {
+		return c, false, fmt.Errorf("byte %d: a commit: %w", r.At, ErrForm)
 	}
 	var fields [9][]byte
 	for i := range fields {
-		if fields[i], err = r.until(0); err != nil {
+		if fields[i], err = r.Until(0); err != nil {
 			return c, false, err
 		}
 	}
@@ -189,8 +157,8 @@ func (r *reader) commit() (c Commit, more bool, err error) {
 		message = message[:MostText]
 	}
 	c.Message = shown(message)
-	r.skip("\x00")
-	if !r.skip("\n") {
+	r.Skip("\x00")
+	if !r.Skip("\n") {
 		return c, false, nil
 	}
 	c.Files, more, err = r.files()
@@ -199,10 +167,10 @@ func (r *reader) commit() (c Commit, more bool, err error) {
 
 // Files reads what diff prints.
 func Files(out []byte, cut bool) (files []File, more bool, err error) {
-	r := &reader{all: out}
+	r := reading(out)
 	files, more, err = r.files()
-	if err == nil && !r.done() {
-		err = fmt.Errorf("byte %d: %w", r.at, ErrForm)
+	if err == nil && !r.Done() {
+		err = fmt.Errorf("byte %d: %w", r.At, ErrForm)
 	}
 	if err != nil && cut {
 		err, more = nil, true
@@ -215,22 +183,22 @@ func Files(out []byte, cut bool) (files []File, more bool, err error) {
 
 // files reads the list of what differs, then the numbers of lines or the patch.
 func (r *reader) files() (files []File, more bool, err error) {
-	for r.skip(":") {
+	for r.Skip(":") {
 		f, err := r.raw()
 		if err != nil {
 			return files, false, err
 		}
 		files = append(files, f)
 	}
-	for i := 0; !r.done() && r.all[r.at] != 0 && !bytes.HasPrefix(r.rest(), []byte("commit ")); i++ {
+	for i := 0; !r.Done() && r.All[r.At] != 0 && !bytes.HasPrefix(r.Rest(), []byte("commit ")); i++ {
 		if i >= len(files) {
-			return files, false, fmt.Errorf("byte %d: more numbers than files: %w", r.at, ErrForm)
+			return files, false, fmt.Errorf("byte %d: more numbers than files: %w", r.At, ErrForm)
 		}
 		if err := r.numbers(&files[i]); err != nil {
 			return files, false, err
 		}
 	}
-	if r.skip("\x00") {
+	if r.Skip("\x00") {
 		more, err = r.patch(files)
 	}
 	if len(files) > MostFiles {
@@ -241,22 +209,22 @@ func (r *reader) files() (files []File, more bool, err error) {
 
 // raw reads ":mode mode id id S" and one path, or two of a rename and a copy.
 func (r *reader) raw() (f File, err error) {
-	line, err := r.until(0)
+	line, err := r.Until(0)
 	if err != nil {
 		return f, err
 	}
 	words := strings.Split(string(line), " ")
 	if len(words) != 5 || words[4] == "" || !strings.Contains("ACDMRTUX", words[4][:1]) {
-		return f, fmt.Errorf("byte %d: what differs: %w", r.at, ErrForm)
+		return f, fmt.Errorf("byte %d: what differs: %w", r.At, ErrForm)
 	}
 	f.Before, f.Mode, f.Status = words[0], words[1], words[4][:1]
-	name, err := r.until(0)
+	name, err := r.Until(0)
 	if err != nil {
 		return f, err
 	}
 	if f.Status == "R" || f.Status == "C" {
 		f.From = shown(name)
-		if name, err = r.until(0); err != nil {
+		if name, err = r.Until(0); err != nil {
 			return f, err
 		}
 	}
@@ -267,18 +235,18 @@ func (r *reader) raw() (f File, err error) {
 // numbers reads "added deleted path", where - - stands for a binary file and the
 // path is missing before the two of a rename.
 func (r *reader) numbers(f *File) error {
-	added, err := r.until('\t')
+	added, err := r.Until('\t')
 	if err != nil {
 		return err
 	}
-	deleted, err := r.until('\t')
+	deleted, err := r.Until('\t')
 	if err != nil {
 		return err
 	}
-	name, err := r.until(0)
+	name, err := r.Until(0)
 	if err == nil && len(name) == 0 {
 		for range 2 {
-			if name, err = r.until(0); err != nil {
+			if name, err = r.Until(0); err != nil {
 				break
 			}
 		}

@@ -20,12 +20,12 @@ func (r *reader) patch(files []File) (more bool, err error) {
 	next, hunks := 0, 0
 	halves := 0 // sections of a file whose type changed
 	var f *File
-	for !r.done() {
-		if r.skip("\x00") || bytes.HasPrefix(r.rest(), []byte("commit ")) {
+	for !r.Done() {
+		if r.Skip("\x00") || bytes.HasPrefix(r.Rest(), []byte("commit ")) {
 			break // the next commit
 		}
-		begin := r.at
-		line, err := r.line()
+		begin := r.At
+		line, err := r.Line()
 		if err != nil {
 			return more, err
 		}
@@ -71,14 +71,6 @@ func (r *reader) patch(files []File) (more bool, err error) {
 	return more, nil
 }
 
-// line returns the next line without its end; the last one may have none.
-func (r *reader) line() ([]byte, error) {
-	if !bytes.Contains(r.rest(), []byte("\n")) {
-		return nil, fmt.Errorf("byte %d: a line without end: %w", r.at, ErrForm)
-	}
-	return r.until('\n')
-}
-
 func (r *reader) hunk(line []byte, begin int) (h Hunk, err error) {
 	m := hunkForm.FindSubmatch(line)
 	if m == nil {
@@ -92,7 +84,7 @@ func (r *reader) hunk(line []byte, begin int) (h Hunk, err error) {
 		h.NewLines = count(m[6])
 	}
 	for before, after := h.OldLines, h.NewLines; before > 0 || after > 0; {
-		l, err := r.line()
+		l, err := r.Line()
 		switch {
 		case err != nil:
 			return h, err
@@ -103,18 +95,18 @@ func (r *reader) hunk(line []byte, begin int) (h Hunk, err error) {
 		case l[0] == '+':
 			after--
 		case l[0] != '\\':
-			return h, fmt.Errorf("byte %d: a line of a hunk: %w", r.at, ErrForm)
+			return h, fmt.Errorf("byte %d: a line of a hunk: %w", r.At, ErrForm)
 		}
 		if before < 0 || after < 0 {
-			return h, fmt.Errorf("byte %d: a hunk with more lines than it says: %w", r.at, ErrForm)
+			return h, fmt.Errorf("byte %d: a hunk with more lines than it says: %w", r.At, ErrForm)
 		}
 	}
-	for bytes.HasPrefix(r.rest(), []byte("\\ ")) {
-		if _, err := r.line(); err != nil {
+	for bytes.HasPrefix(r.Rest(), []byte("\\ ")) {
+		if _, err := r.Line(); err != nil {
 			return h, err
 		}
 	}
-	h.Length = int64(r.at) - h.Offset
+	h.Length = int64(r.At) - h.Offset
 	return h, nil
 }
 
@@ -126,9 +118,9 @@ func count(digits []byte) int64 {
 // Lines reads what blame --porcelain prints.
 func Lines(out []byte, cut bool) (lines []Line, more bool, err error) {
 	lines = []Line{}
-	r := &reader{all: out}
+	r := reading(out)
 	known := map[string]Line{} // what was said of a commit is said once
-	for !r.done() {
+	for !r.Done() {
 		l, err := r.blamed(known)
 		if err != nil {
 			if cut {
@@ -142,13 +134,13 @@ func Lines(out []byte, cut bool) (lines []Line, more bool, err error) {
 }
 
 func (r *reader) blamed(known map[string]Line) (l Line, err error) {
-	head, err := r.line()
+	head, err := r.Line()
 	if err != nil {
 		return l, err
 	}
 	words := strings.Split(string(head), " ")
 	if len(words) < 3 || len(words) > 4 || !hexadecimal(words[0]) {
-		return l, fmt.Errorf("byte %d: a line's commit: %w", r.at, ErrForm)
+		return l, fmt.Errorf("byte %d: a line's commit: %w", r.At, ErrForm)
 	}
 	l = known[words[0]]
 	l.Commit = words[0]
@@ -156,10 +148,10 @@ func (r *reader) blamed(known map[string]Line) (l Line, err error) {
 	l.Original, err1 = strconv.ParseInt(words[1], 10, 64)
 	l.Number, err2 = strconv.ParseInt(words[2], 10, 64)
 	if err1 != nil || err2 != nil {
-		return l, fmt.Errorf("byte %d: a line's number: %w", r.at, ErrForm)
+		return l, fmt.Errorf("byte %d: a line's number: %w", r.At, ErrForm)
 	}
 	for {
-		line, err := r.line()
+		line, err := r.Line()
 		if err != nil {
 			return l, err
 		}
@@ -212,19 +204,19 @@ func unquoted(b []byte) []byte {
 // Entries reads what ls-files --stage prints.
 func Entries(out []byte, cut bool) (entries []Entry, more bool, err error) {
 	entries = []Entry{}
-	r := &reader{all: out}
-	for !r.done() {
+	r := reading(out)
+	for !r.Done() {
 		if len(entries) == MostEntries {
 			return entries, true, nil
 		}
-		head, err := r.until('\t')
+		head, err := r.Until('\t')
 		var name []byte
 		if err == nil {
-			name, err = r.until(0)
+			name, err = r.Until(0)
 		}
 		words := strings.Split(string(head), " ")
 		if err == nil && (len(words) != 3 || !hexadecimal(words[1]) || len(words[2]) != 1 || words[2] > "3" || words[2] < "0") {
-			err = fmt.Errorf("byte %d: an entry of the index: %w", r.at, ErrForm)
+			err = fmt.Errorf("byte %d: an entry of the index: %w", r.At, ErrForm)
 		}
 		if err != nil {
 			if cut {
@@ -244,9 +236,9 @@ func Entries(out []byte, cut bool) (entries []Entry, more bool, err error) {
 func Drivers(out []byte) ([]string, error) {
 	var drivers []string
 	seen := map[string]bool{}
-	r := &reader{all: out}
-	for !r.done() {
-		name, err := r.until(0)
+	r := reading(out)
+	for !r.Done() {
+		name, err := r.Until(0)
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ var settings = []string{
 	"gpg.program=/bin/false", "gpg.ssh.program=/bin/false", "gpg.x509.program=/bin/false", "gpg.ssh.defaultKeyCommand=/bin/false",
 	"mailmap.file=/dev/null", "mailmap.blob=", "blame.ignoreRevsFile=", "blame.markIgnoredLines=false", "blame.markUnblamableLines=false",
 	"credential.helper=", "protocol.allow=never", "submodule.recurse=false", "status.submoduleSummary=false", "uploadpack.packObjectsHook=",
+	"grep.threads=1", "grep.patternType=default", "grep.fallbackToNoIndex=false", "status.showStash=false", "pack.threads=2",
 	"color.ui=false", "color.diff=false", "i18n.logOutputEncoding=UTF-8", "help.autocorrect=never", "gc.auto=0", "maintenance.auto=false",
 }
 
@@ -43,6 +44,9 @@ func (p Place) Command(q Query, ids []string, path string, drivers []string) []s
 	}
 	return slices.Concat(words, q.Args(ids, path))
 }
+
+// With returns the command of which args are the words after git's own options.
+func (p Place) With(args []string) []string { return append(p.own(), args...) }
 
 // Resolve returns the command that prints the id of the commit that ref names.
 func (p Place) Resolve(ref string) []string {

@@ -46,15 +46,17 @@ const (
 	MaxUnified = 50
 	MaxSpan    = 1000
 	MaxSkip    = 1 << 30
+	MaxAuthor  = 200
 
 	defaultCount = 20
 	defaultSpan  = 100
 )
 
 // refForm is a name or an object id, then steps and selectors. Ranges, searches
-// (:/text, ^{/text}) and paths (rev:path) aren't among them.
+// (:/text, ^{/text}) and paths (rev:path) aren't among them. A name has what git
+// lets one have, but for braces.
 var (
-	refForm = regexp.MustCompile(`^([A-Za-z0-9_@][A-Za-z0-9._/+@-]*|@\{[A-Za-z0-9_-]{1,40}\})(@\{[A-Za-z0-9_-]{1,40}\}|\^\{(commit|tag|object|)\}|[~^][0-9]{0,6})*$`)
+	refForm = regexp.MustCompile(`^([^\x00-\x20\x7f~^:?*\[\\{}\pZ\pC./-][^\x00-\x20\x7f~^:?*\[\\{}\pZ\pC]*|@\{[A-Za-z0-9_-]{1,40}\})(@\{[A-Za-z0-9_-]{1,40}\}|\^\{(commit|tag|object|)\}|[~^][0-9]{0,6})*$`)
 	ago     = regexp.MustCompile(`^([1-9][0-9]{0,5}) (second|minute|hour|day|week|month|year)s?( ago)?$`)
 )
 
@@ -67,7 +69,7 @@ func Ref(name, ref string) error {
 		r := paddock.Refused(paddock.RevisionInvalid, "%s is %q; a revision with a colon names a file or a search.", name, ref)
 		r.Hint = "Give the revision and the path apart."
 		return r
-	case strings.Contains(ref, "..") || !refForm.MatchString(ref):
+	case strings.Contains(ref, "..") || !utf8.ValidString(ref) || !refForm.MatchString(ref):
 		return paddock.Refused(paddock.RevisionInvalid, "%s is %q; want a branch, a tag, HEAD or an object id, perhaps with ~N, ^N, ^{commit} or @{N}.", name, ref)
 	}
 	return nil
@@ -117,7 +119,7 @@ func number(name string, n, least, most int) error {
 }
 
 // since returns a date in the one form that git gets it in.
-func since(s string) (string, error) {
+func since(name, s string) (string, error) {
 	if s == "" {
 		return "", nil
 	}
@@ -129,7 +131,7 @@ func since(s string) (string, error) {
 			return t.UTC().Format(time.RFC3339), nil
 		}
 	}
-	return "", paddock.Refused(paddock.InvalidRequest, "since is %.70q; want a date such as 2026-05-01 or 2026-05-01T12:00:00Z, or an age such as 3 days ago.", s)
+	return "", paddock.Refused(paddock.InvalidRequest, "%s is %.70q; want a date such as 2026-05-01 or 2026-05-01T12:00:00Z, or an age such as 3 days ago.", name, s)
 }
 
 // Header is what git writes of a commit before what it changes: fields that end
@@ -180,7 +182,9 @@ type Log struct {
 	Ref, In string
 	// Count is the most commits, 20 if zero; Skip leaves out so many before.
 	Count, Skip int
-	Since       string
+	// Since and Until are dates or ages; Author is text that the author's name and
+	// address, as "Ada <ada@example.org>", have in them.
+	Since, Until, Author string
 	// Format is oneline, full (the default), stat or name-only.
 	Format string
 }
@@ -203,7 +207,12 @@ func (q Log) Most() int {
 
 // Check implements Query.
 func (q Log) Check() error {
-	_, err := since(q.Since)
+	_, err := since("since", q.Since)
+	_, err2 := since("until", q.Until)
+	err = firstOf(err, err2)
+	if len(q.Author) > MaxAuthor || !utf8.ValidString(q.Author) || strings.ContainsAny(q.Author, "\x00\n") {
+		err = firstOf(err, paddock.Refused(paddock.InvalidRequest, "author must be one line of at most %d bytes of UTF-8 without NUL.", MaxAuthor))
+	}
 	if q.Format != "" && !slices.Contains(Formats, q.Format) {
 		err = firstOf(err, paddock.Refused(paddock.InvalidRequest, "format is %.40q; want %s.", q.Format, strings.Join(Formats, ", ")))
 	}
@@ -222,8 +231,14 @@ func (q Log) Args(ids []string, path string) []string {
 		what = []string{"--raw"}
 	}
 	args := slices.Concat([]string{"log"}, history, changes, what, []string{form, fmt.Sprintf("--max-count=%d", q.Most()), fmt.Sprintf("--skip=%d", q.Skip)})
-	if date, _ := since(q.Since); date != "" {
+	if date, _ := since("since", q.Since); date != "" {
 		args = append(args, "--since="+date)
+	}
+	if date, _ := since("until", q.Until); date != "" {
+		args = append(args, "--until="+date)
+	}
+	if q.Author != "" {
+		args = append(args, "--fixed-strings", "--author="+q.Author)
 	}
 	return limited(append(args, "--end-of-options", ids[0]), path)
 }

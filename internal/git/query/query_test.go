@@ -17,7 +17,7 @@ func FuzzCommand(f *testing.F) {
 		const id = "1111111111111111111111111111111111111111"
 		place := Place{"/r/.git", "/r"}
 		for _, q := range []Query{
-			Log{Ref: ref, In: name, Since: date, Count: n, Skip: n}, Show{Ref: ref, In: name}, Diff{Base: ref, Head: ref, In: name, Unified: &n},
+			Log{Ref: ref, In: name, Since: date, Count: n, Skip: n}, Log{Until: date, Author: ref}, Show{Ref: ref, In: name}, Diff{Base: ref, Head: ref, In: name, Unified: &n},
 			Diff{Base: ref, In: name}, Blame{Ref: ref, In: name, Start: n, End: n}, MergeBase{Base: ref, Head: ref}, ListFiles{In: name},
 		} {
 			path, err := Within("/r", q.Path())
@@ -35,8 +35,9 @@ func FuzzCommand(f *testing.F) {
 				case w == path && path != "" && i == len(words)-1 && i == end+1:
 				case end >= 0 && i > end:
 					t.Errorf("%q stands behind --", w)
-				case strings.HasPrefix(w, "--since="):
-					if rest := strings.TrimPrefix(w, "--since="); strings.Trim(rest, "0123456789TZ:- abcdefghijklmnopqrstuvwxyz") != "" || strings.HasPrefix(rest, "-") {
+				case strings.HasPrefix(w, "--author="):
+				case strings.HasPrefix(w, "--since="), strings.HasPrefix(w, "--until="):
+					if _, rest, _ := strings.Cut(w, "="); strings.Trim(rest, "0123456789TZ:- abcdefghijklmnopqrstuvwxyz") != "" || strings.HasPrefix(rest, "-") {
 						t.Errorf("a date is %q", rest)
 					}
 				case ref != "" && len(ref) > 6 && w == ref:
@@ -54,12 +55,12 @@ func FuzzCommand(f *testing.F) {
 }
 
 func TestRevisions(t *testing.T) {
-	for _, ref := range []string{"HEAD", "main", "feature/x-1", "v1.2.3", "HEAD~3", "HEAD^2~1", "HEAD^^", "@", "@{1}", "main@{upstream}", "v1^{commit}", "v1^{}", strings.Repeat("a", 40), "a_b", "stash@{0}", "user@host", "1.0+dfsg"} {
+	for _, ref := range []string{"HEAD", "main", "feature/x-1", "v1.2.3", "HEAD~3", "HEAD^2~1", "HEAD^^", "@", "@{1}", "main@{upstream}", "v1^{commit}", "v1^{}", strings.Repeat("a", 40), "a_b", "stash@{0}", "user@host", "1.0+dfsg", "é", "日本/x", "fix#12", "wow!", "a=b", "it's", "a%&$(b)", "HEAD^"} {
 		if err := Ref("ref", ref); err != nil {
 			t.Errorf("%q: %v", ref, err)
 		}
 	}
-	for _, ref := range []string{"", "-x", "--all", "^main", "a..b", "a...b", "HEAD:x", ":/x", "HEAD^{/x}", "HEAD^!", "HEAD^@", "HEAD^-", "a b", "a\nb", "a\x00", "é", "*", "a?", "HEAD^{tree}", strings.Repeat("a", 201), "~1", ".hidden", "/abs"} {
+	for _, ref := range []string{"", "-x", "--all", "^main", "a..b", "a...b", "HEAD:x", ":/x", "HEAD^{/x}", "HEAD^!", "HEAD^@", "HEAD^-", "a b", "a\nb", "a\x00", "a\xff", "a\u202eb", "a\u00a0b", "a\x7f", "a{b", "a@{/x}", "*", "a?", "HEAD^{tree}", strings.Repeat("a", 201), "~1", ".hidden", "/abs"} {
 		if Ref("ref", ref) == nil {
 			t.Errorf("%q passes", ref)
 		}
@@ -86,12 +87,12 @@ func TestDates(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "2026-05-01": "2026-05-01T00:00:00Z", "2026-05-01T12:00:00+02:00": "2026-05-01T10:00:00Z", "3 days ago": "3 days ago", "1 week": "1 weeks ago", "2026-05-01 10:00": "2026-05-01T10:00:00Z",
 	} {
-		if got, err := since(in); err != nil || got != want {
+		if got, err := since("since", in); err != nil || got != want {
 			t.Errorf("%q is %q, %v; want %q", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"yesterday", "0 days", "3 days ago --output=x", "2026-13-01", "9999-01-01", "1969-01-01", "3\ndays", "never", "--all"} {
-		if got, err := since(in); err == nil {
+		if got, err := since("since", in); err == nil {
 			t.Errorf("%q passes as %q", in, got)
 		}
 	}

@@ -250,13 +250,32 @@ func (l Look) Path(name string) error {
 		return err
 	}
 	defer dir.Close()
-	_, err = dir.Stat(name)
+	// What the name itself leads to doesn't matter: git takes a link for one.
+	_, err = dir.Lstat(name)
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return nil // git says so of what isn't there now: it may have been
 	}
 	if strings.Contains(err.Error(), "escapes") {
-		return paddock.Refused(paddock.PathOutsideRoot, "The path %q is a link, or lies behind one, that leads outside of the root.", name)
+		return paddock.Refused(paddock.PathOutsideRoot, "The path %q lies behind a link that leads outside of the root.", name)
 	}
 	return nil // a name that can't be a file's here, or a part that is no directory
+}
+
+// Directories refuses directories, relative to the root, one of which a link leads
+// out of it: git looks at files behind such links as if they were its own.
+func (l Look) Directories(names []string) error {
+	dir, err := os.OpenRoot(l.Root)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	for _, name := range names {
+		if _, err := dir.Stat(name); err != nil && strings.Contains(err.Error(), "escapes") {
+			r := paddock.Refused(paddock.PathOutsideRoot, "In the working tree %q leads outside of the root, and git tracks files there.", name)
+			r.Hint = "Search a revision, as HEAD, or a path without it."
+			return r
+		}
+	}
+	return nil
 }

@@ -39,7 +39,7 @@ func NewStarted(run paddock.Run, c Counters) Started {
 type Status struct {
 	TaskID        paddock.RunID  `json:"taskId"`
 	Label         string         `json:"label"`
-	State         paddock.State  `json:"state" jsonschema:"starting, running, or how it ended: exited, killed, timeout, output-limit, failed-to-start, lost"`
+	State         paddock.State  `json:"state" jsonschema:"starting, running, or how it ended: exited, killed, timeout, output-limit, failed-to-start, lost; or banked, which no program made"`
 	Settled       bool           `json:"settled" jsonschema:"the task has ended and nothing of this changes any more"`
 	ExitCode      *int           `json:"exitCode,omitzero"`
 	Signal        string         `json:"signal,omitzero" jsonschema:"the signal that ended the program"`

@@ -60,6 +60,8 @@ func RunStatus(r paddock.Run) int {
 			return *r.Outcome.Reason.ExitCode
 		}
 		return ExitFault // a record that says "exited" without a status is not ours to interpret
+	case paddock.Banked:
+		return 0
 	case paddock.TimedOut:
 		return ExitTimeout
 	case paddock.Killed:

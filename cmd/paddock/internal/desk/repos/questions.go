@@ -60,6 +60,8 @@ func (d commands) log() *cobra.Command {
 	f.IntVar(&q.Count, "count", 0, "at most `N` commits (default 20)")
 	f.IntVar(&q.Skip, "skip", 0, "leave out `N` commits before")
 	f.StringVar(&q.Since, "since", "", "only since a `DATE` as 2026-05-01, or an age as \"3 days ago\"")
+	f.StringVar(&q.Until, "until", "", "only until a `DATE` or age")
+	f.StringVar(&q.Author, "author", "", "only by authors with `TEXT` in \"Name <address>\"")
 	f.StringVar(&q.Format, "format", "oneline", "`FORM`: "+strings.Join(query.Formats, ", "))
 	if err := cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(query.Formats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is declared above

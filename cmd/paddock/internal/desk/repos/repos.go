@@ -42,10 +42,12 @@ dates and numbers are values: nothing that is typed here becomes a flag of git.
 Nothing that the repository says is run, and nothing in it is changed.`,
 		Example: `  paddock git log --count 5 -- src
   paddock git diff main~3 main
-  paddock git blame --lines 10,20 README.md`,
+  paddock git blame --lines 10,20 README.md
+  paddock git grep 'func \w+\(' main -- src
+  paddock git cat --revision v1.0 README.md`,
 	})
 	cmd.PersistentFlags().StringVar(&root, "root", "", "`DIR` of the repository, as the policy's git roots have it (default the first)")
-	cmd.AddCommand(d.log(), d.show(), d.diff(), d.blame(), d.mergeBase(), d.listFiles())
+	cmd.AddCommand(d.log(), d.show(), d.diff(), d.blame(), d.mergeBase(), d.listFiles(), d.status(), d.grep(), d.branches(), d.cat())
 	return cmd
 }
 
@@ -59,7 +61,7 @@ func (d commands) ask(ctx context.Context, q query.Query) error {
 		if d.JSON {
 			err = d.Object(a)
 		} else {
-			err = d.print(ctx, v, a)
+			err = d.print(ctx, v, q, a)
 		}
 		if err == nil && a.Run != "" && !a.OK && a.ExitCode != nil {
 			return desk.ExitStatus(*a.ExitCode)
@@ -69,7 +71,7 @@ func (d commands) ask(ctx context.Context, q query.Query) error {
 }
 
 // print shows an answer to a person.
-func (d commands) print(ctx context.Context, v desk.Verbs, a git.Answer) error {
+func (d commands) print(ctx context.Context, v desk.Verbs, q query.Query, a git.Answer) error {
 	var b strings.Builder
 	for _, c := range a.Commits {
 		if a.Tool == "log" && !strings.Contains(c.Message, "\n") && c.Files == nil {
@@ -93,6 +95,9 @@ func (d commands) print(ctx context.Context, v desk.Verbs, a git.Answer) error {
 	if a.Base != "" {
 		fmt.Fprintln(&b, a.Base)
 	}
+	if err := present(&b, q, a); err != nil {
+		return err
+	}
 	if _, err := io.WriteString(d.Out, b.String()); err != nil {
 		return err
 	}
@@ -107,6 +112,9 @@ func (d commands) print(ctx context.Context, v desk.Verbs, a git.Answer) error {
 	}
 	if !a.OK && a.Stderr != "" {
 		d.Say("git", desk.Plain(strings.TrimSpace(a.Stderr)))
+	}
+	if c := a.Content; c != nil && c.Encoding != "" && !c.EOF {
+		d.Say("note", fmt.Sprintf("there is more: --offset %d", c.Next))
 	}
 	if a.Next > 0 {
 		d.Say("note", fmt.Sprintf("there may be more: --skip %d", a.Next))

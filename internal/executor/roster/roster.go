@@ -1,0 +1,66 @@
+// Package roster says which runs go on.
+//
+// # Limits
+//
+// It goes by their records and settles none: a run whose supervisor has vanished
+// goes on until somebody reconciles.
+package roster
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"paddock"
+	"paddock/internal/rundir"
+)
+
+// A Roster is that of one state directory.
+type Roster struct {
+	State *rundir.State
+	// Run reads the record of a run.
+	Run func(ctx context.Context, id paddock.RunID) (paddock.Run, error)
+}
+
+// Active returns the runs that aren't settled, oldest first. Runs that can't be
+// read are told of by an error of type *[rundir.Unreadable].
+func (r Roster) Active(ctx context.Context) ([]paddock.Run, error) {
+	ids, err := r.State.ListActive()
+	if err != nil {
+		return nil, err
+	}
+	var runs []paddock.Run
+	var broken []error
+	for _, id := range ids {
+		run, err := r.Run(ctx, id)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			broken = append(broken, err)
+		case !run.State.Settled():
+			runs = append(runs, run)
+		}
+	}
+	if broken != nil {
+		return runs, &rundir.Unreadable{Runs: broken}
+	}
+	return runs, nil
+}
+
+// Newest returns up to limit of them that keep accepts, newest first, of those
+// made before the run before (all, when that is empty); next goes on.
+func (r Roster) Newest(ctx context.Context, before paddock.RunID, limit int, keep func(paddock.Run) bool) (runs []paddock.Run, next paddock.RunID, err error) {
+	active, err := r.Active(ctx)
+	slices.Reverse(active)
+	for _, run := range active {
+		if before != "" && run.ID >= before || !keep(run) {
+			continue
+		}
+		if len(runs) == limit {
+			return runs, runs[limit-1].ID, err
+		}
+		runs = append(runs, run)
+	}
+	return runs, "", err
+}
