@@ -256,7 +256,8 @@ func exposed(t *testing.T, level paddock.Level) {
 				c.Policy, c.Stage = PolicyFile(policy), os.Getenv(stageVariable)
 			})
 			a := &act{e: f.e, level: level, dir: dir}
-			d := f.e.Explain(t.Context(), a.request("root", "sh", "-c", "true"))
+			d, err := f.e.Explain(t.Context(), a.request("root", "sh", "-c", "true"))
+			must(t, err)
 			refusal := d.Refusal()
 			if level == paddock.Off || name == "a project's own policy" {
 				if refusal != nil {

@@ -84,11 +84,15 @@ func (d commands) examine(ctx context.Context, only string) error {
 
 // policyReport says whether the level of the policy that applies here is there.
 func (d commands) policyReport(available []paddock.Level) PolicyReport {
-	found, refusal := d.PolicyPlaces(d.Policy).Find()
-	if refusal != nil {
+	found, err := d.PolicyPlaces(d.Policy).Find()
+	var refusal *paddock.Refusal
+	if errors.As(err, &refusal) {
 		r := PolicyReport{Path: found.Path, Problem: refusal.Message, Remedy: refusal.Hint}
 		r.none = refusal.Code == paddock.NoPolicy && d.Policy == "" && d.Getenv("PADDOCK_POLICY") == ""
 		return r
+	}
+	if err != nil {
+		return PolicyReport{Path: found.Path, Problem: err.Error(), Remedy: "Try again: this says nothing of the policy."}
 	}
 	return policyOf(found.Path, found.Data(), available)
 }
