@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,17 +54,8 @@ func (e *Executor) start(ctx context.Context, req paddock.Request) (_ paddock.Ru
 	j := e.judge.Judge(ctx, req)
 	defer j.Close()
 	policy = j.Decision.PolicyDigest
-	if err := ctx.Err(); err != nil { // what was judged meanwhile may say so in other words
+	if err := cmp.Or(ctx.Err(), j.Allows()); err != nil { // what was judged meanwhile may say so in other words
 		return paddock.Run{}, policy, err
-	}
-	if j.Fault != nil {
-		return paddock.Run{}, policy, j.Fault
-	}
-	if refusal := j.Decision.Refusal(); refusal != nil {
-		return paddock.Run{}, policy, refusal
-	}
-	if j.Decision.Effect != paddock.Allow || j.Decision.Grant == nil || j.Found.Launch == nil || j.Found.DirFile == nil {
-		return paddock.Run{}, policy, fmt.Errorf("bug: the decision %q has neither a refusal nor all that it takes", j.Decision.Effect)
 	}
 	if pool, err := e.stages(); err == nil { // else the run's record will tell
 		pool.Expect(!req.Tied)

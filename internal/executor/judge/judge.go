@@ -104,6 +104,21 @@ func (j *Judgement) Sealed() (*os.File, error) {
 // Close closes what was found.
 func (j *Judgement) Close() { j.Found.Close() }
 
+// Allows returns nil if the request may be carried out, or what is against it: a
+// [*paddock.Refusal], or a fault.
+func (j *Judgement) Allows() error {
+	if j.Fault != nil {
+		return j.Fault
+	}
+	if refusal := j.Decision.Refusal(); refusal != nil {
+		return refusal
+	}
+	if j.Decision.Effect != paddock.Allow || j.Decision.Grant == nil || j.Found.Launch == nil || j.Found.DirFile == nil {
+		return fmt.Errorf("bug: the decision %q has neither a refusal nor all that it takes", j.Decision.Effect)
+	}
+	return nil
+}
+
 // Busy asks the policy again, for another number of active runs, and returns
 // the refusal if it now refuses.
 func (j *Judgement) Busy(active int) *paddock.Refusal {
