@@ -67,7 +67,11 @@ func (d commands) examine(ctx context.Context, only string) error {
 	if d.Levels != nil {
 		available, missing = d.Levels()
 	}
-	r := Report{Machine: diagnosis.Facts(d.StateDir(d.State)), Policy: d.policyReport(available)}
+	r := Report{Machine: append(diagnosis.Facts(d.StateDir(d.State)), pins(ctx, d.base(paddock.Full)))}
+	var err error
+	if r.Policy, err = d.policyReport(ctx, available); err != nil {
+		return err
+	}
 	for _, level := range levels {
 		report, err := d.exam(ctx, level, available, missing)
 		if err != nil {
@@ -83,26 +87,26 @@ func (d commands) examine(ctx context.Context, only string) error {
 }
 
 // policyReport says whether the level of the policy that applies here is there.
-func (d commands) policyReport(available []paddock.Level) PolicyReport {
+func (d commands) policyReport(ctx context.Context, available []paddock.Level) (PolicyReport, error) {
 	found, err := d.PolicyPlaces(d.Policy).Find()
 	var refusal *paddock.Refusal
 	if errors.As(err, &refusal) {
 		r := PolicyReport{Path: found.Path, Problem: refusal.Message, Remedy: refusal.Hint}
 		r.none = refusal.Code == paddock.NoPolicy && d.Policy == "" && d.Getenv("PADDOCK_POLICY") == ""
-		return r
+		return r, nil
 	}
 	if err != nil {
-		return PolicyReport{Path: found.Path, Problem: err.Error(), Remedy: "Try again: this says nothing of the policy."}
+		return PolicyReport{Path: found.Path, Problem: err.Error(), Remedy: "Try again: this says nothing of the policy."}, nil
 	}
-	return policyOf(found.Path, found.Data(), available)
+	return d.policyOf(ctx, found.Path, found.Data(), available)
 }
 
-func policyOf(path string, data []byte, available []paddock.Level) PolicyReport {
+func (d commands) policyOf(ctx context.Context, path string, data []byte, available []paddock.Level) (PolicyReport, error) {
 	r := PolicyReport{Path: path}
 	compiled, err := policy.Load(path, data)
 	if err != nil {
 		r.Problem, r.Remedy = err.Error(), "`paddock policy check` lists every error with its place."
-		return r
+		return r, nil
 	}
 	r.Level = compiled.Contain().Level
 	for _, level := range available {
@@ -112,7 +116,8 @@ func policyOf(path string, data []byte, available []paddock.Level) PolicyReport 
 		r.Problem = "it requires " + string(r.Level) + ", which this machine doesn't have"
 		r.Remedy = "See above what is missing; or let the policy require a level that is there, if what that holds is enough."
 	}
-	return r
+	r.Names, err = d.named(ctx, compiled, r.Available)
+	return r, err
 }
 
 // stage finds the supervisor's binary at a path where it can be executed,

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
-	"time"
+	"sync"
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/doctor/diagnosis"
@@ -25,6 +26,9 @@ type scene struct {
 	remove  []string // files beside dir
 	open    []interface{ Close() error }
 	udp     *net.UDPConn
+	ended   chan bool // what came of udp
+
+	answering sync.WaitGroup
 }
 
 // mostFiles is what the throw-away policy says of open files.
@@ -81,35 +85,59 @@ func (s *scene) at(name string) string { return filepath.Join(s.dir, name) }
 // furnish makes the files. What a program may have at this level by the words
 // of docs/threat-model.md, because the scene lies in /tmp, isn't a target.
 func (s *scene) furnish() error {
-	for _, dir := range []string{"root/.git/hooks", "state", "home/.ssh", "other", "shown"} {
+	for _, dir := range []string{"root/.git/hooks", "state", "home/.ssh", "other", "outside", "shown"} {
 		if err := os.MkdirAll(s.at(dir), 0o755); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{"root/.git/config", "secret", "writable", "home/.ssh/key", "other/file", "policy.yaml", "shown/of-root"} {
+	for _, name := range []string{
+		"root/.git/config", "outside/secret", "outside/victim", "outside/removable", "outside/movable", "home/.ssh/key", "other/file", "policy.yaml", "shown/of-root",
+	} {
 		if err := os.WriteFile(s.at(name), []byte("paddock doctor made this file\n"), 0o600); err != nil {
 			return err
 		}
 	}
-	s.targets = probe.Targets{Root: s.at("root"), PID: os.Getpid(), OpenFiles: mostFiles}
+	s.targets = probe.Targets{Level: s.level, Root: s.at("root"), PID: os.Getpid(), OpenFiles: mostFiles, User: "daemon"}
+	if own, err := os.Readlink("/proc/self/ns/pid"); err == nil {
+		s.targets.PIDNamespace = own
+	}
 	if s.level != paddock.Standard || !diagnosis.Shared(s.dir) {
-		s.targets.Secret, s.targets.Writable, s.targets.Key = s.at("secret"), s.at("writable"), s.at("home/.ssh/key")
-		s.targets.Other, s.targets.State, s.targets.Policy = s.at("other/file"), s.at("state/format"), s.at("policy.yaml")
+		s.targets.Outside, s.targets.Home, s.targets.Key = s.at("outside"), s.at("home"), s.at("home/.ssh/key")
+		s.targets.Neighbor, s.targets.State, s.targets.Journal = s.at("other/file"), s.at("state/format"), s.at("state/journal")
+		s.targets.Policy = s.at("policy.yaml")
 	}
 	s.targets.Tmp, s.targets.Shm = s.beside("/tmp"), s.beside("/dev/shm")
+	if err := s.spare(); err != nil {
+		return err
+	}
 	if os.Geteuid() == 0 {
 		s.targets.RootOnly = s.at("shown/of-root")
 		if err := s.entrust(); err != nil {
 			return err
 		}
 	}
-	for _, path := range []string{"/etc/fstab", "/etc/hostname", "/etc/debian_version", "/etc/login.defs", "/etc/profile", "/etc/motd"} {
+	for _, path := range []string{"/etc/fstab", "/etc/debian_version", "/etc/login.defs", "/etc/profile", "/etc/motd"} {
 		if f, err := os.Open(path); err == nil {
 			s.targets.Etc = path
 			return f.Close()
 		}
 	}
 	return nil
+}
+
+// starter is what is listed, and starts what isn't: a copy of itself, which prints
+// its environment and could be started if it were listed.
+const starter = "/usr/bin/env"
+
+func (s *scene) unlisted() string { return filepath.Join(s.targets.Root, "unlisted") }
+
+// spare makes that copy, where there is something to copy.
+func (s *scene) spare() error {
+	program, err := os.ReadFile(starter)
+	if err != nil {
+		return nil //nolint:nilerr // it isn't attempted then
+	}
+	return os.WriteFile(s.unlisted(), program, 0o755)
 }
 
 // entrust gives the account as which root's programs run at standard what a
@@ -119,7 +147,7 @@ func (s *scene) entrust() error {
 		return nil
 	}
 	err := os.Chmod(s.dir, 0o711)
-	for _, part := range []string{"root", "secret", "writable", "home", "other"} {
+	for _, part := range []string{"root", "outside", "home", "other"} {
 		err = errors.Join(err, filepath.WalkDir(s.at(part), func(path string, _ fs.DirEntry, err error) error {
 			return errors.Join(err, os.Lchown(path, owner.Reserved, owner.Reserved))
 		}))
@@ -142,54 +170,105 @@ func (s *scene) beside(dir string) string {
 	return f.Name()
 }
 
-// listen opens what programs must not reach. A machine may lack some of it.
+// listen opens what programs must not reach, and answers who does. A machine may
+// lack some of it.
 func (s *scene) listen(ctx context.Context) error {
 	var config net.ListenConfig
-	reach := func(network, address string) string {
+	reach := func(network, address string) net.Addr {
 		l, err := config.Listen(ctx, network, address)
 		if err != nil {
-			return ""
+			return nil
 		}
 		s.open = append(s.open, l)
-		return l.Addr().String()
+		s.answering.Go(func() { answer(l) })
+		return l.Addr()
 	}
-	s.targets.Socket = reach("unix", s.at("socket"))
-	s.targets.Abstract = reach("unix", "@"+filepath.Base(s.dir))
-	s.targets.TCP = reach("tcp4", "127.0.0.1:0")
+	reach("unix", s.at("outside/socket"))
+	reach("unix", s.at("root/socket"))
+	if reach("unix", "@"+filepath.Base(s.dir)) != nil {
+		s.targets.Abstract = filepath.Base(s.dir)
+	}
+	s.targets.TCP4, s.targets.TCP6 = port(reach("tcp4", "127.0.0.1:0")), port(reach("tcp6", "[::1]:0"))
+	if conn, err := config.ListenPacket(ctx, "unixgram", s.at("outside/datagrams")); err == nil {
+		s.open = append(s.open, conn)
+	}
 	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return nil //nolint:nilerr // no loopback, so nothing to reach
 	}
-	s.udp, s.targets.UDP = conn, conn.LocalAddr().String()
-	s.open = append(s.open, conn)
+	s.udp, s.targets.UDP4 = conn, port(conn.LocalAddr())
+	s.open, s.ended = append(s.open, conn), make(chan bool, 1)
+	s.answering.Go(s.echo)
 	return nil
+}
+
+func port(a net.Addr) int {
+	if a == nil {
+		return 0
+	}
+	at, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return 0
+	}
+	return int(at.Port())
+}
+
+// answer sends a byte to whoever connects, until l is closed.
+func answer(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = conn.Write([]byte("x")) // who has gone doesn't want it
+		_ = conn.Close()
+	}
+}
+
+// end is what we send ourselves when no more datagrams are to come.
+const end = "that was all"
+
+// echo answers datagrams, and says at the end whether one came from a program.
+func (s *scene) echo() {
+	b, arrived := make([]byte, 64), false
+	for {
+		n, from, err := s.udp.ReadFrom(b)
+		switch {
+		case err != nil:
+			return
+		case string(b[:n]) == end:
+			s.ended <- arrived
+			return
+		}
+		arrived = true
+		_, _ = s.udp.WriteTo(b[:n], from) // who has gone doesn't want it
+	}
 }
 
 // heard reports whether a datagram arrived. Ours comes after any other, so there
 // is nothing to wait for.
-func (s *scene) heard() (bool, error) {
+func (s *scene) heard(ctx context.Context) (bool, error) {
 	if s.udp == nil {
 		return false, nil
 	}
-	const end = "that was all"
 	if _, err := s.udp.WriteTo([]byte(end), s.udp.LocalAddr()); err != nil {
 		return false, err
 	}
-	if err := s.udp.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
-		return false, err
+	select {
+	case arrived := <-s.ended:
+		return arrived, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
 	}
-	b := make([]byte, 64)
-	n, _, err := s.udp.ReadFrom(b)
-	return err == nil && string(b[:n]) != end, err
 }
 
 // outside adds to the results what could be seen only here.
-func (s *scene) outside(results []probe.Result) error {
-	arrived, err := s.heard()
+func (s *scene) outside(ctx context.Context, results []probe.Result) error {
+	arrived, err := s.heard(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = os.Lstat(s.at("writable" + probe.Made))
+	_, err = os.Lstat(filepath.Join(s.at("outside"), probe.Made))
 	made := err == nil
 	for i := range results {
 		switch r := &results[i]; {
@@ -202,9 +281,10 @@ func (s *scene) outside(results []probe.Result) error {
 	return nil
 }
 
-// policy is the throw-away policy: it permits the attempts and nothing else.
-func (s *scene) policy(stage string) []byte {
-	more := fmt.Sprintf(", network: none, read: [%q]", s.at("shown"))
+// policy is a throw-away policy: it permits one program, with these arguments and
+// no others, and shows it the directory read.
+func (s *scene) policy(name, path, argument, read, more string) []byte {
+	more = fmt.Sprintf(", network: none, read: [%q]%s", read, more)
 	switch {
 	case s.level == paddock.Off:
 		more = ""
@@ -213,10 +293,10 @@ func (s *scene) policy(stage string) []byte {
 	}
 	return fmt.Appendf(nil, `version: 1
 roots: [{path: %q}]
-executables: [{name: paddock-stage, path: %q, args: [{allow: [probe]}]}]
+executables: [{name: %s, path: %q, args: [{allow: [%q]}]}]
 limits: {timeout: 1m, open_files: %d}
 containment: {require: %s%s}
-`, s.targets.Root, stage, mostFiles, s.level, more)
+`, s.targets.Root, name, path, argument, mostFiles, s.level, more)
 }
 
 func (s *scene) close() error {
@@ -224,6 +304,7 @@ func (s *scene) close() error {
 	for _, c := range s.open {
 		all = append(all, c.Close())
 	}
+	s.answering.Wait()
 	for _, name := range s.remove {
 		all = append(all, os.Remove(name))
 	}

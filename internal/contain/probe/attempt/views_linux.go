@@ -1,43 +1,45 @@
-package escape
+package attempt
 
 import (
 	"errors"
 	"os"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 // views are attempts to find something that came along by accident.
-func views() map[string]attempt {
-	return map[string]attempt{
+func views() map[string]Deed {
+	return map[string]Deed{
 		"find a descriptor that leaked": leaked,
-		"start somewhere else": func(a Aim) error {
+		"start somewhere else": func(t Targets) error {
 			dir, err := unix.Getwd()
-			if err != nil || dir == a.Root {
-				return errors.Join(err, errHeld)
+			if err != nil || dir == t.Root {
+				return errors.Join(err, ErrHeld)
 			}
 			return nil
 		},
-		"see the machine's name": func(a Aim) error {
+		"see the machine's name": func(t Targets) error {
+			if t.Host == "" {
+				return ErrUntried
+			}
 			name, err := os.Hostname()
-			if err == nil && name != a.Host {
-				return errHeld
+			if err == nil && name != t.Host {
+				return ErrHeld
 			}
 			return err
 		},
-		"have more than 1 GiB of /tmp": func(Aim) error {
+		"have more than 1 GiB of /tmp": func(Targets) error {
 			var st unix.Statfs_t
 			if err := unix.Statfs("/tmp", &st); err != nil {
 				return err
 			}
 			if st.Blocks*uint64(st.Bsize) <= 1<<30 {
-				return errHeld
+				return ErrHeld
 			}
 			return nil
 		},
-		"read what the kernel tells of the machine": func(Aim) error {
+		"read what the kernel tells of the machine": func(Targets) error {
 			for _, name := range []string{"/proc/keys", "/proc/timer_list", "/proc/kcore", "/proc/kmsg"} {
 				f, err := os.Open(name)
 				if err != nil {
@@ -51,15 +53,15 @@ func views() map[string]attempt {
 					return nil
 				}
 			}
-			return errHeld
+			return ErrHeld
 		},
 	}
 }
 
 // powers are attempts to find that something wasn't given up.
-func powers() map[string]attempt {
-	return map[string]attempt{
-		"keep capabilities": func(Aim) error {
+func powers() map[string]Deed {
+	return map[string]Deed{
+		"keep capabilities": func(Targets) error {
 			header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 			var sets [2]unix.CapUserData
 			if err := unix.Capget(&header, &sets[0]); err != nil {
@@ -70,27 +72,44 @@ func powers() map[string]attempt {
 					return nil
 				}
 			}
-			return errHeld
+			return ErrHeld
 		},
-		"gain privileges by executing": func(Aim) error {
-			if n, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || n == 1 {
-				return errors.Join(err, errHeld)
+		"be root": func(Targets) error {
+			if os.Geteuid() == 0 || os.Getegid() == 0 {
+				return nil
+			}
+			return ErrHeld
+		},
+		"have more descriptors than the policy says": func(t Targets) error {
+			if t.OpenFiles == 0 {
+				return ErrUntried
+			}
+			var limit unix.Rlimit
+			if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Max <= uint64(t.OpenFiles) {
+				return errors.Join(err, ErrHeld)
 			}
 			return nil
 		},
-		"make files that others can write": func(Aim) error {
+		"gain privileges by executing": func(Targets) error {
+			if n, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || n == 1 {
+				return errors.Join(err, ErrHeld)
+			}
+			return nil
+		},
+		"make files that others can write": func(Targets) error {
 			old := unix.Umask(0)
 			unix.Umask(old)
 			if old&0o022 == 0o022 {
-				return errHeld
+				return ErrHeld
 			}
 			return nil
 		},
 	}
 }
 
-// leaked looks at every descriptor beside the three and the runtime's own.
-func leaked(Aim) error {
+// leaked looks at every descriptor beside the three. What this program itself has
+// opened since is closed at an execution, and what it was given isn't.
+func leaked(Targets) error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		return err
@@ -100,11 +119,9 @@ func leaked(Aim) error {
 		if err != nil || n <= 2 {
 			continue
 		}
-		target, err := os.Readlink("/proc/self/fd/" + entry.Name())
-		if err != nil || strings.HasPrefix(target, "anon_inode:[event") || strings.HasPrefix(target, "/proc/") || strings.HasPrefix(target, "/sys/fs/cgroup/") {
-			continue
+		if flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			return nil
 		}
-		return nil
 	}
-	return errHeld
+	return ErrHeld
 }
