@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/contain/probe"
 	"paddock/internal/contain/probe/attempt"
 	"paddock/internal/contain/probe/attempt/rough"
 	"paddock/internal/testproc"
@@ -35,7 +36,7 @@ func escapist() int {
 	}
 	var found map[string]attempt.Answer
 	if err == nil {
-		found, err = attempt.Try(order.Targets, order.Names, rough.Deeds())
+		found, err = probe.Try(order.Targets, order.Names, rough.Deeds())
 	}
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(found)

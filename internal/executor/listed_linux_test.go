@@ -2,11 +2,14 @@ package executor
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"paddock"
 	"paddock/internal/contain/listed"
@@ -106,6 +109,7 @@ func (l *listing) inWorkspace(t *testing.T) {
 		if run, err = l.e.Wait(t.Context(), run.ID); err != nil || run.State != paddock.FailedToStart || !strings.Contains(run.Outcome.Reason.Detail, "only level full") {
 			t.Errorf("%v, %s %+v", err, run.State, run.Outcome)
 		}
+		supervised(t, run)
 		return
 	}
 	must(t, err)
@@ -115,5 +119,23 @@ func (l *listing) inWorkspace(t *testing.T) {
 	}
 	if now, err := os.ReadFile(tool); err != nil || string(now) != string(program) {
 		t.Errorf("the listed program is another: %v\n%s", err, out)
+	}
+}
+
+// supervised waits for the end of the run's supervisor, which may write to the state
+// directory after its run is over.
+func supervised(t *testing.T, run paddock.Run) {
+	t.Helper()
+	if run.Supervisor == nil {
+		return
+	}
+	fd, err := unix.PidfdOpen(run.Supervisor.PID, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return
+	}
+	must(t, err)
+	defer unix.Close(fd)
+	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 60_000); n != 1 {
+		t.Errorf("the supervisor of run %s stays: %v", run.ID, err)
 	}
 }

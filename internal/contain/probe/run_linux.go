@@ -17,7 +17,7 @@ func Run(t Targets) ([]Result, error) {
 			names = append(names, a.Name)
 		}
 	}
-	answers, err := attempt.Try(t, names, nil)
+	answers, err := Try(t, names, nil)
 	if err != nil {
 		return nil, err
 	}

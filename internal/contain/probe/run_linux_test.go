@@ -167,20 +167,20 @@ func TestOrdinaryUser(t *testing.T) {
 // Attempts that are rough are in the list for tests and never the doctor's.
 func TestRoughAttemptsAreNotTheDoctors(t *testing.T) {
 	t.Parallel()
-	tried, deeds := map[string]bool{}, rough.Deeds()
+	tried, roughly := map[string]bool{}, rough.Deeds()
 	for _, a := range attempt.List {
-		if (deeds[a.Name] != nil) != a.Rough {
+		if (roughly[a.Name] != nil) != a.Rough {
 			t.Errorf("%s: rough is %t", a.Name, a.Rough)
 		}
 		tried[a.Name] = true
 		if !a.Rough {
 			continue
 		}
-		if _, err := attempt.Try(Targets{}, []string{a.Name}, nil); err == nil {
+		if _, err := Try(Targets{}, []string{a.Name}, nil); err == nil {
 			t.Errorf("%s is shipped", a.Name)
 		}
 	}
-	for name := range deeds {
+	for name := range roughly {
 		if !tried[name] {
 			t.Errorf("%s isn't in the list", name)
 		}

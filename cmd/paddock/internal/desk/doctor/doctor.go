@@ -18,7 +18,10 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/doctor/diagnosis"
+	"paddock/cmd/paddock/internal/desk/doctor/diagnosis/pins"
+	"paddock/cmd/paddock/internal/desk/doctor/diagnosis/scene"
 	"paddock/internal/executor/stages"
+	"paddock/internal/git"
 	"paddock/internal/policy"
 )
 
@@ -67,7 +70,7 @@ func (d commands) examine(ctx context.Context, only string) error {
 	if d.Levels != nil {
 		available, missing = d.Levels()
 	}
-	r := Report{Machine: append(diagnosis.Facts(d.StateDir(d.State)), pins(ctx, d.base(paddock.Full)))}
+	r := Report{Machine: append(diagnosis.Facts(d.StateDir(d.State)), pins.Attempt(ctx, scene.Base(d.StateDir(d.State), paddock.Full)))}
 	var err error
 	if r.Policy, err = d.policyReport(ctx, available); err != nil {
 		return err
@@ -130,6 +133,18 @@ func stage(ctx context.Context, dir string) (string, error) {
 	return binary.Place(ctx, dir)
 }
 
+// named says of what the policy names whether it can be used here: what is pinned,
+// and git. A remedy is there where runs of it would be refused.
+func (d commands) named(ctx context.Context, p *policy.Policy, available bool) ([]diagnosis.Fact, error) {
+	tools := p.For(git.Name)
+	all, err := pins.Look(ctx, p, tools)
+	if err != nil || tools == nil || !available {
+		return all, err
+	}
+	fact, err := d.git(ctx, tools.Executables()[0], p.Contain())
+	return append(all, fact), err
+}
+
 // exam runs the attempts at one level. An error is ours; what the level doesn't
 // give is in the report.
 func (d commands) exam(ctx context.Context, level paddock.Level, available []paddock.Level, missing map[paddock.Level]string) (report LevelReport, err error) {
@@ -143,10 +158,10 @@ func (d commands) exam(ctx context.Context, level paddock.Level, available []pad
 		}
 		return report, nil
 	}
-	s, err := build(ctx, d.base(level), level)
+	s, err := scene.Build(ctx, scene.Base(d.StateDir(d.State), level), level)
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	return report, d.attempt(ctx, s, &report)
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/cmd/paddock/internal/desk/doctor/diagnosis"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/contain/probe"
 	"paddock/internal/policy"
@@ -221,59 +219,5 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("status %d, want %d and %q:\n%s", status, c.status, c.says, out)
 			}
 		})
-	}
-}
-
-// Scenes lie where level standard keeps programs out, and nothing of them stays.
-func TestScene(t *testing.T) {
-	t.Parallel()
-	base := t.TempDir()
-	for _, level := range every {
-		s, err := build(t.Context(), base, level)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if open := s.targets.Outside != ""; open == (level == paddock.Standard && diagnosis.Shared(s.dir)) {
-			t.Errorf("%s: in %s what is outside is %q", level, s.dir, s.targets.Outside)
-		}
-		beside := slices.Clone(s.remove)
-		if arrived, err := s.heard(t.Context()); arrived || err != nil {
-			t.Errorf("heard %t, %v", arrived, err)
-		}
-		if err := s.close(); err != nil {
-			t.Error(err)
-		}
-		for _, path := range append(beside, s.dir) {
-			if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("%s is still there: %v", path, err)
-			}
-		}
-	}
-}
-
-// What was seen outside counts more than what the program says.
-func TestOutsideCounts(t *testing.T) {
-	t.Parallel()
-	s, err := build(t.Context(), t.TempDir(), paddock.Full)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if err := os.WriteFile(s.at("outside/"+probe.Made), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.udp.WriteTo([]byte("out"), s.udp.LocalAddr()); err != nil {
-		t.Fatal(err)
-	}
-	results := []probe.Result{{Check: "write_outside", Held: true, Tried: true}, {Check: "udp", Held: true, Tried: true}}
-	if err := s.outside(t.Context(), results); err != nil {
-		t.Fatal(err)
-	}
-	if results[0].Held || results[1].Held {
-		t.Errorf("%+v", results)
 	}
 }

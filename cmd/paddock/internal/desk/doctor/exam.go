@@ -11,19 +11,20 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/doctor/diagnosis/scene"
 	"paddock/internal/contain/probe"
 	"paddock/internal/policy"
 )
 
 // attempt lets a program attempt everything in the scene, by the way that every
 // run takes: judged by a policy, started, supervised and recorded.
-func (d commands) attempt(ctx context.Context, s *scene, report *LevelReport) (err error) {
-	path, err := d.stage(ctx, s.at("stage"))
+func (d commands) attempt(ctx context.Context, s *scene.Scene, report *LevelReport) (err error) {
+	path, err := d.stage(ctx, s.At("stage"))
 	if err != nil {
 		report.Problem = err.Error()
 		return nil
 	}
-	run, out, err := d.run(ctx, s, s.policy("paddock-stage", path, "probe", s.at("shown"), ""), []string{"paddock-stage", "probe"})
+	run, out, err := d.run(ctx, s, s.Policy("paddock-stage", path, "probe", s.At("shown"), ""), []string{"paddock-stage", "probe"})
 	var refusal *paddock.Refusal
 	if errors.As(err, &refusal) {
 		report.Problem = refusal.Message
@@ -39,10 +40,10 @@ func (d commands) attempt(ctx context.Context, s *scene, report *LevelReport) (e
 	}
 	results, err := read(out)
 	if err == nil {
-		err = s.outside(ctx, results)
+		err = s.Outside(ctx, results)
 	}
 	if err != nil {
-		return fmt.Errorf("what was attempted at %s: %w; the program: %s", s.level, err, desk.Describe(run))
+		return fmt.Errorf("what was attempted at %s: %w; the program: %s", s.Level, err, desk.Describe(run))
 	}
 	listed, err := d.listed(ctx, s)
 	report.take(append(results, listed))
@@ -50,16 +51,16 @@ func (d commands) attempt(ctx context.Context, s *scene, report *LevelReport) (e
 }
 
 // listed lets a program that is listed start one that isn't, where a policy can say so.
-func (d commands) listed(ctx context.Context, s *scene) (probe.Result, error) {
+func (d commands) listed(ctx context.Context, s *scene.Scene) (probe.Result, error) {
 	result := probe.Result{Check: "exec_listed"}
 	untried := func(why string) (probe.Result, error) {
 		result.Detail = why
 		return result, nil
 	}
-	if _, err := os.Stat(s.unlisted()); s.level == paddock.Off || err != nil {
+	if _, err := os.Stat(s.Unlisted()); s.Level == paddock.Off || err != nil {
 		return untried("there was nothing to attempt it on")
 	}
-	run, _, err := d.run(ctx, s, s.policy("env", starter, s.unlisted(), s.at("shown"), ", exec: listed"), []string{"env", s.unlisted()})
+	run, _, err := d.run(ctx, s, s.Policy("env", scene.Starter, s.Unlisted(), s.At("shown"), ", exec: listed"), []string{"env", s.Unlisted()})
 	var refusal *paddock.Refusal
 	switch {
 	case errors.As(err, &refusal):
@@ -77,22 +78,22 @@ func (d commands) listed(ctx context.Context, s *scene) (probe.Result, error) {
 			return result, nil
 		}
 	}
-	return untried(starter + ": " + desk.Describe(run))
+	return untried(scene.Starter + ": " + desk.Describe(run))
 }
 
 // run starts a program under a throw-away policy, and returns its record and what it
 // printed.
-func (d commands) run(ctx context.Context, s *scene, text []byte, argv []string) (run paddock.Run, out io.Reader, err error) {
-	compiled, err := policy.Load(s.at("policy.yaml"), text)
+func (d commands) run(ctx context.Context, s *scene.Scene, text []byte, argv []string) (run paddock.Run, out io.Reader, err error) {
+	compiled, err := policy.Load(s.At("policy.yaml"), text)
 	if err != nil {
 		return run, nil, fmt.Errorf("the throw-away policy: %w", err)
 	}
-	v, err := d.Judge(ctx, s.at("state"), compiled)
+	v, err := d.Judge(ctx, s.At("state"), compiled)
 	if err != nil {
 		return run, nil, err
 	}
 	defer func() { err = errors.Join(err, v.Close()) }()
-	targets, err := json.Marshal(s.targets)
+	targets, err := json.Marshal(s.Targets)
 	if err != nil {
 		return run, nil, err
 	}

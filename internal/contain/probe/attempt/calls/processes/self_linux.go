@@ -1,4 +1,4 @@
-package attempt
+package processes
 
 import (
 	"errors"
@@ -6,40 +6,42 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"paddock/internal/contain/probe/attempt"
 )
 
 // views are attempts to find something that came along by accident.
-func views() map[string]Deed {
-	return map[string]Deed{
+func views() map[string]attempt.Deed {
+	return map[string]attempt.Deed{
 		"find a descriptor that leaked": leaked,
-		"start somewhere else": func(t Targets) error {
+		"start somewhere else": func(t attempt.Targets) error {
 			dir, err := unix.Getwd()
 			if err != nil || dir == t.Root {
-				return errors.Join(err, ErrHeld)
+				return errors.Join(err, attempt.ErrHeld)
 			}
 			return nil
 		},
-		"see the machine's name": func(t Targets) error {
+		"see the machine's name": func(t attempt.Targets) error {
 			if t.Host == "" {
-				return ErrUntried
+				return attempt.ErrUntried
 			}
 			name, err := os.Hostname()
 			if err == nil && name != t.Host {
-				return ErrHeld
+				return attempt.ErrHeld
 			}
 			return err
 		},
-		"have more than 1 GiB of /tmp": func(Targets) error {
+		"have more than 1 GiB of /tmp": func(attempt.Targets) error {
 			var st unix.Statfs_t
 			if err := unix.Statfs("/tmp", &st); err != nil {
 				return err
 			}
 			if st.Blocks*uint64(st.Bsize) <= 1<<30 {
-				return ErrHeld
+				return attempt.ErrHeld
 			}
 			return nil
 		},
-		"read what the kernel tells of the machine": func(Targets) error {
+		"read what the kernel tells of the machine": func(attempt.Targets) error {
 			for _, name := range []string{"/proc/keys", "/proc/timer_list", "/proc/kcore", "/proc/kmsg"} {
 				f, err := os.Open(name)
 				if err != nil {
@@ -53,15 +55,15 @@ func views() map[string]Deed {
 					return nil
 				}
 			}
-			return ErrHeld
+			return attempt.ErrHeld
 		},
 	}
 }
 
 // powers are attempts to find that something wasn't given up.
-func powers() map[string]Deed {
-	return map[string]Deed{
-		"keep capabilities": func(Targets) error {
+func powers() map[string]attempt.Deed {
+	return map[string]attempt.Deed{
+		"keep capabilities": func(attempt.Targets) error {
 			header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 			var sets [2]unix.CapUserData
 			if err := unix.Capget(&header, &sets[0]); err != nil {
@@ -72,35 +74,35 @@ func powers() map[string]Deed {
 					return nil
 				}
 			}
-			return ErrHeld
+			return attempt.ErrHeld
 		},
-		"be root": func(Targets) error {
+		"be root": func(attempt.Targets) error {
 			if os.Geteuid() == 0 || os.Getegid() == 0 {
 				return nil
 			}
-			return ErrHeld
+			return attempt.ErrHeld
 		},
-		"have more descriptors than the policy says": func(t Targets) error {
+		"have more descriptors than the policy says": func(t attempt.Targets) error {
 			if t.OpenFiles == 0 {
-				return ErrUntried
+				return attempt.ErrUntried
 			}
 			var limit unix.Rlimit
 			if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Max <= uint64(t.OpenFiles) {
-				return errors.Join(err, ErrHeld)
+				return errors.Join(err, attempt.ErrHeld)
 			}
 			return nil
 		},
-		"gain privileges by executing": func(Targets) error {
+		"gain privileges by executing": func(attempt.Targets) error {
 			if n, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || n == 1 {
-				return errors.Join(err, ErrHeld)
+				return errors.Join(err, attempt.ErrHeld)
 			}
 			return nil
 		},
-		"make files that others can write": func(Targets) error {
+		"make files that others can write": func(attempt.Targets) error {
 			old := unix.Umask(0)
 			unix.Umask(old)
 			if old&0o022 == 0o022 {
-				return ErrHeld
+				return attempt.ErrHeld
 			}
 			return nil
 		},
@@ -109,7 +111,7 @@ func powers() map[string]Deed {
 
 // leaked looks at every descriptor beside the three. What this program itself has
 // opened since is closed at an execution, and what it was given isn't.
-func leaked(Targets) error {
+func leaked(attempt.Targets) error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		return err
@@ -123,5 +125,5 @@ func leaked(Targets) error {
 			return nil
 		}
 	}
-	return ErrHeld
+	return attempt.ErrHeld
 }

@@ -1,7 +1,13 @@
-package attempt
+// Package network has the attempts on sockets and what they reach.
+//
+// # Limits
+//
+// What came of a datagram that could be sent is seen only where it would arrive.
+package network
 
 import (
 	"errors"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -9,13 +15,16 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"paddock/internal/contain/probe/attempt"
+	"paddock/internal/contain/probe/attempt/calls"
 )
 
 // patience is how long an answer may take that comes from the same machine.
 const patience = 2 * time.Second
 
-func dials(network string, address func(Targets) string) Deed {
-	return on(address, func(to string) error {
+func dials(network string, address func(attempt.Targets) string) attempt.Deed {
+	return calls.On(address, func(to string) error {
 		conn, err := net.DialTimeout(network, to, patience)
 		if err != nil {
 			return err
@@ -30,9 +39,16 @@ func dials(network string, address func(Targets) string) Deed {
 	})
 }
 
+// Deeds returns them by name.
+func Deeds() map[string]attempt.Deed {
+	all := sockets()
+	maps.Copy(all, reached())
+	return all
+}
+
 // sockets are attempts to make sockets of kinds that no build needs.
-func sockets() map[string]Deed {
-	all := map[string]Deed{}
+func sockets() map[string]attempt.Deed {
+	all := map[string]attempt.Deed{}
 	for _, s := range []struct {
 		name             string
 		family, typ, pro int
@@ -49,7 +65,7 @@ func sockets() map[string]Deed {
 		{"an SCTP socket", unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP},
 		{"a Bluetooth socket", unix.AF_BLUETOOTH, unix.SOCK_RAW, 0},
 	} {
-		all["open "+s.name] = func(Targets) error {
+		all["open "+s.name] = func(attempt.Targets) error {
 			fd, err := unix.Socket(s.family, s.typ, s.pro)
 			if err != nil {
 				return err
@@ -61,17 +77,17 @@ func sockets() map[string]Deed {
 }
 
 // reached are attempts to reach services outside.
-func reached() map[string]Deed {
-	at := func(host string, port func(Targets) int) func(Targets) string {
-		return func(t Targets) string {
+func reached() map[string]attempt.Deed {
+	at := func(host string, port func(attempt.Targets) int) func(attempt.Targets) string {
+		return func(t attempt.Targets) string {
 			if port(t) == 0 {
 				return ""
 			}
 			return net.JoinHostPort(host, strconv.Itoa(port(t)))
 		}
 	}
-	tcp4, tcp6, udp4 := func(t Targets) int { return t.TCP4 }, func(t Targets) int { return t.TCP6 }, func(t Targets) int { return t.UDP4 }
-	return map[string]Deed{
+	tcp4, tcp6, udp4 := func(t attempt.Targets) int { return t.TCP4 }, func(t attempt.Targets) int { return t.TCP6 }, func(t attempt.Targets) int { return t.UDP4 }
+	return map[string]attempt.Deed{
 		"reach a TCP service of the machine":        dials("tcp4", at("127.0.0.1", tcp4)),
 		"reach it by another loopback address":      dials("tcp4", at("127.9.9.9", tcp4)),
 		"reach it by an IPv4 address written as v6": dials("tcp", at("::ffff:127.0.0.1", tcp4)),
@@ -80,17 +96,17 @@ func reached() map[string]Deed {
 		"reach an IPv6 service of the machine":      dials("tcp6", at("::1", tcp6)),
 		"reach a UDP service of the machine":        dials("udp4", at("127.0.0.1", udp4)),
 		"find a way outside":                        wayOut,
-		"reach an abstract socket of the machine": dials("unix", func(t Targets) string {
+		"reach an abstract socket of the machine": dials("unix", func(t attempt.Targets) string {
 			if t.Abstract == "" {
 				return ""
 			}
 			return "@" + t.Abstract
 		}),
-		"reach a socket outside of the root": dials("unix", outside("socket")),
+		"reach a socket outside of the root": dials("unix", calls.Outside("socket")),
 		"reach a container engine":           engine,
-		"reach a socket inside of the root":  dials("unix", func(t Targets) string { return filepath.Join(t.Root, "socket") }),
-		"reach it by a datagram pair":        on(outside("datagrams"), datagramPair),
-		"have another way than loopback": func(Targets) error {
+		"reach a socket inside of the root":  dials("unix", func(t attempt.Targets) string { return filepath.Join(t.Root, "socket") }),
+		"reach it by a datagram pair":        calls.On(calls.Outside("datagrams"), datagramPair),
+		"have another way than loopback": func(attempt.Targets) error {
 			all, err := net.Interfaces()
 			if err != nil {
 				return err
@@ -100,11 +116,11 @@ func reached() map[string]Deed {
 					return nil
 				}
 			}
-			return ErrHeld
+			return attempt.ErrHeld
 		},
-		"find shared memory of the machine": func(t Targets) error {
+		"find shared memory of the machine": func(t attempt.Targets) error {
 			if t.SharedMemory == 0 {
-				return ErrUntried
+				return attempt.ErrUntried
 			}
 			_, err := unix.SysvShmGet(t.SharedMemory, 1, 0)
 			return err
@@ -114,7 +130,7 @@ func reached() map[string]Deed {
 
 // wayOut asks for a way to an address for documentation: there is no such host.
 // Connecting a socket of datagrams sends nothing.
-func wayOut(Targets) error {
+func wayOut(attempt.Targets) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -124,7 +140,7 @@ func wayOut(Targets) error {
 }
 
 // engine connects where container engines listen, and says nothing to them.
-func engine(Targets) error {
+func engine(attempt.Targets) error {
 	var refused error
 	for _, path := range []string{
 		"/run/docker.sock", "/var/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock", "/run/crio/crio.sock",
@@ -153,9 +169,9 @@ func datagramPair(to string) error {
 	return err
 }
 
-func fastOpen(t Targets) error {
+func fastOpen(t attempt.Targets) error {
 	if t.TCP4 == 0 {
-		return ErrUntried
+		return attempt.ErrUntried
 	}
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

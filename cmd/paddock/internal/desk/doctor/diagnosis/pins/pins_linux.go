@@ -1,29 +1,29 @@
-package doctor
+// Package pins finds out whether what is pinned is held here to the bytes that were
+// judged: on a file system, and of what a policy names.
+//
+// # Limits
+//
+// It looks at programs as a run of them would, and starts none.
+package pins
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
-	"io"
 	"os"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"paddock"
-	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/doctor/diagnosis"
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/executor/judge/facts/pinned"
-	"paddock/internal/git"
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled/environ"
 )
 
-// pins attempts to rewrite, in a directory, a binary that is held as pinned ones are,
+// Attempt tries to rewrite, in a directory, a binary that is held as pinned ones are,
 // and the copy that is made of a script.
-func pins(ctx context.Context, dir string) diagnosis.Fact {
+func Attempt(ctx context.Context, dir string) diagnosis.Fact {
 	f := diagnosis.Fact{Name: "pins", Text: "in " + dir + ": "}
 	file, err := os.CreateTemp(dir, "paddock-doctor-")
 	if err != nil {
@@ -85,30 +85,26 @@ func seal(ctx context.Context, file *os.File) error {
 	return nil
 }
 
-// named says of what the policy names whether it can be used here: what is pinned,
-// and git. A remedy is there where runs of it would be refused.
-func (d commands) named(ctx context.Context, p *policy.Policy, available bool) ([]diagnosis.Fact, error) {
+// Look says of what is pinned in policies, nil ones among them, whether runs of it
+// would be refused, and how it is held. A remedy is there where they would.
+func Look(ctx context.Context, policies ...*policy.Policy) ([]diagnosis.Fact, error) {
 	var all []diagnosis.Fact
 	finder := facts.New()
-	for _, part := range []*policy.Policy{p, p.For(git.Name)} {
-		if part == nil {
+	for _, p := range policies {
+		if p == nil {
 			continue
 		}
-		for _, path := range part.Executables() {
-			w := part.Wanted(paddock.Request{Command: paddock.Command{Argv: []string{path}}})
+		for _, path := range p.Executables() {
+			w := p.Wanted(paddock.Request{Command: paddock.Command{Argv: []string{path}}})
 			if !w.Pinned {
 				continue
 			}
-			fact, err := pin(ctx, finder, w, facts.Query{Wanted: w, SearchPath: environ.Path(part.Executables()), PrivateFiles: p.Contain().Level == paddock.Full})
+			fact, err := pin(ctx, finder, w, facts.Query{Wanted: w, SearchPath: environ.Path(p.Executables()), PrivateFiles: p.Contain().Level == paddock.Full})
 			if err != nil {
 				return nil, err
 			}
 			all = append(all, fact)
 		}
-	}
-	if tools := p.For(git.Name); tools != nil && available {
-		fact, err := d.git(ctx, tools.Executables()[0], p.Contain())
-		return append(all, fact), err
 	}
 	return all, nil
 }
@@ -133,42 +129,6 @@ func pin(ctx context.Context, finder *facts.Finder, w policy.Wanted, q facts.Que
 		f.Text += ": held by a lease while it runs"
 	default:
 		f.Text += ": root alone can change it"
-	}
-	return f, nil
-}
-
-// git asks the policy's git for its version, by the way that every run takes.
-func (d commands) git(ctx context.Context, path string, as paddock.ContainAs) (f diagnosis.Fact, err error) {
-	f = diagnosis.Fact{Name: "git", Text: path}
-	s, err := build(ctx, d.base(as.Level), as.Level)
-	if err != nil {
-		return f, err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	run, out, err := d.run(ctx, s, s.policy("git", path, "--version", s.at("shown"), ""), []string{"git", "--version"})
-	var refusal *paddock.Refusal
-	if errors.As(err, &refusal) {
-		f.Text, f.Remedy = f.Text+": "+refusal.Message, refusal.Hint
-		return f, nil
-	}
-	if err != nil {
-		return f, err
-	}
-	said := ""
-	if run.State == paddock.Exited {
-		line, err := bufio.NewReader(out).ReadString('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return f, err
-		}
-		said = desk.Plain(strings.TrimSpace(line))
-	}
-	switch old, ok := git.Supported(said); {
-	case !ok:
-		f.Text, f.Remedy = f.Text+": it doesn't tell its version: "+cmp.Or(said, desk.Describe(run)), "Name another git under `git`."
-	case old:
-		f.Text, f.Remedy = f.Text+": "+said+", too old for the git tools", "Install git "+git.Oldest+" or newer."
-	default:
-		f.Text += ": " + said
 	}
 	return f, nil
 }
