@@ -109,7 +109,7 @@ func (y *yard) allowed(uid int, listed ...string) (command func(args ...string) 
 	for _, place := range listed {
 		quoted = append(quoted, strconv.Quote(place))
 	}
-	text := fmt.Sprintf("version: 1\nroots: [{path: %q}]\nexecutables: [{name: prog, path: %q, args: any, network: [%s]}, {path: /usr/bin/env, args: any}]\ncontainment: {network: allowlist, read: [%q]}\n",
+	text := fmt.Sprintf("version: 1\nroots: [{path: %q}]\nexecutables: [{name: prog, path: %q, args: any, network: [%s]}, {path: /usr/bin/env, args: any}]\nlimits: {timeout: 10m}\ncontainment: {network: allowlist, read: [%q]}\n",
 		proj, testproc.Program(y.t, "prog"), strings.Join(quoted, ", "), testproc.Program(y.t, "prog"))
 	policy := filepath.Join(y.work, "policy.yaml")
 	if err := errors.Join(os.WriteFile(policy, []byte(text), 0o600), os.Chmod(policy, 0o644)); err != nil {

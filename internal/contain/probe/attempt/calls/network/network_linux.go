@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long an answer may take that comes from the same machine.
-const patience = 2 * time.Second
+const patience = 10 * time.Second
 
 func dials(network string, address func(attempt.Targets) string) attempt.Deed {
 	return calls.On(address, func(to string) error {

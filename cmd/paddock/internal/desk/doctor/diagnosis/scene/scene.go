@@ -239,6 +239,7 @@ const end = "that was all"
 
 // echo answers datagrams, and says at the end whether one came from a program.
 func (s *Scene) echo() {
+	defer close(s.ended)
 	b, arrived := make([]byte, 64), false
 	for {
 		n, from, err := s.udp.ReadFrom(b)
