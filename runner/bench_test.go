@@ -27,7 +27,7 @@ func BenchmarkExplain(b *testing.B) {
 	w := newWorld(b, permissive)
 	c := Command{Argv: []string{"sh", "-c", ":"}, Timeout: time.Second}
 	for b.Loop() {
-		if d := w.r.Explain(b.Context(), c); d.Refusal() != nil {
+		if d := w.explain(c); d.Refusal() != nil {
 			b.Fatal(d.Refusal())
 		}
 	}

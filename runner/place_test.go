@@ -163,7 +163,7 @@ func TestScripts(t *testing.T) {
 		if got, want := w.text(run, Stdout), bin+"/"+name+" one\n"; got != want || *run.Outcome.Reason.ExitCode != code {
 			t.Errorf("%s printed %q, want %q; exit %d, want %d", name, got, want, *run.Outcome.Reason.ExitCode, code)
 		}
-		d := w.r.Explain(t.Context(), Command{Argv: []string{name, "one"}})
+		d := w.explain(Command{Argv: []string{name, "one"}})
 		if d.Grant == nil || len(d.Grant.Executable.Interpreters) == 0 || !strings.HasSuffix(d.Grant.Executable.Interpreters[0].Path, map[string]string{"plain": "/bin/sh", "byenv": "/usr/bin/env"}[name]) {
 			t.Errorf("%s: %+v", name, d)
 		}

@@ -180,8 +180,9 @@ func (r *Runner) request(c Command) paddock.Request {
 	}
 }
 
-// Explain judges c as Start would, and changes nothing.
-func (r *Runner) Explain(ctx context.Context, c Command) Decision {
+// Explain judges c as Start would, and changes nothing. An error is no judgement: it
+// is a fault of ours or of the machine.
+func (r *Runner) Explain(ctx context.Context, c Command) (Decision, error) {
 	return r.app.Explain(ctx, r.request(c))
 }
 

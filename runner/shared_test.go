@@ -100,7 +100,7 @@ func TestQuotaIsForAllProcessesTogether(t *testing.T) {
 			t.Error("busy isn't retryable")
 		}
 	}
-	if d := w.r.Explain(t.Context(), Command{Argv: []string{"sh", "-c", line}}); d.Refusal() == nil || d.Refusal().Code != paddock.Busy {
+	if d := w.explain(Command{Argv: []string{"sh", "-c", line}}); d.Refusal() == nil || d.Refusal().Code != paddock.Busy {
 		t.Errorf("explain says %+v", d.Refusal())
 	}
 	_, err := w.r.Kill(t.Context(), started[0].ID, KILL, "")
@@ -192,7 +192,7 @@ rules:
 			Env:         mostly(rt, "env", nil, map[string]string{}, map[string]string{"A": "b"}, map[string]string{"API_TOKEN": "x"}, map[string]string{"A": "\xff"}, map[string]string{"=": ""}),
 			Stdin:       mostly(rt, "stdin", Stdin{}, Stdin{File: "in"}, Stdin{File: "/etc/passwd"}, Stdin{Run: "r00000000000000000000000000"}, Stdin{File: "in", Run: "x"}),
 		}
-		decision := w.r.Explain(w.t.Context(), c)
+		decision := w.explain(c)
 		run, err := w.r.Start(w.t.Context(), c)
 		var refusal *Refusal
 		switch {
@@ -241,7 +241,7 @@ func TestHookThatPanicsDenies(t *testing.T) {
 	for _, line := range []string{"panic", "nil"} {
 		_, err := w.try("echo " + line)
 		refused(t, err, paddock.RuleDenied)
-		if d := w.r.Explain(t.Context(), Command{Argv: []string{"sh", "-c", "echo " + line}}); d.Effect != paddock.Deny || d.Grant != nil {
+		if d := w.explain(Command{Argv: []string{"sh", "-c", "echo " + line}}); d.Effect != paddock.Deny || d.Grant != nil {
 			t.Errorf("explain: %+v", d)
 		}
 	}
@@ -515,7 +515,7 @@ func TestVariablesThatAreNotText(t *testing.T) {
 	if r := refused(t, err, paddock.InvalidRequest); r.Gate != paddock.GateEnvironment {
 		t.Errorf("gate %q", r.Gate)
 	}
-	for _, g := range w.r.Explain(t.Context(), Command{Argv: []string{"sh"}}).Gates {
+	for _, g := range w.explain(Command{Argv: []string{"sh"}}).Gates {
 		if want := map[paddock.Gate]paddock.Verdict{paddock.GateEnvironment: paddock.Refuse, paddock.GateHook: paddock.Skipped}[g.Gate]; want != "" && g.Verdict != want {
 			t.Errorf("%s: %s", g.Gate, g.Verdict)
 		}

@@ -70,6 +70,13 @@ func newWorld(t testing.TB, text string, change ...func(*Options)) *world {
 	return w
 }
 
+func (w *world) explain(c Command) Decision {
+	w.t.Helper()
+	d, err := w.r.Explain(w.t.Context(), c)
+	must(w.t, err)
+	return d
+}
+
 func (w *world) write(text string) {
 	w.t.Helper()
 	must(w.t, os.WriteFile(w.policy, []byte(strings.ReplaceAll(text, "ROOT", w.root)), 0o600))

@@ -103,8 +103,12 @@ func attempt(in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&targets); err != nil {
 		return fmt.Errorf("targets: %w; you probably want: paddock doctor", err)
 	}
+	results, err := probe.Run(targets)
+	if err != nil {
+		return err
+	}
 	encoder := json.NewEncoder(out)
-	for _, result := range probe.Run(targets) {
+	for _, result := range results {
 		if err := encoder.Encode(result); err != nil {
 			return err
 		}

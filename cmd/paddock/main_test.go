@@ -59,6 +59,8 @@ func prog() int {
 		}
 	case "reach": // LISTED UNLISTED
 		return reach(args)
+	case "spell": // LISTED PORT
+		return spell(args)
 	case "ask", "ask-bare": // URL…
 		return asking(verb == "ask-bare", args)
 	case "until-ask": // FILE URL…

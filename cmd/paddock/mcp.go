@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -80,18 +81,21 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 		Log:          slog.New(slog.NewTextHandler(d.Err, nil)),
 		Now:          d.Now,
 		PolicyProblem: func() *paddock.Refusal {
-			_, refusal := policies.Load()
-			return refusal
+			var refusal *paddock.Refusal // a fault of ours is for each call to tell
+			if _, err := policies.Load(); errors.As(err, &refusal) {
+				return refusal
+			}
+			return nil
 		},
 		Words: func() []string {
-			if p, refusal := policies.Load(); refusal == nil {
+			if p, err := policies.Load(); err == nil {
 				return p.Words()
 			}
 			return nil
 		},
 		Git: func() bool {
-			p, refusal := policies.Load()
-			return refusal == nil && p.For(git.Name) != nil
+			p, err := policies.Load()
+			return err == nil && p.For(git.Name) != nil
 		},
 	}
 	rooms, err := house(ctx, d, d.State, policies, warmForAgents)
@@ -118,7 +122,7 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 // client comes back, and another for every other user, policy and workspace.
 func agent(d *desk.Desk, source *lookup.Source, session string) paddock.Principal {
 	digest, where := "none", d.Dir
-	if p, refusal := source.Load(); refusal == nil {
+	if p, err := source.Load(); err == nil {
 		digest = p.Digest().Short()
 		roots := p.Roots()
 		if len(roots) > 0 {

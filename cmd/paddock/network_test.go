@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -98,14 +99,18 @@ func cause(err error) string {
 }
 
 // allowed prepares y for runs, of user uid, that may reach listed only.
-func (y *yard) allowed(uid int, listed string) (command func(args ...string) *testproc.Cmd) {
+func (y *yard) allowed(uid int, listed ...string) (command func(args ...string) *testproc.Cmd) {
 	y.t.Helper()
 	if !slices.Contains(contain.Probe().Levels(), paddock.Full) {
 		testproc.Skip(y.t, "this machine can't give level full")
 	}
 	proj, home := filepath.Join(y.work, "proj"), filepath.Join(y.work, "home")
-	text := fmt.Sprintf("version: 1\nroots: [{path: %q}]\nexecutables: [{name: prog, path: %q, args: any, network: [%q]}, {path: /usr/bin/env, args: any}]\ncontainment: {network: allowlist, read: [%q]}\n",
-		proj, testproc.Program(y.t, "prog"), listed, testproc.Program(y.t, "prog"))
+	var quoted []string
+	for _, place := range listed {
+		quoted = append(quoted, strconv.Quote(place))
+	}
+	text := fmt.Sprintf("version: 1\nroots: [{path: %q}]\nexecutables: [{name: prog, path: %q, args: any, network: [%s]}, {path: /usr/bin/env, args: any}]\nlimits: {timeout: 10m}\ncontainment: {network: allowlist, read: [%q]}\n",
+		proj, testproc.Program(y.t, "prog"), strings.Join(quoted, ", "), testproc.Program(y.t, "prog"))
 	policy := filepath.Join(y.work, "policy.yaml")
 	if err := errors.Join(os.WriteFile(policy, []byte(text), 0o600), os.Chmod(policy, 0o644)); err != nil {
 		y.t.Fatal(err)

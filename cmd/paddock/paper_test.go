@@ -104,12 +104,12 @@ func (p *paper) now(r *paperRun) paddock.Run {
 	return r.run
 }
 
-func (p *paper) Explain(_ context.Context, req paddock.Request) paddock.Decision {
+func (p *paper) Explain(_ context.Context, req paddock.Request) (paddock.Decision, error) {
 	d := paddock.Decision{Effect: paddock.Allow, Gates: []paddock.GateResult{{Gate: paddock.GateArgv, Verdict: paddock.Pass, Detail: "2 words"}}}
 	if p.refuse != nil {
 		d.Effect, d.Refusals = paddock.Deny, []paddock.Refusal{*p.refuse}
 	}
-	return d
+	return d, p.fault
 }
 
 func (p *paper) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
@@ -260,9 +260,9 @@ func (p *paper) Detail(_ context.Context, _ paddock.Principal, id paddock.RunID)
 		return app.Detail{}, err
 	}
 	d := app.Detail{Run: p.now(r), EnvironmentNames: []string{"CI"}}
-	d.Decision = p.Explain(context.Background(), paddock.Request{})
+	d.Decision, err = p.Explain(context.Background(), paddock.Request{})
 	d.Decision.Grant = &paddock.Grant{EnvironmentNames: []string{"CI", "PATH"}}
-	return d, nil
+	return d, err
 }
 
 func (p *paper) Diff(context.Context, paddock.Principal, paddock.RunID, app.Choice) (paddock.Changes, error) {

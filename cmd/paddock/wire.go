@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/app"
@@ -46,7 +45,7 @@ func house(ctx context.Context, d *desk.Desk, flag string, policies executor.Sou
 type only struct{ policy *policy.Policy }
 
 // Load implements executor.Source.
-func (o only) Load() (*policy.Policy, *paddock.Refusal) { return o.policy, nil }
+func (o only) Load() (*policy.Policy, error) { return o.policy, nil }
 
 // warn tells what went wrong in the background and was got over.
 func warn(d *desk.Desk, err error) {

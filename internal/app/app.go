@@ -40,9 +40,10 @@ type App struct {
 // New returns an App that acts through e and closes it when it is closed.
 func New(e *executor.Executor) *App { return &App{exec: e} }
 
-// Explain judges req as Start would, changes nothing, and can't fail.
-func (a *App) Explain(ctx context.Context, req paddock.Request) paddock.Decision {
-	return discreet(req.Principal, a.exec.Explain(ctx, req))
+// Explain judges req as Start would and changes nothing. An error is no judgement.
+func (a *App) Explain(ctx context.Context, req paddock.Request) (paddock.Decision, error) {
+	d, err := a.exec.Explain(ctx, req)
+	return discreet(req.Principal, d), err
 }
 
 // Start judges req and, when it is granted, returns its run once the program

@@ -191,7 +191,10 @@ func TestAgentsAreNotToldWhereThePolicyIs(t *testing.T) {
 		if !errors.As(err, &refusal) || refusal.Position == nil {
 			t.Fatalf("error %v", err)
 		}
-		d := a.Explain(t.Context(), req)
+		d, err := a.Explain(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, at := range []*paddock.Position{refusal.Position, d.Refusals[0].Position} {
 			if whole := filepath.IsAbs(at.File); whole != (p == operator) {
 				t.Errorf("%s is told %s", p.Kind, at.File)

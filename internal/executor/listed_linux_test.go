@@ -2,44 +2,20 @@ package executor
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"paddock"
-	"paddock/internal/contain/escape"
 	"paddock/internal/contain/listed"
+	"paddock/internal/contain/probe/attempt"
+	"paddock/internal/contain/probe/attempt/lines"
 )
-
-// unlisted is what is attempted where the tree may execute only what is listed, at
-// full and at standard: sh, find, cp, chmod, a script of the account, and what is
-// below a directory. LOADER is the dynamic loader, TRUE a copy of a program that
-// isn't listed, SCRIPT and DIR what is.
-var unlisted = []listedLine{
-	{"start what is listed", "oo", "find . -maxdepth 0 && cp victim copy && chmod 600 copy"},
-	{"start a listed script", "oo", "SCRIPT victim"},
-	{"start what reads a listed script", "oo", "head -c 1 victim"},
-	{"start what lies in a listed directory", "oo", "DIR/true"},
-	{"start a program of the system", "hh", "rm victim"},
-	{"start it by a listed tool", "hh", "find . -name victim -exec rm {} ';'; [ -z \"$(find . -name victim)\" ]"},
-	{"start a script that it wrote", "hh", "echo '#!/bin/sh' > s && chmod 755 s && ./s"},
-	{"start a script whose interpreter is listed", "hh", "echo '#!/bin/sh' > \"$HOME/s\" && chmod 755 \"$HOME/s\" && \"$HOME/s\""},
-	{"start a copy in the workspace", "hh", "cp TRUE t && ./t"},
-	{"start a copy in HOME", "hh", "cp TRUE \"$HOME/t\" && \"$HOME/t\""},
-	{"start a copy in /tmp", "hh", "cp TRUE /tmp/paddock-$$ && /tmp/paddock-$$; s=$?; find /tmp/paddock-$$ -delete; exit $s"},
-	{"start a link to a program", "hh", "{ cp -l TRUE link || cp -s TRUE link; } && ./link"},
-	{"load a copy in the workspace", "ho", "cp TRUE t && LOADER ./t"},
-	{"load a copy in HOME", "ho", "cp TRUE \"$HOME/t\" && LOADER \"$HOME/t\""},
-	{"load a copy in /tmp", "ho", "cp TRUE /tmp/paddock-$$ && LOADER /tmp/paddock-$$; s=$?; find /tmp/paddock-$$ -delete; exit $s"},
-	{"load a copy in /dev/shm", "hh", "cp TRUE /dev/shm/paddock-$$ && LOADER /dev/shm/paddock-$$"},
-	{"load a program of the system", "ho", "LOADER /bin/true"},
-	{"write to what is listed", "hh", ": >> DIR/true || : >> SCRIPT"},
-}
-
-// A listedLine is a line of shell and what may be expected of it at full and standard.
-type listedLine struct{ name, at, line string }
 
 func tryListed(t *testing.T) {
 	entries, err := listed.Find([]string{"/bin/true"})
@@ -47,7 +23,7 @@ func tryListed(t *testing.T) {
 	if len(entries) != 2 {
 		t.Fatalf("/bin/true needs %v, want itself and a loader", entries)
 	}
-	for i, level := range []paddock.Level{paddock.Full, paddock.Standard} {
+	for _, level := range []paddock.Level{paddock.Full, paddock.Standard} {
 		if level == paddock.Standard && os.Geteuid() == 0 {
 			continue
 		}
@@ -55,15 +31,15 @@ func tryListed(t *testing.T) {
 			t.Parallel()
 			l := newListing(t, level)
 			fill := strings.NewReplacer("LOADER", entries[1].Path, "TRUE", filepath.Join(l.bin, "spare"), "SCRIPT", filepath.Join(l.bin, "script"), "DIR", filepath.Join(l.bin, "dir"))
-			for _, r := range unlisted {
-				t.Run(r.name, func(t *testing.T) {
+			for _, r := range lines.Listed {
+				t.Run(r.Name, func(t *testing.T) {
 					must(t, os.WriteFile(filepath.Join(l.dir, "root/victim"), []byte("x"), 0o600))
-					status, out := l.sh(t, "root", fill.Replace(r.line))
+					status, out := l.sh(t, "root", fill.Replace(r.Text))
 					hindrance := ""
 					if status != 0 {
 						hindrance = fmt.Sprintf("status %d: %s", status, out)
 					}
-					keep(t, promise(r.at[i]), hindrance)
+					keep(t, r.At(level), hindrance)
 					if _, err := os.Stat(filepath.Join(l.dir, "root/victim")); err != nil {
 						t.Error(err)
 					}
@@ -105,13 +81,13 @@ func newListing(t *testing.T, level paddock.Level) *listing {
 // memory is no place for programs, and whoever tries is told.
 func (l *listing) memory(t *testing.T) {
 	const name = "make an executable file in memory"
-	order, err := json.Marshal(map[string]any{"Aim": escape.Aim{}, "Names": []string{name}})
+	order, err := json.Marshal(map[string]any{"Targets": attempt.Targets{}, "Names": []string{name}})
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(l.dir, "root/order.json"), order, 0o600))
 	run, out := l.run(t, "root", "escapist", "order.json")
-	var found map[string]string
+	var found map[string]attempt.Answer
 	must(t, json.Unmarshal([]byte(out), &found))
-	keep(t, held, found[name])
+	keep(t, attempt.Held, found[name].Hindrance)
 	if d := run.Outcome.Denied; len(d) != 1 || d[0].Call != "memfd_create" || !strings.Contains(d[0].Text, "exec: listed") {
 		t.Errorf("denied: %+v", d)
 	}
@@ -133,6 +109,7 @@ func (l *listing) inWorkspace(t *testing.T) {
 		if run, err = l.e.Wait(t.Context(), run.ID); err != nil || run.State != paddock.FailedToStart || !strings.Contains(run.Outcome.Reason.Detail, "only level full") {
 			t.Errorf("%v, %s %+v", err, run.State, run.Outcome)
 		}
+		supervised(t, run)
 		return
 	}
 	must(t, err)
@@ -142,5 +119,23 @@ func (l *listing) inWorkspace(t *testing.T) {
 	}
 	if now, err := os.ReadFile(tool); err != nil || string(now) != string(program) {
 		t.Errorf("the listed program is another: %v\n%s", err, out)
+	}
+}
+
+// supervised waits for the end of the run's supervisor, which may write to the state
+// directory after its run is over.
+func supervised(t *testing.T, run paddock.Run) {
+	t.Helper()
+	if run.Supervisor == nil {
+		return
+	}
+	fd, err := unix.PidfdOpen(run.Supervisor.PID, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return
+	}
+	must(t, err)
+	defer unix.Close(fd)
+	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 60_000); n != 1 {
+		t.Errorf("the supervisor of run %s stays: %v", run.ID, err)
 	}
 }

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,11 +20,12 @@ import (
 	"paddock/internal/rundir"
 )
 
-// Explain judges req as Start would and changes nothing.
-func (e *Executor) Explain(ctx context.Context, req paddock.Request) paddock.Decision {
+// Explain judges req as Start would and changes nothing. An error is our own fault,
+// or the machine's.
+func (e *Executor) Explain(ctx context.Context, req paddock.Request) (paddock.Decision, error) {
 	j := e.judge.Judge(ctx, req)
 	defer j.Close()
-	return j.Decision
+	return j.Decision, j.Fault
 }
 
 // Start judges req and, when it is granted, starts it. It returns once the
@@ -55,14 +57,8 @@ func (e *Executor) start(ctx context.Context, req paddock.Request) (_ paddock.Ru
 	j := e.judge.Judge(ctx, req)
 	defer j.Close()
 	policy = j.Decision.PolicyDigest
-	if err := ctx.Err(); err != nil { // what was judged meanwhile may say so in other words
+	if err := cmp.Or(ctx.Err(), j.Allows()); err != nil { // what was judged meanwhile may say so in other words
 		return paddock.Run{}, policy, err
-	}
-	if refusal := j.Decision.Refusal(); refusal != nil {
-		return paddock.Run{}, policy, refusal
-	}
-	if j.Decision.Effect != paddock.Allow || j.Decision.Grant == nil || j.Found.Launch == nil || j.Found.DirFile == nil {
-		return paddock.Run{}, policy, fmt.Errorf("bug: the decision %q has neither a refusal nor all that it takes", j.Decision.Effect)
 	}
 	if pool, err := e.stages(); err == nil { // else the run's record will tell
 		pool.Expect(!req.Tied)
@@ -201,6 +197,10 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 		return nil, "open the standard input", err
 	}
 	grant := j.Decision.Grant
+	listed, err := e.judge.Listed(ctx, grant)
+	if err != nil {
+		return nil, "find what is listed", err
+	}
 	root, err := judge.Workspace(grant)
 	if err != nil {
 		return nil, "find the workspace", err
@@ -212,7 +212,7 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	defer secrets.Close() // nil, too
 	text, err := json.Marshal(handover.Job{
 		Version: handover.JobVersion, RunDir: dir.Path(), RunID: dir.ID(), Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
-		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: j.Programs(), Listed: e.judge.Listed(ctx, grant),
+		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: j.Programs(), Listed: listed,
 		Held: j.Found.Launch.Held, Copies: j.Copies(), Limits: grant.Limits, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
 		Grace: paddock.Duration(e.cfg.Grace), Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, HasSecrets: secrets != nil, StageDigest: digest, Journal: e.notes.Dir(),
 	})

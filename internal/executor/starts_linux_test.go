@@ -2,6 +2,7 @@ package executor
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,6 +28,8 @@ func tryStarts(t *testing.T) {
 			t.Run("the executable is exchanged", func(t *testing.T) { exchangeProgram(t, th, level) })
 			t.Run("pins", func(t *testing.T) { tryPins(t, th, level) })
 			t.Run("everything of the run is killed by itself", func(t *testing.T) { killAll(t, th, level) })
+			t.Run("what hides from its end is gone", func(t *testing.T) { gone(t, th, level) })
+			t.Run("the directory is a descriptor of ours", func(t *testing.T) { descriptorDir(t, th, level) })
 			t.Run("homes are one per workspace", func(t *testing.T) { homes(t, th, level) })
 			t.Run("our own things lie in the workspace", func(t *testing.T) { exposed(t, level) })
 			if level == paddock.Full {
@@ -143,6 +146,54 @@ func killAll(t *testing.T, th *theater, level paddock.Level) {
 	}
 }
 
+// gone: nothing of a run is there after its end, however it was started: by another
+// parent, in a session of its own, without a parent, stopped.
+func gone(t *testing.T, th *theater, level paddock.Level) {
+	a := th.act(t, level, "", "root")
+	mark := fmt.Sprint(100_000_000 + os.Getpid()*100 + int(theaters.Add(1)))
+	hidden := strings.ReplaceAll(`sleep MARK & kill -STOP $!
+		(setsid sleep MARK &)
+		setsid sh -c 'trap "" TERM HUP INT; sleep MARK & sleep MARK' &
+		(setsid sh -c 'sleep MARK & kill -STOP $!; kill -STOP $$' &)
+		exit 3`, "MARK", mark)
+	run, out := a.run(t, "root", "sh", "-c", hidden)
+	if run.State != paddock.Exited || *run.Outcome.Reason.ExitCode != 3 || run.Outcome.Survivors != 0 {
+		t.Errorf("%s %+v: %s", run.State, run.Outcome, out)
+	}
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	must(t, err)
+	for _, file := range files {
+		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), mark) {
+			t.Errorf("%s of tree %s is still there: %q", file, run.Tree, line)
+		}
+	}
+}
+
+// descriptorDir: a working directory that is named by one of our own descriptors, or
+// by our own view of the machine, is no directory of the policy's.
+func descriptorDir(t *testing.T, th *theater, level paddock.Level) {
+	a := th.act(t, level, "", "root")
+	outside, err := os.Open(th.aim.Outside)
+	must(t, err)
+	defer outside.Close()
+	inside, err := os.Open(filepath.Join(a.dir, "root"))
+	must(t, err)
+	defer inside.Close()
+	for _, dir := range []string{
+		fmt.Sprintf("/proc/self/fd/%d", outside.Fd()), fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), outside.Fd()), fmt.Sprintf("/dev/fd/%d", inside.Fd()),
+		"/proc/self/cwd", "/proc/self/root", "/proc/self/root" + th.aim.Outside, fmt.Sprintf("/proc/self/fd/%d/../outside", inside.Fd()),
+	} {
+		req := a.request("root", "sh", "-c", "pwd -P; cat secret")
+		req.Command.Dir = dir
+		run, err := a.e.Start(t.Context(), req)
+		var refusal *paddock.Refusal
+		if !errors.As(err, &refusal) {
+			_, out := a.ended(t, run)
+			t.Errorf("%s: %v, %s", dir, err, out)
+		}
+	}
+}
+
 func homes(t *testing.T, th *theater, level paddock.Level) {
 	a := th.act(t, level, "", "one", "two")
 	if status, out := a.sh(t, "one", `echo secret > "$HOME/mine" && cat "$HOME/mine"`); status != 0 {
@@ -256,7 +307,8 @@ func exposed(t *testing.T, level paddock.Level) {
 				c.Policy, c.Stage = PolicyFile(policy), os.Getenv(stageVariable)
 			})
 			a := &act{e: f.e, level: level, dir: dir}
-			d := f.e.Explain(t.Context(), a.request("root", "sh", "-c", "true"))
+			d, err := f.e.Explain(t.Context(), a.request("root", "sh", "-c", "true"))
+			must(t, err)
 			refusal := d.Refusal()
 			if level == paddock.Off || name == "a project's own policy" {
 				if refusal != nil {

@@ -31,7 +31,7 @@ const Name = "git"
 
 // Executor is what the room needs of the one that starts programs.
 type Executor interface {
-	Explain(ctx context.Context, req paddock.Request) paddock.Decision
+	Explain(ctx context.Context, req paddock.Request) (paddock.Decision, error)
 	Start(ctx context.Context, req paddock.Request) (paddock.Run, error)
 	Wait(ctx context.Context, id paddock.RunID) (paddock.Run, error)
 	Follow(ctx context.Context, id paddock.RunID, s paddock.Stream, offset int64, w io.Writer) error
@@ -106,10 +106,13 @@ func (r *Room) Ask(ctx context.Context, a Ask) (Answer, error) {
 // root returns the policy's root that a means. It is asked as a command would be:
 // whoever may not ask git anything is refused before anything is looked at.
 func (r *Room) root(ctx context.Context, a Ask) (string, error) {
-	d := r.exec.Explain(ctx, paddock.Request{
+	d, err := r.exec.Explain(ctx, paddock.Request{
 		Principal: a.Principal, Door: a.Door, Room: Name, Tied: a.Tied,
 		Command: paddock.Command{Argv: []string{"git", "--version"}, Dir: a.Root},
 	})
+	if err != nil {
+		return "", err
+	}
 	if refusal := d.Refusal(); refusal != nil {
 		return "", refusal
 	}

@@ -331,15 +331,15 @@ func TestTheSectionWidensNothing(t *testing.T) {
 	w := newWorld(t, paddock.Off)
 	w.commit()
 	req := paddock.Request{Principal: alice, Door: paddock.DoorGo, Command: paddock.Command{Argv: []string{"git", "log"}}}
-	if r := w.exec.Explain(t.Context(), req).Refusal(); r == nil || r.Code != paddock.ExecutableNotAllowed {
+	if r := w.explain(req).Refusal(); r == nil || r.Code != paddock.ExecutableNotAllowed {
 		t.Errorf("%v", r)
 	}
 	req.Room = "other"
-	if r := w.exec.Explain(t.Context(), req).Refusal(); r == nil || r.Code != paddock.GitNotAllowed {
+	if r := w.explain(req).Refusal(); r == nil || r.Code != paddock.GitNotAllowed {
 		t.Errorf("%v", r)
 	}
 	req.Room, req.Command.Argv = Name, []string{"sh", "-c", "true"}
-	if r := w.exec.Explain(t.Context(), req).Refusal(); r == nil || r.Code != paddock.ExecutableNotAllowed {
+	if r := w.explain(req).Refusal(); r == nil || r.Code != paddock.ExecutableNotAllowed {
 		t.Errorf("%v", r)
 	}
 	_, err := w.room.Ask(t.Context(), Ask{Principal: alice, Door: paddock.DoorGo, Root: w.outside, Query: query.Log{}})

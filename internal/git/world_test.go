@@ -92,6 +92,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
+func (w *world) explain(req paddock.Request) paddock.Decision {
+	w.t.Helper()
+	d, err := w.exec.Explain(w.t.Context(), req)
+	must(w.t, err)
+	return d
+}
+
 // git runs plain git, which is to work, in the root.
 func (w *world) git(args ...string) string {
 	w.t.Helper()

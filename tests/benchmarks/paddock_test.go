@@ -105,7 +105,11 @@ func (f *furniture) whole(r *runner.Runner, argv ...string) runner.Run {
 func (f *furniture) starts() []contender {
 	var all []contender
 	for _, l := range levels {
-		if d := f.warm[l.level].Explain(f.t.Context(), runner.Command{Argv: []string{"true"}}); d.Refusal() != nil {
+		d, err := f.warm[l.level].Explain(f.t.Context(), runner.Command{Argv: []string{"true"}})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if d.Refusal() != nil {
 			f.sheet.Missing[l.gopkg], f.sheet.Missing[l.cli] = d.Refusal().Error(), d.Refusal().Error()
 			continue
 		}

@@ -9,23 +9,28 @@ import (
 	"slices"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
+	"paddock"
+	"paddock/internal/contain/probe/attempt"
+	"paddock/internal/contain/probe/attempt/rough"
 	"paddock/internal/testproc"
 )
 
 func TestMain(m *testing.M) {
-	testproc.Main(m, map[string]func() int{"attempt": attempt})
+	testproc.Main(m, map[string]func() int{"attempt": attempts})
 }
 
-// attempt plays the program that attempts.
-func attempt() int {
+// attempts plays the program that attempts.
+func attempts() int {
 	var targets Targets
 	if err := json.NewDecoder(os.Stdin).Decode(&targets); err != nil {
 		return 2
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(Run(targets)); err != nil {
+	results, err := Run(targets)
+	if err != nil {
 		return 3
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(results); err != nil {
+		return 4
 	}
 	return 0
 }
@@ -61,52 +66,77 @@ func TestUncontainedAttemptsSucceed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := os.MkdirAll(at("root/.git/hooks"), 0o700); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"root/.git/hooks", "outside", "journal"} {
+		must(t, os.MkdirAll(at(name), 0o700))
 	}
-	for _, name := range []string{"root/.git/config", "file"} {
-		if err := os.WriteFile(at(name), []byte("as it was"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	const text = "as it was"
+	for _, name := range []string{"root/.git/config", "file", "outside/secret", "outside/victim", "outside/removable", "outside/movable"} {
+		must(t, os.WriteFile(at(name), []byte(text), 0o600))
 	}
-	reach := func(network, address string) string {
-		l, err := net.Listen(network, address)
-		if err != nil {
-			t.Fatal(err)
-		}
+	var port int
+	for _, where := range [][2]string{{"unix", at("outside/socket")}, {"unix", at("root/socket")}, {"unix", "@paddock-probe-" + filepath.Base(filepath.Dir(dir))}, {"tcp4", "127.0.0.1:0"}} {
+		l, err := net.Listen(where[0], where[1])
+		must(t, err)
+		go answer(l)
 		t.Cleanup(func() { _ = l.Close() })
-		return l.Addr().String()
+		if a, ok := l.Addr().(*net.TCPAddr); ok {
+			port = a.Port
+		}
 	}
 	file := at("file")
+	own, err := os.Readlink("/proc/self/ns/pid")
+	must(t, err)
 	targets := Targets{
-		Root: at("root"), Secret: file, Writable: file, Key: file, Other: file, State: file, Policy: file, Tmp: file, Shm: file, Etc: file,
-		PID: os.Getpid(), Socket: reach("unix", at("s")), Abstract: reach("unix", "@paddock-probe-"+filepath.Base(filepath.Dir(dir))),
-		TCP: reach("tcp4", "127.0.0.1:0"), OpenFiles: 1,
+		Level: paddock.Off, Root: at("root"), Outside: at("outside"), Key: file, Neighbor: file, State: file, Journal: at("journal"), Policy: file, Tmp: file, Shm: file, Etc: file,
+		PID: os.Getpid(), PIDNamespace: own, Abstract: "paddock-probe-" + filepath.Base(filepath.Dir(dir)), TCP4: port, OpenFiles: 1,
 	}
 	results := run(t, targets, os.Geteuid())
-	if len(results) != len(Table) {
-		t.Errorf("%d results of %d attempts", len(results), len(Table))
-	}
-	must := []string{
-		"read_outside", "link_from_outside", "stat_outside", "attributes_outside", "state", "policy_and_keys", "other_root", "protected",
+	open := []string{
+		"read_outside", "link_from_outside", "stat_outside", "write_outside", "attributes_outside", "state", "policy_and_keys", "other_root", "protected",
 		"tmp", "shm", "etc", "proc", "signals", "tcp", "unix_socket", "abstract_socket", "open_files",
 	}
 	if os.Geteuid() == 0 {
-		must = append(must, "capabilities", "identity")
+		open = append(open, "capabilities", "identity")
 	}
-	for _, r := range results {
-		if slices.Contains(must, r.Check) && (r.Held || !r.Tried) {
-			t.Errorf("%s: held by nothing: %+v", r.Check, r)
+	for _, c := range Table {
+		i := slices.IndexFunc(results, func(r Result) bool { return r.Check == c.ID })
+		if (i < 0) != c.Beside {
+			t.Errorf("%s: result %d", c.ID, i)
+			continue
+		}
+		if slices.Contains(open, c.ID) && (results[i].Held || !results[i].Tried) {
+			t.Errorf("%s: held by nothing: %+v", c.ID, results[i])
 		}
 	}
-	if _, err := os.Stat(file + Made); err != nil {
+	if _, err := os.Stat(at("outside/" + Made)); err != nil {
 		t.Errorf("a file could not be made: %v", err)
 	}
-	if text, err := os.ReadFile(file); err != nil || string(text) != "as it was" {
-		t.Errorf("the file says %q, %v", text, err)
+	for _, name := range []string{"file", "root/.git/config", "outside/secret"} {
+		if got, err := os.ReadFile(at(name)); err != nil || string(got) != text {
+			t.Errorf("%s says %q, %v", name, got, err)
+		}
 	}
 	if entries, err := os.ReadDir(at("root/.git/hooks")); err != nil || len(entries) > 0 {
 		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answer sends a byte to whoever connects.
+func answer(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = conn.Write([]byte("x"))
+		_ = conn.Close()
 	}
 }
 
@@ -114,7 +144,7 @@ func TestUncontainedAttemptsSucceed(t *testing.T) {
 func TestWithoutTargetsNothingIsHeld(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	for _, r := range run(t, Targets{Root: root}, os.Geteuid()) {
+	for _, r := range run(t, Targets{Level: paddock.Off, Root: root}, os.Geteuid()) {
 		if r.Held && !r.Tried || r.Detail == "" {
 			t.Errorf("%+v", r)
 		}
@@ -127,23 +157,32 @@ func TestWithoutTargetsNothingIsHeld(t *testing.T) {
 // An ordinary user's own rights hold a few things: those are held.
 func TestOrdinaryUser(t *testing.T) {
 	t.Parallel()
-	for _, r := range run(t, Targets{Root: os.TempDir()}, testproc.Nobody) {
+	for _, r := range run(t, Targets{Level: paddock.Off, Root: os.TempDir()}, testproc.Nobody) {
 		if slices.Contains([]string{"capabilities", "identity", "mounts", "write_system"}, r.Check) && !r.Held {
 			t.Errorf("%+v", r)
 		}
 	}
 }
 
-func TestOnlyRefusalsAreRefusals(t *testing.T) {
+// Attempts that are rough are in the list for tests and never the doctor's.
+func TestRoughAttemptsAreNotTheDoctors(t *testing.T) {
 	t.Parallel()
-	for _, err := range []error{os.ErrInvalid, nil, net.ErrClosed} {
-		if got := refused(err); got != nil {
-			t.Errorf("%v is taken for a refusal: %v", err, got)
+	tried, roughly := map[string]bool{}, rough.Deeds()
+	for _, a := range attempt.List {
+		if (roughly[a.Name] != nil) != a.Rough {
+			t.Errorf("%s: rough is %t", a.Name, a.Rough)
+		}
+		tried[a.Name] = true
+		if !a.Rough {
+			continue
+		}
+		if _, err := Try(Targets{}, []string{a.Name}, nil); err == nil {
+			t.Errorf("%s is shipped", a.Name)
 		}
 	}
-	for _, err := range []error{unix.EPERM, unix.EACCES, unix.ENOSYS} {
-		if refused(err) == nil {
-			t.Errorf("%v isn't taken for a refusal", err)
+	for name := range roughly {
+		if !tried[name] {
+			t.Errorf("%s isn't in the list", name)
 		}
 	}
 }

@@ -103,13 +103,17 @@ func (j *Judgement) Programs() []string {
 
 // Listed lists what the run's whole tree may execute beside its own program; nil
 // where that is anything. The decision must allow.
-func (j *Judge) Listed(ctx context.Context, g *paddock.Grant) []string {
+func (j *Judge) Listed(ctx context.Context, g *paddock.Grant) ([]string, error) {
 	search, _ := pathIn(g)
 	var listed []string
 	for _, path := range g.Contain.Executes {
-		listed = append(listed, j.finder.Executes(ctx, path, search)...)
+		found, err := j.finder.Executes(ctx, path, search)
+		if err != nil {
+			return nil, err
+		}
+		listed = append(listed, found...)
 	}
-	return listed
+	return listed, nil
 }
 
 // Copies lists the paths of what the run sees copies of. The decision must allow.

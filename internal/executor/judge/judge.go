@@ -11,6 +11,7 @@ package judge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -73,6 +74,9 @@ type Judgement struct {
 	Decision paddock.Decision
 	// Found holds the descriptors of what was looked at.
 	Found *facts.Found
+	// Fault is set when nothing could be judged, by no fault of the request's or the
+	// policy's, as when no descriptors are left. Then Decision means nothing.
+	Fault error
 
 	request paddock.Request
 	policy  *policy.Policy
@@ -100,6 +104,21 @@ func (j *Judgement) Sealed() (*os.File, error) {
 // Close closes what was found.
 func (j *Judgement) Close() { j.Found.Close() }
 
+// Allows returns nil if the request may be carried out, or what is against it: a
+// [*paddock.Refusal], or a fault.
+func (j *Judgement) Allows() error {
+	if j.Fault != nil {
+		return j.Fault
+	}
+	if refusal := j.Decision.Refusal(); refusal != nil {
+		return refusal
+	}
+	if j.Decision.Effect != paddock.Allow || j.Decision.Grant == nil || j.Found.Launch == nil || j.Found.DirFile == nil {
+		return fmt.Errorf("bug: the decision %q has neither a refusal nor all that it takes", j.Decision.Effect)
+	}
+	return nil
+}
+
 // Busy asks the policy again, for another number of active runs, and returns
 // the refusal if it now refuses.
 func (j *Judgement) Busy(active int) *paddock.Refusal {
@@ -110,16 +129,26 @@ func (j *Judgement) Busy(active int) *paddock.Refusal {
 
 // Judge decides req. The caller closes the Judgement.
 func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
-	p, problem := j.policyFor(req.Room)
+	p, err := j.policyFor(req.Room)
+	var problem *paddock.Refusal
+	if err != nil && !errors.As(err, &problem) {
+		out := &Judgement{request: req, Found: &facts.Found{}}
+		out.failed(err)
+		return out
+	}
 	search := searchPath(p, req)
 	out := j.look(ctx, p, req, search)
 	out.facts.PolicyProblem = problem
 	out.Decision = policy.Decide(p, req, out.facts)
 	// A script was followed with the PATH that we expected its program to get.
-	if got, ok := pathIn(out.Decision.Grant); ok && got != search {
+	if got, ok := pathIn(out.Decision.Grant); ok && got != search && out.Fault == nil {
 		out.Close()
 		out = j.look(ctx, p, req, got)
 		out.Decision = policy.Decide(p, req, out.facts)
+	}
+	if out.Fault != nil {
+		out.Decision = paddock.Decision{}
+		return out
 	}
 	deny(&out.Decision, slices.Concat(out.trouble, j.exposed(out.Decision.Grant, p), out.rewritable())...)
 	if out.Decision.Effect == paddock.Allow && j.cfg.Hook != nil {
@@ -130,15 +159,31 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 
 // policyFor returns the policy that judges what room asks for, or says why there
 // is none.
-func (j *Judge) policyFor(room string) (*policy.Policy, *paddock.Refusal) {
-	p, problem := j.cfg.Policy.Load()
-	if problem != nil {
-		return nil, problem
+func (j *Judge) policyFor(room string) (*policy.Policy, error) {
+	p, err := j.cfg.Policy.Load()
+	if err != nil {
+		return nil, err
 	}
 	if p = p.For(room); p == nil {
 		return nil, paddock.Refused(paddock.GitNotAllowed, "The policy has no `%s` section.", room)
 	}
 	return p, nil
+}
+
+// failed notes err, if it is one that says nothing of the request.
+func (j *Judgement) failed(err error) {
+	if j.Fault == nil && err != nil {
+		j.Fault = fmt.Errorf("%w: the request can't be judged: %w", paddock.ErrFault, err)
+	}
+}
+
+// starved reports whether err is a fault, and notes it.
+func (j *Judgement) starved(err error) bool {
+	if !trust.Fault(err) {
+		return false
+	}
+	j.failed(err)
+	return true
 }
 
 // look finds out what p must know to judge req.
@@ -152,15 +197,21 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		PrivateFiles: p.Contain().Level == paddock.Full,
 	})
 	if id := req.Command.Stdin.Run; id != "" && req.Command.Stdin.File == "" {
-		found.Stdin, found.StdinFile = j.stdinOf(req.Principal, id, req.Command.Stdin.Stream)
+		var err error
+		if found.Stdin, found.StdinFile, err = j.stdinOf(req.Principal, id, req.Command.Stdin.Stream); err != nil && found.Fault == nil {
+			found.Fault = err
+		}
 	}
 	out := &Judgement{request: req, policy: p, Found: found, trouble: unspeakable(req), facts: policy.Facts{
 		Executable: found.Executable, Dir: found.Dir, Paths: found.Paths, Stdin: found.Stdin,
 		HostEnv: map[string]string{},
 	}}
+	out.failed(found.Fault)
 	out.facts.Levels, out.facts.Unavailable = j.cfg.Levels()
 	out.facts.Held, out.facts.Unheld = lifecycle.Holdable(p.Contain().Level)
-	out.facts.Account, out.facts.Unowned = account.Find(p.Contain())
+	var err error
+	out.facts.Account, out.facts.Unowned, err = account.Find(p.Contain())
+	out.failed(err)
 	for _, name := range wanted.HostEnv {
 		if value, ok := j.cfg.HostEnv(name); ok {
 			out.facts.HostEnv[name] = value
@@ -171,16 +222,18 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		if out.secrets == nil {
 			out.secrets, out.facts.Secrets = map[string]credential.Credential{}, map[string]secret.Facts{}
 		}
-		out.secrets[i.Secret], out.facts.Secrets[i.Secret] = secrets.Read(j.owner, i)
+		var fault error
+		out.secrets[i.Secret], out.facts.Secrets[i.Secret], fault = secrets.Read(j.owner, i)
+		out.failed(fault)
 	}
 	if found.Dir.Root != "" {
 		out.home(j.cfg.State, found.Dir.Root)
 	}
-	err := j.cfg.State.Claim(ctx, func(c *rundir.Claim) (err error) {
+	err = j.cfg.State.Claim(ctx, func(c *rundir.Claim) (err error) {
 		out.facts.Active, err = c.Active(req.Principal)
 		return err
 	})
-	if err != nil {
+	if err != nil && !out.starved(err) {
 		out.trouble = append(out.trouble, *Unrecordable(err))
 	}
 	return out
@@ -197,7 +250,7 @@ func (j *Judgement) home(state *rundir.State, root string) {
 	} else {
 		j.facts.Home, err = state.Home(root)
 	}
-	if err != nil {
+	if err != nil && !j.starved(err) {
 		j.trouble = append(j.trouble, *Unrecordable(err))
 	}
 }
@@ -215,6 +268,8 @@ func RecordError(ctx context.Context, err error) error {
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case trust.Fault(err):
+		return fmt.Errorf("%w: the run can't be written down: %w", paddock.ErrFault, err)
 	}
 	return Unrecordable(err)
 }

@@ -13,10 +13,11 @@ import (
 	"paddock/internal/trust"
 )
 
-// A Source gives the policy that applies now, or says why there is none. It is
-// asked for every request and must be safe for concurrent use.
+// A Source gives the policy that applies now, or says why there is none, by a
+// [*paddock.Refusal]; any other error is our own fault. It is asked for every
+// request and must be safe for concurrent use.
 type Source interface {
-	Load() (*policy.Policy, *paddock.Refusal)
+	Load() (*policy.Policy, error)
 }
 
 // mostPolicy bounds what is read as a policy.
@@ -39,11 +40,11 @@ type policyFile struct {
 	read    bool
 	id      trust.Identity
 	policy  *policy.Policy
-	problem *paddock.Refusal
+	problem error
 }
 
 // Load implements Source.
-func (f *policyFile) Load() (*policy.Policy, *paddock.Refusal) {
+func (f *policyFile) Load() (*policy.Policy, error) {
 	if f.path == "" {
 		return nil, paddock.Refused(paddock.NoPolicy, "No policy applies here, so nothing may run.")
 	}
@@ -55,6 +56,9 @@ func (f *policyFile) Load() (*policy.Policy, *paddock.Refusal) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, paddock.Refused(paddock.NoPolicy, "There is no policy file at %s, so nothing may run.", path)
 	}
+	if trust.Fault(err) {
+		return nil, fmt.Errorf("the policy %s: %w", path, err)
+	}
 	if err != nil {
 		return nil, paddock.Refused(paddock.PolicyInvalid, "The policy can't be trusted: %v.", err)
 	}
@@ -62,14 +66,21 @@ func (f *policyFile) Load() (*policy.Policy, *paddock.Refusal) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.read || f.id != id {
-		f.policy, f.problem = readPolicy(path, file)
+		p, problem := readPolicy(path, file)
+		if trust.Fault(problem) {
+			return nil, problem // not for good
+		}
+		f.policy, f.problem = p, problem
 		f.read, f.id = true, id
 	}
 	return f.policy, f.problem
 }
 
-func readPolicy(name string, r io.Reader) (*policy.Policy, *paddock.Refusal) {
+func readPolicy(name string, r io.Reader) (*policy.Policy, error) {
 	data, err := io.ReadAll(io.LimitReader(r, mostPolicy+1))
+	if trust.Fault(err) {
+		return nil, fmt.Errorf("the policy %s: %w", name, err)
+	}
 	if err != nil {
 		return nil, paddock.Refused(paddock.PolicyInvalid, "The policy can't be read: %v.", err)
 	}
@@ -88,16 +99,16 @@ func PolicyText(name string, data []byte) Source {
 
 type fixed struct {
 	policy  *policy.Policy
-	problem *paddock.Refusal
+	problem error
 }
 
 // Load implements Source.
-func (f fixed) Load() (*policy.Policy, *paddock.Refusal) { return f.policy, f.problem }
+func (f fixed) Load() (*policy.Policy, error) { return f.policy, f.problem }
 
 // shownErrors is how many faults of a policy a refusal lists.
 const shownErrors = 10
 
-func compile(name string, data []byte) (*policy.Policy, *paddock.Refusal) {
+func compile(name string, data []byte) (*policy.Policy, error) {
 	p, err := policy.Load(name, data)
 	if err == nil {
 		return p, nil

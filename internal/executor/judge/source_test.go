@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,7 +46,7 @@ func TestPolicyFile(t *testing.T) {
 			}
 			source := PolicyFile(p)
 			for range 2 { // read, and remembered
-				got, problem := source.Load()
+				got, problem := refused(source.Load())
 				switch {
 				case tt.code == "" && (problem != nil || got == nil):
 					t.Errorf("%v, %v", got, problem)
@@ -61,11 +62,20 @@ func TestNoPolicyFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for path, code := range map[string]paddock.Code{"": paddock.NoPolicy, dir + "/none": paddock.NoPolicy, dir: paddock.PolicyInvalid} {
-		if p, problem := PolicyFile(path).Load(); p != nil || problem == nil || problem.Code != code {
+		if p, problem := refused(PolicyFile(path).Load()); p != nil || problem == nil || problem.Code != code {
 			t.Errorf("%q: %v, %v", path, p, problem)
 		}
 	}
-	if p, problem := PolicyText("x", []byte("nonsense: [")).Load(); p != nil || problem == nil || problem.Code != paddock.PolicyInvalid {
+	if p, problem := refused(PolicyText("x", []byte("nonsense: [")).Load()); p != nil || problem == nil || problem.Code != paddock.PolicyInvalid {
 		t.Errorf("%v, %v", p, problem)
 	}
+}
+
+// refused takes an error for the refusal that it must be.
+func refused[T any](v T, err error) (T, *paddock.Refusal) {
+	var refusal *paddock.Refusal
+	if err != nil && !errors.As(err, &refusal) {
+		panic(err)
+	}
+	return v, refusal
 }

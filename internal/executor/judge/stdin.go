@@ -15,15 +15,20 @@ import (
 	"paddock/internal/policy"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/trust"
 )
 
-// stdinOf opens the kept output of a settled run that principal may read.
-func (j *Judge) stdinOf(p paddock.Principal, id paddock.RunID, s paddock.Stream) (policy.StdinFacts, *os.File) {
+// stdinOf opens the kept output of a settled run that principal may read. An error
+// is our fault.
+func (j *Judge) stdinOf(p paddock.Principal, id paddock.RunID, s paddock.Stream) (policy.StdinFacts, *os.File, error) {
 	file, err := j.keptOutput(p, id, s)
-	if err != nil {
-		return policy.StdinFacts{Checked: true, Problem: err.Error()}, nil
+	if trust.Fault(err) {
+		return policy.StdinFacts{}, nil, err
 	}
-	return policy.StdinFacts{Checked: true}, file
+	if err != nil {
+		return policy.StdinFacts{Checked: true, Problem: err.Error()}, nil, nil
+	}
+	return policy.StdinFacts{Checked: true}, file, nil
 }
 
 func (j *Judge) keptOutput(p paddock.Principal, id paddock.RunID, s paddock.Stream) (*os.File, error) {
@@ -42,7 +47,7 @@ func (j *Judge) keptOutput(p paddock.Principal, id paddock.RunID, s paddock.Stre
 	case errors.Is(err, fs.ErrNotExist), err == nil && p.Kind != paddock.Operator && p != run.Principal:
 		return nil, errors.New("there is no such run among those that you may see")
 	case err != nil:
-		return nil, fmt.Errorf("run %s can't be read: %v", id, err)
+		return nil, fmt.Errorf("run %s can't be read: %w", id, err)
 	case run.Outcome == nil:
 		return nil, fmt.Errorf("run %s is not over yet; wait for its end", id)
 	case run.Pruned != nil:
@@ -65,7 +70,7 @@ func openKept(dir *rundir.Dir, s paddock.Stream, sum paddock.StreamSummary) (*os
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the %s of run %s can't be read: %v", s, dir.ID(), err)
+		return nil, fmt.Errorf("the %s of run %s can't be read: %w", s, dir.ID(), err)
 	}
 	size, err := size(file)
 	if err == nil && size != sum.Bytes {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"paddock"
 	"paddock/internal/journal"
 	"paddock/internal/policy"
 	"paddock/internal/rundir"
@@ -31,14 +30,14 @@ const (
 // goroutine.
 type Sweeper struct {
 	keeper Keeper
-	load   func() (*policy.Policy, *paddock.Refusal)
+	load   func() (*policy.Policy, error)
 	pass   *Pass // nil between two
 	limits Limits
 }
 
 // NewSweeper returns a Sweeper. load gives the policy that applies; while there is
 // none nothing is removed.
-func NewSweeper(state *rundir.State, tell func(context.Context, journal.Entry) error, now func() time.Time, load func() (*policy.Policy, *paddock.Refusal)) *Sweeper {
+func NewSweeper(state *rundir.State, tell func(context.Context, journal.Entry) error, now func() time.Time, load func() (*policy.Policy, error)) *Sweeper {
 	return &Sweeper{keeper: Keeper{State: state, Tell: tell, Now: now, By: byPolicy}, load: load}
 }
 

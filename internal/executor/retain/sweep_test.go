@@ -22,7 +22,7 @@ func load(t testing.TB, retention string) *policy.Policy {
 }
 
 // sweeper is one over h's state directory, by a clock of its own.
-func (h *house) sweeper(clock *time.Time, load func() (*policy.Policy, *paddock.Refusal)) *Sweeper {
+func (h *house) sweeper(clock *time.Time, load func() (*policy.Policy, error)) *Sweeper {
 	return NewSweeper(h.State, h.Tell, func() time.Time { return *clock }, load)
 }
 
@@ -38,7 +38,7 @@ func TestSweep(t *testing.T) {
 	now := h.Now()
 	p := load(t, "retention: {age: 12h}\n")
 	var refusal *paddock.Refusal
-	source := func() (*policy.Policy, *paddock.Refusal) {
+	source := func() (*policy.Policy, error) {
 		if refusal != nil {
 			return nil, refusal
 		}
@@ -90,7 +90,7 @@ func TestTurns(t *testing.T) {
 		dirs = append(dirs, h.ended(i%12, 5))
 	}
 	p := load(t, "retention: {records: 1h, runs: 3, size: 1GiB}\n")
-	s := h.sweeper(&now, func() (*policy.Policy, *paddock.Refusal) { return p, nil })
+	s := h.sweeper(&now, func() (*policy.Policy, error) { return p, nil })
 	newest := dirs[len(dirs)-1]
 	for _, d := range dirs {
 		if d.ID() > newest.ID() {

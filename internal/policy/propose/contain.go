@@ -51,6 +51,7 @@ func (w *writer) containment() {
 		w.line("# is, keep hooks and settings in the root as they are, or give them a /tmp of their own.")
 		w.line("containment:")
 		w.line("  require: standard")
+		w.account()
 	default:
 		w.because(paddock.Full)
 		w.because(paddock.Standard)
@@ -70,6 +71,19 @@ func (w *writer) containment() {
 	w.line("  read:                                 # beside the system's own directories; never what holds credentials")
 	for _, r := range w.reads {
 		w.line("    - %-34s  # %s", text(r[0]), r[1])
+	}
+}
+
+// account says whose runs are where Paddock is root, who can't have any of its own.
+func (w *writer) account() {
+	switch {
+	case w.project.RunAs == "":
+	case w.project.Owns:
+		w.line("  run_as: %-30s  # to whom the root belongs: Paddock is root here, and what it runs isn't", text(w.project.RunAs))
+	default:
+		w.line("  # Paddock is root here, and what it runs isn't. The root belongs to root, where this user")
+		w.line("  # may only read: give it to an ordinary user (chown -R), and name that one here.")
+		w.line("  run_as: %s", text(w.project.RunAs))
 	}
 }
 

@@ -48,6 +48,10 @@ type Project struct {
 	// each other level what it lacks. None means that nothing can be contained.
 	Levels  []paddock.Level
 	Missing map[paddock.Level]string
+	// RunAs is whose account runs are to have where Paddock is root and the level
+	// needs one; empty where Paddock isn't. Owns is set when the root belongs to it.
+	RunAs string
+	Owns  bool
 }
 
 // Propose returns the text of a policy. It loads without errors and passes its

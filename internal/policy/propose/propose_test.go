@@ -55,6 +55,9 @@ func check(t interface {
 			Paths:      map[string]policy.PathFacts{},
 			Levels:     []paddock.Level{loaded.Contain().Level},
 		}
+		if loaded.Contain().RunAs != "" {
+			facts.Account = &paddock.Account{UID: 12345, GID: 12345}
+		}
 		for _, w := range loaded.Wanted(req).Paths {
 			facts.Paths[w] = policy.PathFacts{Real: p.Root + "/" + w, Inside: true}
 		}
@@ -83,6 +86,8 @@ func TestProposeContainment(t *testing.T) {
 	standard.Levels, standard.Missing = full.Levels[1:], map[paddock.Level]string{paddock.Full: "user namespaces:\nthere are none " + strings.Repeat("long ", 40)}
 	off.Levels, off.Missing = full.Levels[2:], map[paddock.Level]string{paddock.Full: "no namespaces", paddock.Standard: "no Landlock"}
 	unknown.Levels = nil
+	owned, stranger := standard, standard
+	owned.RunAs, owned.Owns, stranger.RunAs = "12345:12345", true, "nobody"
 	for _, test := range []struct {
 		name       string
 		project    propose.Project
@@ -93,6 +98,8 @@ func TestProposeContainment(t *testing.T) {
 			"network: none", "    - /home/dev/go/pkg/mod ", "    - /home/dev/node ", "GOPROXY: \"off\"", "go mod download", "CARGO_NET_OFFLINE", "CARGO_HOME: /home/dev/.cargo", "pass: [GOTOOLCHAIN]",
 		}, []string{"/never", ".venv", "pkg/mod/toolchain", "node/lib", "can't be had"}},
 		{"standard", standard, paddock.Standard, []string{"network: none", "# `full` can't be had: user namespaces: there are none", "can't hide", "/home/dev/node "}, nil},
+		{"root, in somebody's directory", owned, paddock.Standard, []string{"run_as: \"12345:12345\" "}, []string{"chown"}},
+		{"root, in its own", stranger, paddock.Standard, []string{"run_as: nobody", "chown -R"}, nil},
 		{"off", off, paddock.Off, []string{"# `full` can't be had: no namespaces", "# `standard` can't be had: no Landlock", "with your rights", "pass: [GOPROXY, GOTOOLCHAIN]"},
 			[]string{"network:", "read:", "GOPROXY: ", "OFFLINE"}},
 		{"unknown", unknown, paddock.Off, []string{"nobody knows"}, nil},
@@ -160,6 +167,7 @@ func TestProposeAlwaysLoads(t *testing.T) {
 		levels := []paddock.Level{paddock.Full, paddock.Standard, paddock.Off}
 		p.Levels = rapid.SliceOfDistinct(rapid.SampledFrom(levels), rapid.ID[paddock.Level]).Draw(t, "levels")
 		p.Missing = rapid.MapOf(rapid.SampledFrom(levels), rapid.String()).Draw(t, "missing")
+		p.RunAs, p.Owns = rapid.SampledFrom([]string{"", "builder", "12345", "12345:7", "yes", "a.b-c_d"}).Draw(t, "run as"), rapid.Bool().Draw(t, "owns")
 		check(t, p)
 	})
 }

@@ -25,7 +25,7 @@ import (
 // Verbs is what the commands ask of the house. *app.App has them; tests have a
 // house of paper.
 type Verbs interface {
-	Explain(ctx context.Context, req paddock.Request) paddock.Decision
+	Explain(ctx context.Context, req paddock.Request) (paddock.Decision, error)
 	Start(ctx context.Context, req paddock.Request) (paddock.Run, error)
 	Status(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error)
 	Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, wait time.Duration) (paddock.Run, error)

@@ -21,18 +21,23 @@ import (
 
 	"paddock"
 	"paddock/internal/contain/owner"
+	"paddock/internal/trust"
 )
 
 // Find returns what the policy's `run_as` stands for, nil where it says nothing,
-// or why a run that is contained so can't have the account that it should get.
-func Find(as paddock.ContainAs) (*paddock.Account, *paddock.Refusal) {
+// or why a run that is contained so can't have the account that it should get. An
+// error is our own fault.
+func Find(as paddock.ContainAs) (*paddock.Account, *paddock.Refusal, error) {
 	euid := os.Geteuid()
 	if as.RunAs == "" && (euid != 0 || as.Level == paddock.Off) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	ids, err := os.ReadFile("/proc/self/uid_map")
+	if trust.Fault(err) {
+		return nil, nil, err
+	}
 	if err != nil {
-		return nil, refuse("Mount /proc.", "which users there are can't be found out: %v", err)
+		return nil, refuse("Mount /proc.", "which users there are can't be found out: %v", err), nil
 	}
 	return find(as, euid, string(ids))
 }
@@ -44,28 +49,31 @@ func refuse(hint, format string, args ...any) *paddock.Refusal {
 }
 
 // find is Find for the effective user euid, where ids are the users there are.
-func find(as paddock.ContainAs, euid int, ids string) (*paddock.Account, *paddock.Refusal) {
+func find(as paddock.ContainAs, euid int, ids string) (*paddock.Account, *paddock.Refusal, error) {
 	switch {
 	case as.RunAs == "" && as.Level == paddock.Full:
 		if mapped(ids, owner.Reserved) && mapped(ids, owner.Reserved+owner.ReservedCount-1) {
-			return nil, nil
+			return nil, nil, nil
 		}
 		return nil, refuse("The operator names another account under `containment.run_as`, or gives Paddock an account of its own.",
-			"Paddock is root only inside of a user namespace, which lacks the uid %d and those after it that runs of root get", owner.Reserved)
+			"Paddock is root only inside of a user namespace, which lacks the uid %d and those after it that runs of root get", owner.Reserved), nil
 	case as.RunAs == "":
 		return nil, refuse("The operator names an ordinary user, to whom the root's files belong, under `containment.run_as`, or gives Paddock an account of its own.",
-			"Paddock is root, and at level %s the run would be, too", as.Level)
+			"Paddock is root, and at level %s the run would be, too", as.Level), nil
 	case euid != 0:
-		return nil, refuse("The operator removes `run_as`, or runs Paddock as root.", "`run_as: %s` needs root, and Paddock is uid %d", as.RunAs, euid)
+		return nil, refuse("The operator removes `run_as`, or runs Paddock as root.", "`run_as: %s` needs root, and Paddock is uid %d", as.RunAs, euid), nil
 	}
 	found, err := lookup(as.RunAs)
 	if err == nil && !mapped(ids, found.UID) {
 		err = fmt.Errorf("uid %d isn't among those of this user namespace", found.UID)
 	}
-	if err != nil {
-		return nil, refuse("The operator corrects `containment.run_as`, or makes that user.", "`run_as: %s`: %v", as.RunAs, err)
+	if trust.Fault(err) {
+		return nil, nil, err
 	}
-	return found, nil
+	if err != nil {
+		return nil, refuse("The operator corrects `containment.run_as`, or makes that user.", "`run_as: %s`: %v", as.RunAs, err), nil
+	}
+	return found, nil, nil
 }
 
 // lookup finds the account that text names: by a user's name, or in numbers,

@@ -38,7 +38,10 @@ func TestFind(t *testing.T) {
 		{paddock.Full, "7:4294967296", 0, everybody, "value out of range"},
 		{paddock.Full, "-1", 0, everybody, "there is no such user"},
 	} {
-		found, refusal := find(paddock.ContainAs{Level: tt.level, RunAs: tt.runAs}, tt.euid, tt.ids)
+		found, refusal, err := find(paddock.ContainAs{Level: tt.level, RunAs: tt.runAs}, tt.euid, tt.ids)
+		if err != nil {
+			t.Error(err)
+		}
 		got := ""
 		switch {
 		case refusal != nil && (found != nil || refusal.Code != paddock.ContainmentUnavailable || refusal.Hint == ""):

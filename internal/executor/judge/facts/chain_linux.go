@@ -26,6 +26,7 @@ type chain struct {
 	*Finder
 	ctx   context.Context
 	query Query
+	found *Found // which is told of faults
 
 	digest paddock.Digest        // of the file that the policy names, if it is pinned
 	seen   []paddock.Interpreter // the interpreters on the way
@@ -43,6 +44,7 @@ func (c *chain) follow(prog program) (_ *Launch, err error) {
 	}()
 	for scripts := 0; ; scripts++ {
 		interp, arg, err := interpreter(prog)
+		c.found.note(err)
 		if err != nil {
 			return nil, trust.Distrust(fmt.Sprintf("%s is a script that can't be followed: %s", prog.path, trust.InWords(prog.path, err)))
 		}
@@ -77,6 +79,7 @@ func (c *chain) next(script program, interp, arg string) (program, error) {
 	c.launch.Before = words
 	c.seen = append(c.seen, paddock.Interpreter{Path: interp, Argument: arg})
 	prog, err := c.open(c.program(interp))
+	c.found.note(err)
 	if err != nil {
 		return prog, trust.Distrust(fmt.Sprintf("the interpreter of %s: %s", script.path, missingInWords(interp, err)))
 	}
@@ -85,6 +88,7 @@ func (c *chain) next(script program, interp, arg string) (program, error) {
 	}
 	prog, c.launch.Before, err = c.pastEnv(arg, words, c.query.SearchPath)
 	if prog, err = c.open(prog, err); err != nil {
+		c.found.note(err)
 		return prog, trust.Distrust(fmt.Sprintf("%s names its interpreter through env: %s", script.path, trust.InWords(arg, err)))
 	}
 	c.seen = append(c.seen, paddock.Interpreter{Path: prog.path})
@@ -116,6 +120,7 @@ func (c *chain) fix(prog program, script bool) error {
 		return trust.Distrust(fmt.Sprintf("the content of %s can't be read to compare it with the policy's digest", prog.path))
 	}
 	digest, err := c.content(prog, script)
+	c.found.note(err)
 	if err != nil {
 		return trust.Distrust(fmt.Sprintf("the content of %s can't be compared with the policy's digest: %v", prog.path, err))
 	}
@@ -167,6 +172,7 @@ func (c *chain) hold(prog program) error {
 // rootsAlone reports whether root alone can change what prog's name leads to.
 func (c *chain) rootsAlone(prog program) bool {
 	end, err := trust.Owner{}.Reach(prog.path)
+	c.found.note(err)
 	if err != nil {
 		return false
 	}

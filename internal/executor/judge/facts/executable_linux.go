@@ -19,9 +19,10 @@ type memory = pinned.Memory
 
 // executable looks at the file that the policy names and follows it, through
 // the scripts that it and its interpreters may be, to a binary.
-func (f *Finder) executable(ctx context.Context, q Query) (policy.ExecutableFacts, *Launch) {
+func (f *Finder) executable(ctx context.Context, q Query, found *Found) (policy.ExecutableFacts, *Launch) {
 	var facts policy.ExecutableFacts
 	prog, err := f.program(q.Wanted.Executable)
+	found.note(err)
 	if errors.Is(err, os.ErrNotExist) {
 		return facts, nil
 	}
@@ -30,7 +31,7 @@ func (f *Finder) executable(ctx context.Context, q Query) (policy.ExecutableFact
 		facts.Unsafe = trust.InWords(q.Wanted.Executable, err)
 		return facts, nil
 	}
-	c := chain{Finder: f, ctx: ctx, query: q}
+	c := chain{Finder: f, ctx: ctx, query: q, found: found}
 	launch, err := c.follow(prog)
 	facts.Digest, facts.Interpreters = c.digest, c.seen
 	if err != nil {

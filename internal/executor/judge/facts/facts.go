@@ -43,6 +43,17 @@ type Found struct {
 	DirFile *os.File
 	// StdinFile is the file to feed in, opened for reading; nil unless it can be.
 	StdinFile *os.File
+
+	// Fault is the first error that says nothing of what was looked at, as when no
+	// descriptors are left. Then all above means nothing.
+	Fault error
+}
+
+// note keeps err if it is a fault.
+func (f *Found) note(err error) {
+	if f.Fault == nil && trust.Fault(err) {
+		f.Fault = err
+	}
 }
 
 // A Launch is the binary that the kernel would end up running.
@@ -110,15 +121,16 @@ type Finder struct {
 // New returns a Finder that trusts files of root and of the user it runs as.
 func New() *Finder { return &Finder{owner: trust.User()} }
 
-// Find looks up everything that q asks for. It doesn't fail: what can't be
-// looked at is reported as that, in the facts.
+// Find looks up everything that q asks for. What can't be looked at is reported as
+// that, in the facts, unless the fault is ours.
 func (f *Finder) Find(ctx context.Context, q Query) *Found {
 	found := &Found{Paths: map[string]policy.PathFacts{}}
 	if q.Wanted.Executable != "" {
-		found.Executable, found.Launch = f.executable(ctx, q)
+		found.Executable, found.Launch = f.executable(ctx, q, found)
 	}
 	in := roots.Open(q.Roots)
 	defer in.Close()
+	defer func() { found.note(in.Fault()) }()
 	found.Dir, found.DirFile = in.Dir(q.Dir)
 	if found.DirFile == nil {
 		return found
@@ -138,6 +150,9 @@ func Content(ctx context.Context, p, searchPath string) (paddock.Digest, []paddo
 	f := New()
 	found := f.Find(ctx, Query{Wanted: policy.Wanted{Executable: p}, SearchPath: searchPath})
 	defer found.Close()
+	if found.Fault != nil {
+		return "", nil, found.Fault
+	}
 	if found.Executable.Unsafe != "" {
 		return "", nil, errors.New(found.Executable.Unsafe)
 	}

@@ -17,13 +17,13 @@ import (
 // memory remembers nothing, since nothing is hashed.
 type memory struct{}
 
-func (f *Finder) executable(_ context.Context, q Query) (policy.ExecutableFacts, *Launch) {
+func (f *Finder) executable(_ context.Context, q Query, _ *Found) (policy.ExecutableFacts, *Launch) {
 	_, err := os.Stat(q.Wanted.Executable)
 	return policy.ExecutableFacts{Found: err == nil}, nil
 }
 
 // Executes returns nothing: nothing is executed here.
-func (f *Finder) Executes(context.Context, string, string) []string { return nil }
+func (f *Finder) Executes(context.Context, string, string) ([]string, error) { return nil, nil }
 
 // DigestFile returns nothing: what runs nothing pins nothing.
 func (f *Finder) DigestFile(context.Context, string) (paddock.Digest, error) {

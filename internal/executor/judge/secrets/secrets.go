@@ -30,20 +30,26 @@ const (
 	mostCA    = 1 << 20
 )
 
-// Read reads the secret of i. What it can't read is told by the facts.
-func Read(owner trust.Owner, i paddock.Injection) (credential.Credential, secret.Facts) {
+// Read reads the secret of i. What it can't read is told by the facts; an error is
+// our own fault.
+func Read(owner trust.Owner, i paddock.Injection) (credential.Credential, secret.Facts, error) {
 	value, trimmed, err := value(owner, i.File)
+	if trust.Fault(err) {
+		return credential.Credential{}, secret.Facts{}, err
+	}
 	if err != nil {
-		return credential.Credential{}, secret.Facts{Problem: err.Error()}
+		return credential.Credential{}, secret.Facts{Problem: err.Error()}, nil
 	}
 	c := credential.Credential{Name: i.Secret, Place: i.Place, Header: i.Header, Value: i.Prefix + value}
 	facts := secret.Facts{Found: true, Trimmed: trimmed, Digests: secret.Digests(i.Prefix, value)}
 	if i.CA != "" {
-		if c.CA, err = certificates(owner, i.CA); err != nil {
+		if c.CA, err = certificates(owner, i.CA); trust.Fault(err) {
+			return credential.Credential{}, secret.Facts{}, err
+		} else if err != nil {
 			facts.Problem = err.Error()
 		}
 	}
-	return c, facts
+	return c, facts, nil
 }
 
 func value(owner trust.Owner, path string) (value string, trimmed bool, err error) {

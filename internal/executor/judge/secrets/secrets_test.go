@@ -71,7 +71,10 @@ func TestRead(t *testing.T) {
 				i.CA = i.File + ".pem"
 				write(t, i.CA, c.ca, 0o644)
 			}
-			got, facts := Read(trust.User(), i)
+			got, facts, err := Read(trust.User(), i)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if c.problem != "" {
 				if !strings.Contains(facts.Problem, c.problem) || strings.Contains(facts.Problem, "hunter") {
 					t.Errorf("problem %q, want %q", facts.Problem, c.problem)
@@ -116,17 +119,17 @@ func TestReadRefuses(t *testing.T) {
 		dir:                        "not a regular file",
 		filepath.Join(open, "s"):   "can be written to by everyone",
 	} {
-		_, facts := Read(trust.User(), paddock.Injection{Secret: "S", File: path})
+		_, facts, _ := Read(trust.User(), paddock.Injection{Secret: "S", File: path})
 		if facts.Found || !strings.Contains(facts.Problem, want) {
 			t.Errorf("%s: %+v, want %q", path, facts, want)
 		}
 	}
 	file := filepath.Join(dir, "s")
 	write(t, file, value22, 0o600)
-	if _, facts := Read(trust.UID(os.Geteuid()+1), paddock.Injection{Secret: "S", File: file}); os.Geteuid() != 0 && !strings.Contains(facts.Problem, "belongs to user") {
+	if _, facts, _ := Read(trust.UID(os.Geteuid()+1), paddock.Injection{Secret: "S", File: file}); os.Geteuid() != 0 && !strings.Contains(facts.Problem, "belongs to user") {
 		t.Errorf("another's: %+v", facts)
 	}
-	if _, facts := Read(trust.User(), paddock.Injection{Secret: "S", File: file, CA: filepath.Join(dir, "none")}); !strings.Contains(facts.Problem, "there is no file") {
+	if _, facts, _ := Read(trust.User(), paddock.Injection{Secret: "S", File: file, CA: filepath.Join(dir, "none")}); !strings.Contains(facts.Problem, "there is no file") {
 		t.Errorf("certificates: %+v", facts)
 	}
 }

@@ -18,7 +18,10 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/doctor/diagnosis"
+	"paddock/cmd/paddock/internal/desk/doctor/diagnosis/pins"
+	"paddock/cmd/paddock/internal/desk/doctor/diagnosis/scene"
 	"paddock/internal/executor/stages"
+	"paddock/internal/git"
 	"paddock/internal/policy"
 )
 
@@ -67,7 +70,11 @@ func (d commands) examine(ctx context.Context, only string) error {
 	if d.Levels != nil {
 		available, missing = d.Levels()
 	}
-	r := Report{Machine: diagnosis.Facts(d.StateDir(d.State)), Policy: d.policyReport(available)}
+	r := Report{Machine: append(diagnosis.Facts(d.StateDir(d.State)), pins.Attempt(ctx, scene.Base(d.StateDir(d.State), paddock.Full)))}
+	var err error
+	if r.Policy, err = d.policyReport(ctx, available); err != nil {
+		return err
+	}
 	for _, level := range levels {
 		report, err := d.exam(ctx, level, available, missing)
 		if err != nil {
@@ -83,22 +90,26 @@ func (d commands) examine(ctx context.Context, only string) error {
 }
 
 // policyReport says whether the level of the policy that applies here is there.
-func (d commands) policyReport(available []paddock.Level) PolicyReport {
-	found, refusal := d.PolicyPlaces(d.Policy).Find()
-	if refusal != nil {
+func (d commands) policyReport(ctx context.Context, available []paddock.Level) (PolicyReport, error) {
+	found, err := d.PolicyPlaces(d.Policy).Find()
+	var refusal *paddock.Refusal
+	if errors.As(err, &refusal) {
 		r := PolicyReport{Path: found.Path, Problem: refusal.Message, Remedy: refusal.Hint}
 		r.none = refusal.Code == paddock.NoPolicy && d.Policy == "" && d.Getenv("PADDOCK_POLICY") == ""
-		return r
+		return r, nil
 	}
-	return policyOf(found.Path, found.Data(), available)
+	if err != nil {
+		return PolicyReport{Path: found.Path, Problem: err.Error(), Remedy: "Try again: this says nothing of the policy."}, nil
+	}
+	return d.policyOf(ctx, found.Path, found.Data(), available)
 }
 
-func policyOf(path string, data []byte, available []paddock.Level) PolicyReport {
+func (d commands) policyOf(ctx context.Context, path string, data []byte, available []paddock.Level) (PolicyReport, error) {
 	r := PolicyReport{Path: path}
 	compiled, err := policy.Load(path, data)
 	if err != nil {
 		r.Problem, r.Remedy = err.Error(), "`paddock policy check` lists every error with its place."
-		return r
+		return r, nil
 	}
 	r.Level = compiled.Contain().Level
 	for _, level := range available {
@@ -108,7 +119,8 @@ func policyOf(path string, data []byte, available []paddock.Level) PolicyReport 
 		r.Problem = "it requires " + string(r.Level) + ", which this machine doesn't have"
 		r.Remedy = "See above what is missing; or let the policy require a level that is there, if what that holds is enough."
 	}
-	return r
+	r.Names, err = d.named(ctx, compiled, r.Available)
+	return r, err
 }
 
 // stage finds the supervisor's binary at a path where it can be executed,
@@ -119,6 +131,18 @@ func stage(ctx context.Context, dir string) (string, error) {
 		return "", err
 	}
 	return binary.Place(ctx, dir)
+}
+
+// named says of what the policy names whether it can be used here: what is pinned,
+// and git. A remedy is there where runs of it would be refused.
+func (d commands) named(ctx context.Context, p *policy.Policy, available bool) ([]diagnosis.Fact, error) {
+	tools := p.For(git.Name)
+	all, err := pins.Look(ctx, p, tools)
+	if err != nil || tools == nil || !available {
+		return all, err
+	}
+	fact, err := d.git(ctx, tools.Executables()[0], p.Contain())
+	return append(all, fact), err
 }
 
 // exam runs the attempts at one level. An error is ours; what the level doesn't
@@ -134,10 +158,10 @@ func (d commands) exam(ctx context.Context, level paddock.Level, available []pad
 		}
 		return report, nil
 	}
-	s, err := build(ctx, d.base(level), level)
+	s, err := scene.Build(ctx, scene.Base(d.StateDir(d.State), level), level)
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	return report, d.attempt(ctx, s, &report)
 }

@@ -50,7 +50,10 @@ type PolicyReport struct {
 	Available bool          `json:"available"`
 	Problem   string        `json:"problem,omitempty"`
 	Remedy    string        `json:"remedy,omitempty"`
-	none      bool          // nobody has made one, which is no fault of the machine's
+	// Names is about what it names: what is pinned, and git. One with a remedy can't
+	// be used as it is.
+	Names []diagnosis.Fact `json:"names,omitempty"`
+	none  bool             // nobody has made one, which is no fault of the machine's
 }
 
 // take compares results with promises. A check without a result counts as
@@ -79,6 +82,9 @@ func (r *LevelReport) take(results []probe.Result) {
 // be there.
 func (r *Report) judge(named bool) {
 	r.OK = r.Policy.Available || r.Policy.none
+	for _, f := range r.Policy.Names {
+		r.OK = r.OK && f.Remedy == ""
+	}
 	for _, level := range r.Levels {
 		if (level.Available || named) && (level.Problem != "" || level.Broken > 0) {
 			r.OK = false

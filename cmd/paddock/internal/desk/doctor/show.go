@@ -7,6 +7,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/doctor/diagnosis"
 )
 
 // show prints a report: a table for each level, then what is broken with what to
@@ -22,15 +23,19 @@ func (d commands) show(r Report) error {
 		}
 	}
 	b.WriteString("machine\n")
-	for _, f := range r.Machine {
-		fmt.Fprintf(&b, "  %-16s %s\n", f.Name, desk.Plain(f.Text))
-		if f.Remedy != "" {
-			fmt.Fprintf(&b, "  %-16s → %s\n", "", desk.Plain(f.Remedy))
-		}
-	}
+	showFacts(&b, r.Machine)
 	showPolicy(&b, r.Policy)
 	_, err := d.Out.Write(b.Bytes())
 	return err
+}
+
+func showFacts(b *bytes.Buffer, facts []diagnosis.Fact) {
+	for _, f := range facts {
+		fmt.Fprintf(b, "  %-16s %s\n", f.Name, desk.Plain(f.Text))
+		if f.Remedy != "" {
+			fmt.Fprintf(b, "  %-16s → %s\n", "", desk.Plain(f.Remedy))
+		}
+	}
 }
 
 func showLevel(b *bytes.Buffer, r LevelReport) error {
@@ -114,4 +119,5 @@ func showPolicy(b *bytes.Buffer, p PolicyReport) {
 	default:
 		fmt.Fprintf(b, "policy %s requires %s, which is available here\n", desk.Plain(p.Path), p.Level)
 	}
+	showFacts(b, p.Names)
 }

@@ -57,9 +57,9 @@ func (d commands) policyFile(args []string) (string, []byte, error) {
 		}
 		return path, data, err
 	}
-	found, refusal := d.PolicyPlaces(d.Policy).Find()
-	if refusal != nil {
-		return "", nil, refusal
+	found, err := d.PolicyPlaces(d.Policy).Find()
+	if err != nil {
+		return "", nil, err
 	}
 	return found.Path, found.Data(), nil
 }

@@ -24,7 +24,10 @@ The exit status is 0 when the command would run and 126 when it would be refused
 				return err
 			}
 			return d.With(cmd.Context(), func(v desk.Verbs) error {
-				verdict := v.Explain(cmd.Context(), req)
+				verdict, err := v.Explain(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
 				if err := d.Decision(verdict); err != nil {
 					return err
 				}

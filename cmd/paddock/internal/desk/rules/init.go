@@ -10,9 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/cmd/paddock/internal/desk/rules/survey"
+	"paddock/internal/executor/judge/account"
 	"paddock/internal/policy"
 	"paddock/internal/policy/propose"
 )
@@ -36,6 +38,9 @@ by mistake. Read it and change it: it is yours.`,
 			project := survey.Look(root, d.Getenv)
 			if d.Levels != nil {
 				project.Levels, project.Missing = d.Levels()
+			}
+			if d.UID == 0 {
+				project.RunAs, project.Owns = survey.RunAs(root)
 			}
 			text := propose.Propose(project)
 			if print {
@@ -95,6 +100,9 @@ func (d commands) initPolicy(root string, text []byte, yes, force bool) error {
 	if len(compiled.Words()) == 0 {
 		d.Say("hint", "no tool that is known was found here: add programs under `executables`, as docs/policy.md and docs/recipes.md show")
 	}
+	if hint := d.unreachable(compiled.Contain()); hint != "" {
+		d.Say("hint", hint)
+	}
 	d.Say("hint", "read it, change it, then: paddock policy check")
 	for _, t := range compiled.Tests() {
 		if !t.Refuse {
@@ -103,6 +111,26 @@ func (d commands) initPolicy(root string, text []byte, yes, force bool) error {
 		}
 	}
 	return nil
+}
+
+// unreachable says what to do where the account that a policy names couldn't get to
+// its home, which lies in the state directory: root's own is often closed.
+func (d commands) unreachable(as paddock.ContainAs) string {
+	found, _, err := account.Find(as)
+	dir := d.StateDir(d.State)
+	if err != nil || found == nil || as.Level == paddock.Full || dir == "" {
+		return ""
+	}
+	for dir != "/" {
+		if _, err := os.Lstat(dir); err == nil {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	if refusal := account.Reach(*found, filepath.Join(dir, "home")); refusal != nil {
+		return refusal.Message + " Keep runs elsewhere: --state or PADDOCK_STATE, such as /var/lib/paddock."
+	}
+	return ""
 }
 
 // allowed are the words that p permits, for a sentence about them.

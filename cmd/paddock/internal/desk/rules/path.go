@@ -16,9 +16,9 @@ func (d commands) pathCommand() *cobra.Command {
 		Short: "Say which policy applies here and why",
 		Args:  desk.Wants(0, 0, "no words"),
 		RunE: func(*cobra.Command, []string) error {
-			found, refusal := d.PolicyPlaces(d.Policy).Find()
-			if refusal != nil {
-				return refusal
+			found, err := d.PolicyPlaces(d.Policy).Find()
+			if err != nil {
+				return err
 			}
 			digest := paddock.DigestOf(sha256.Sum256(found.Data()))
 			if d.JSON {

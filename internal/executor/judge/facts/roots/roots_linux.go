@@ -26,6 +26,17 @@ type root struct {
 type Roots struct {
 	list  []root
 	first *root // of the policy, for relative paths; nil if it doesn't exist
+	fault error // the first that says nothing of what was looked at
+}
+
+// Fault returns an error that says nothing of any path, as when no descriptors
+// are left. Then nothing that was found, or not, means anything.
+func (r *Roots) Fault() error { return r.fault }
+
+func (r *Roots) note(err error) {
+	if r.fault == nil && trust.Fault(err) {
+		r.fault = err
+	}
 }
 
 // Open opens the roots that exist.
@@ -33,10 +44,12 @@ func Open(names []string) *Roots {
 	r := &Roots{}
 	for _, name := range names {
 		file, err := trust.Openat(unix.AT_FDCWD, name, unix.O_PATH|unix.O_DIRECTORY)
+		r.note(err)
 		if err != nil {
 			continue
 		}
 		real, err := RealPath(file)
+		r.note(err)
 		if err != nil {
 			file.Close()
 			continue
@@ -115,10 +128,12 @@ func (r *Roots) open(base *os.File, p string, flags int, kind uint32) (*os.File,
 	for range tries {
 		var seen *os.File
 		seen, err = openFrom(base, p)
+		r.note(err)
 		if err != nil {
 			return nil, "", nil, err
 		}
 		file, real, in, again := r.reopen(seen, flags, kind)
+		r.note(again)
 		seen.Close()
 		if !moved(again) {
 			return file, real, in, again
@@ -221,11 +236,13 @@ func (r *Roots) leads(base *os.File, basePath, p string) policy.PathFacts {
 		walk = trust.WalkForUs // it is inside, whoever follows it
 	}
 	end, err := walk(base, basePath, p)
+	r.note(err)
 	if err != nil {
 		return policy.PathFacts{}
 	}
 	defer end.Close()
 	real, err := RealPath(end.File)
+	r.note(err)
 	if err != nil {
 		return policy.PathFacts{}
 	}

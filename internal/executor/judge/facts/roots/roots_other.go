@@ -15,6 +15,9 @@ type Roots []string
 // Open takes the names.
 func Open(names []string) Roots { return names }
 
+// Fault returns nil: what is looked at here only serves to explain.
+func (r Roots) Fault() error { return nil }
+
 // Close has nothing to close.
 func (r Roots) Close() {}
 

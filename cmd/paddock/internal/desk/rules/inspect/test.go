@@ -143,9 +143,13 @@ func Judged(ctx context.Context, d *desk.Desk, p *policy.Policy, tests []policy.
 	}
 	defer func() { err = errors.Join(err, v.Close()) }()
 	for _, t := range tests {
-		decisions = append(decisions, v.Explain(ctx, paddock.Request{
+		decision, err := v.Explain(ctx, paddock.Request{
 			Principal: d.Operator(), Door: paddock.DoorCLI, Command: paddock.Command{Argv: t.Argv, Dir: t.Dir},
-		}))
+		})
+		if err != nil {
+			return nil, err
+		}
+		decisions = append(decisions, decision)
 	}
 	return decisions, nil
 }

@@ -66,22 +66,22 @@ type Found struct {
 // Data returns the content of the file, as it was when it was found.
 func (f Found) Data() []byte { return f.data }
 
-// Find returns the policy file that applies, or the refusal that says why none
-// does and what to do.
-func (p Places) Find() (Found, *paddock.Refusal) {
+// Find returns the policy file that applies, or the [*paddock.Refusal] that says why
+// none does and what to do. Any other error is our own fault.
+func (p Places) Find() (Found, error) {
 	if p.Flag != "" {
 		return read(p.absolute(p.Flag), ByFlag, "named by --policy")
 	}
 	if p.Environment != "" {
 		return read(p.absolute(p.Environment), ByEnvironment, "named by PADDOCK_POLICY")
 	}
-	project, found, refusal := p.project()
-	if found || refusal != nil {
-		return project, refusal
+	project, found, err := p.project()
+	if found || err != nil {
+		return project, err
 	}
-	proposal, found, refusal := p.workspace()
-	if found || refusal != nil {
-		return proposal.Found, refusal
+	proposal, found, err := p.workspace()
+	if found || err != nil {
+		return proposal.Found, err
 	}
 	if p.System != "" && exists(p.System) {
 		return read(p.System, BySystem, "the policy of this machine")
@@ -90,7 +90,7 @@ func (p Places) Find() (Found, *paddock.Refusal) {
 }
 
 // compile makes a policy of the file found.
-func (p Places) compile(found Found) (*policy.Policy, *paddock.Refusal) {
+func (p Places) compile(found Found) (*policy.Policy, error) {
 	compiled, err := policy.Load(found.Path, found.data)
 	if err != nil {
 		return nil, invalid(found.Path, err)
@@ -110,7 +110,7 @@ func (p Places) compile(found Found) (*policy.Policy, *paddock.Refusal) {
 
 // project looks for the policy of the nearest directory, from where the caller
 // is upwards, that has one in the user's configuration directory.
-func (p Places) project() (Found, bool, *paddock.Refusal) {
+func (p Places) project() (Found, bool, error) {
 	if p.Config == "" || p.Dir == "" {
 		return Found{}, false, nil
 	}
@@ -119,9 +119,9 @@ func (p Places) project() (Found, bool, *paddock.Refusal) {
 		if !exists(file) {
 			continue
 		}
-		found, refusal := read(file, ByProject, "made for "+dir)
+		found, err := read(file, ByProject, "made for "+dir)
 		found.Project = dir
-		return found, true, refusal
+		return found, true, err
 	}
 	return Found{}, false, nil
 }
@@ -169,7 +169,7 @@ func (p Places) nothing(proposal proposal) *paddock.Refusal {
 }
 
 // read opens a policy that nobody else may be able to change.
-func read(path string, kind Kind, why string) (Found, *paddock.Refusal) {
+func read(path string, kind Kind, why string) (Found, error) {
 	found := Found{Path: path, Kind: kind, Why: why}
 	file, _, err := trust.User().Open(path)
 	switch {
@@ -177,6 +177,8 @@ func read(path string, kind Kind, why string) (Found, *paddock.Refusal) {
 		refusal := paddock.Refused(paddock.NoPolicy, "The policy %s, %s, doesn't exist, so nothing may run.", path, why)
 		refusal.Hint = "Correct the name, or make a policy with `paddock policy init`."
 		return found, refusal
+	case trust.Fault(err):
+		return found, fmt.Errorf("the policy %s: %w", path, err)
 	case err != nil:
 		refusal := paddock.Refused(paddock.PolicyInvalid, "The policy %s can't be trusted: %v.", path, err)
 		refusal.Hint = "A policy and every directory above it must belong to root or to you and be writable by nobody else: `chmod go-w`, or move it."
@@ -199,7 +201,11 @@ func bounded(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-func invalid(path string, err error) *paddock.Refusal {
+// invalid says why what is at path can't be a policy, unless the fault is ours.
+func invalid(path string, err error) error {
+	if trust.Fault(err) {
+		return fmt.Errorf("the policy %s: %w", path, err)
+	}
 	r := paddock.Refused(paddock.PolicyInvalid, "The policy %s can't be used: %v.", path, err)
 	r.Hint = "`paddock policy check " + word(path) + "` lists every error with its place."
 	var all *policy.Errors

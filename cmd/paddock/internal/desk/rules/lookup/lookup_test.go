@@ -68,7 +68,7 @@ func TestOrder(t *testing.T) {
 	project := filepath.Join(w.base, "work", "project")
 	want := func(kind Kind) {
 		t.Helper()
-		found, refusal := w.Find()
+		found, refusal := refused(w.Find())
 		if refusal != nil || found.Kind != kind {
 			t.Fatalf("found %q (%v), want %q", found.Kind, refusal, kind)
 		}
@@ -167,7 +167,7 @@ func TestNothingIsPassedOver(t *testing.T) {
 			w := newWorld(t)
 			tt.make(w)
 			s := &Source{Places: w.Places}
-			p, refusal := s.Load()
+			p, refusal := refused(s.Load())
 			if p != nil || refusal == nil {
 				t.Fatal("there is a policy")
 			}
@@ -189,12 +189,12 @@ func TestWaysOut(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(project, ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, refusal := w.Find()
+	_, refusal := refused(w.Find())
 	if want := "`paddock policy init` in " + project; !strings.Contains(refusal.Hint, want) {
 		t.Errorf("hint %q, want %q in it", refusal.Hint, want)
 	}
 	w.write(filepath.Join(project, WorkspaceFile), text(project))
-	_, refusal = w.Find()
+	_, refusal = refused(w.Find())
 	for _, want := range []string{"`paddock policy init` in " + project, "`paddock policy trust " + project + "/paddock.yaml`"} {
 		if !strings.Contains(refusal.Hint, want) {
 			t.Errorf("hint %q, want %q in it", refusal.Hint, want)
@@ -209,7 +209,7 @@ func TestSourceFollowsTheFile(t *testing.T) {
 	path := w.write(filepath.Join(w.Dir, WorkspaceFile), text(w.Dir))
 	w.trust(path)
 	s := &Source{Places: w.Places}
-	first, refusal := s.Load()
+	first, refusal := refused(s.Load())
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
@@ -217,11 +217,11 @@ func TestSourceFollowsTheFile(t *testing.T) {
 		t.Error("the same content was compiled twice")
 	}
 	changed := w.write(path, text(w.Dir)+"# more\n")
-	if _, refusal := s.Load(); refusal == nil || refusal.Code != paddock.NoPolicy {
+	if _, refusal := refused(s.Load()); refusal == nil || refusal.Code != paddock.NoPolicy {
 		t.Errorf("after a change: %v, want no_policy", refusal)
 	}
 	w.trust(changed)
-	second, refusal := s.Load()
+	second, refusal := refused(s.Load())
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
@@ -233,7 +233,7 @@ func TestSourceFollowsTheFile(t *testing.T) {
 func TestZeroPlacesFindNothing(t *testing.T) {
 	t.Parallel()
 	s := &Source{Places: Places{Dir: t.TempDir()}}
-	if p, refusal := s.Load(); p != nil || refusal == nil || refusal.Code != paddock.NoPolicy {
+	if p, refusal := refused(s.Load()); p != nil || refusal == nil || refusal.Code != paddock.NoPolicy {
 		t.Errorf("found %v, %v", p, refusal)
 	}
 }
@@ -286,4 +286,13 @@ func TestPublish(t *testing.T) {
 	if err := Publish(path, []byte("four"), true); err == nil {
 		t.Error("published where others can replace it")
 	}
+}
+
+// refused takes an error for the refusal that it must be.
+func refused[T any](v T, err error) (T, *paddock.Refusal) {
+	var refusal *paddock.Refusal
+	if err != nil && !errors.As(err, &refusal) {
+		panic(err)
+	}
+	return v, refusal
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"sync"
 
-	"paddock"
 	"paddock/internal/policy"
 )
 
@@ -19,14 +18,14 @@ type Source struct {
 	last    Found
 	known   bool
 	policy  *policy.Policy
-	problem *paddock.Refusal
+	problem error
 }
 
 // Load returns the policy that applies now, or says why there is none.
-func (s *Source) Load() (*policy.Policy, *paddock.Refusal) {
-	found, refusal := s.Places.Find()
-	if refusal != nil {
-		return nil, refusal
+func (s *Source) Load() (*policy.Policy, error) {
+	found, err := s.Places.Find()
+	if err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

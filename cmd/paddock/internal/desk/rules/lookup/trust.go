@@ -35,7 +35,7 @@ type Trust struct {
 // their own; but one that has changed since it was trusted ends the search, or
 // changing it would choose the policy further down the list. The proposal
 // returned without being found is the nearest.
-func (p Places) workspace() (proposal, bool, *paddock.Refusal) {
+func (p Places) workspace() (proposal, bool, error) {
 	var nearest proposal
 	if p.Dir == "" {
 		return nearest, false, nil
@@ -73,7 +73,10 @@ func (p Places) workspace() (proposal, bool, *paddock.Refusal) {
 
 // noTrust is the refusal when what was written down about a workspace's file
 // can't be read or believed.
-func (p Places) noTrust(path string, err error) *paddock.Refusal {
+func (p Places) noTrust(path string, err error) error {
+	if trust.Fault(err) {
+		return fmt.Errorf("%s: %w", p.trustFile(path), err)
+	}
 	r := paddock.Refused(paddock.PolicyInvalid, "What was written down about trusting %s can't be used: %s: %v.", path, p.trustFile(path), err)
 	r.Hint = "An operator reads it and runs `paddock policy trust " + word(path) + "` again."
 	return r

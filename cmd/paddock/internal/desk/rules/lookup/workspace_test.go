@@ -50,7 +50,7 @@ func (p Places) mustTrust(t *testing.T, path string) {
 
 func mustFind(t *testing.T, p Places, want string) {
 	t.Helper()
-	found, refusal := p.Find()
+	found, refusal := refused(p.Find())
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
@@ -80,7 +80,7 @@ func TestWorkspaceCannotChooseAnotherPolicy(t *testing.T) {
 	}
 
 	write(t, own, policyFor(workspace)+"# changed\n")
-	_, refusal := p.Find()
+	_, refusal := refused(p.Find())
 	if refusal == nil || refusal.Code != paddock.NoPolicy || !strings.Contains(refusal.Message, "has changed since") {
 		t.Errorf("a changed file gives %v", refusal)
 	}
@@ -95,7 +95,7 @@ func TestBrokenTrustRefuses(t *testing.T) {
 	for _, text := range []string{"", "{}", "\x00", `{"path":"/other","digest":"sha256:x"}`} {
 		p.mustTrust(t, own)
 		write(t, p.trustFile(own), text)
-		_, refusal := p.Find()
+		_, refusal := refused(p.Find())
 		if refusal == nil || refusal.Code != paddock.PolicyInvalid || !strings.Contains(refusal.Hint, "`paddock policy trust "+own+"` again") {
 			t.Errorf("%q gives %v", text, refusal)
 		}
@@ -113,7 +113,7 @@ func TestTrustedFileMayBeNamed(t *testing.T) {
 	write(t, own, policyFor("/"))
 	p.Flag = own
 	load := func() *paddock.Refusal {
-		_, refusal := (&Source{Places: p}).Load()
+		_, refusal := refused((&Source{Places: p}).Load())
 		return refusal
 	}
 	if refusal := load(); refusal == nil || refusal.Code != paddock.PolicyInvalid || !strings.Contains(refusal.Message, "lies inside its own root") {

@@ -1,22 +1,30 @@
-package escape
+// Package kernel has the attempts on the kernel itself, its mounts and its devices.
+//
+// # Limits
+//
+// Calls are made with arguments that ask for nothing, or for the same again.
+package kernel
 
 import (
+	"maps"
 	"os"
+	"path/filepath"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
-	"paddock/internal/contain/escape/ordinary"
+	"paddock/internal/contain/probe/attempt"
+	"paddock/internal/contain/probe/attempt/calls"
 )
 
 // call makes a system call that has no wrapper, with arguments that ask for
 // nothing.
-func call(nr uintptr, args ...uintptr) attempt {
-	return func(Aim) error {
+func call(nr uintptr, args ...uintptr) attempt.Deed {
+	return func(attempt.Targets) error {
 		var a [6]uintptr
 		copy(a[:], args)
 		_, _, errno := unix.Syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5])
-		return answered(errno)
+		return calls.Answered(errno)
 	}
 }
 
@@ -25,21 +33,33 @@ const (
 	nowhere = 8           // no address
 )
 
+// Deeds returns them by name.
+func Deeds() map[string]attempt.Deed {
+	all := mounts()
+	maps.Copy(all, kernel())
+	maps.Copy(all, devices())
+	return all
+}
+
 // mounts are attempts on the file system as a whole.
-func mounts() map[string]attempt {
-	return map[string]attempt{
-		"mount": func(a Aim) error {
-			if err := unix.Mount("none", a.Root, "tmpfs", 0, ""); err != nil {
+func mounts() map[string]attempt.Deed {
+	return map[string]attempt.Deed{
+		"mount": func(t attempt.Targets) error {
+			dir := filepath.Join(t.Root, "mount")
+			if err := unix.Mkdir(dir, 0o700); err != nil {
 				return err
 			}
-			return unix.Unmount(a.Root, unix.MNT_DETACH)
+			defer os.Remove(dir)
+			if err := unix.Mount("none", dir, "tmpfs", 0, ""); err != nil {
+				return err
+			}
+			return unix.Unmount(dir, unix.MNT_DETACH)
 		},
-		"unmount":          func(Aim) error { return unix.Unmount("/tmp", unix.MNT_DETACH) },
-		"bind a directory": func(a Aim) error { return unix.Mount("/", a.Root, "", unix.MS_BIND|unix.MS_REC, "") },
-		"remount writable": func(Aim) error { return unix.Mount("none", "/usr", "", unix.MS_REMOUNT|unix.MS_BIND, "") },
-		"pivot_root":       func(a Aim) error { return unix.PivotRoot(a.Root, a.Root) },
-		"chroot":           func(a Aim) error { return unix.Chroot(a.Root) },
-		"enter a namespace": func(Aim) error {
+		"pivot_root":               func(t attempt.Targets) error { return calls.Let(unix.PivotRoot(t.Root, t.Root)) },
+		"chroot":                   func(attempt.Targets) error { return unix.Chroot("/") },
+		"open a file system":       given(unix.SYS_FSOPEN, text("tmpfs"), 0),
+		"clone the tree of mounts": given(unix.SYS_OPEN_TREE, ^uintptr(99), text("/"), unix.OPEN_TREE_CLONE),
+		"enter a namespace": func(attempt.Targets) error {
 			fd, err := unix.Open("/proc/1/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 			if err != nil {
 				fd, err = unix.Open("/proc/self/ns/uts", unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -53,10 +73,32 @@ func mounts() map[string]attempt {
 	}
 }
 
+// given makes a system call that returns a descriptor, and lets go of it.
+func given(nr uintptr, args ...uintptr) attempt.Deed {
+	return func(attempt.Targets) error {
+		var a [6]uintptr
+		copy(a[:], args)
+		fd, _, errno := unix.Syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5])
+		if errno != 0 {
+			return errno
+		}
+		return unix.Close(int(fd))
+	}
+}
+
+// text is a string for the kernel, which is never freed.
+func text(s string) uintptr {
+	b := append([]byte(s), 0)
+	kept = append(kept, b)
+	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+}
+
+var kept [][]byte
+
 // kernel are attempts on the kernel itself.
-func kernel() map[string]attempt {
-	all := map[string]attempt{
-		"use a key ring": func(Aim) error {
+func kernel() map[string]attempt.Deed {
+	all := map[string]attempt.Deed{
+		"use a key ring": func(attempt.Targets) error {
 			_, err := unix.AddKey("user", "paddock", []byte("x"), unix.KEY_SPEC_THREAD_KEYRING)
 			return err
 		},
@@ -76,21 +118,21 @@ func kernel() map[string]attempt {
 		"user": unix.CLONE_NEWUSER, "mount": unix.CLONE_NEWNS, "network": unix.CLONE_NEWNET, "PID": unix.CLONE_NEWPID,
 		"IPC": unix.CLONE_NEWIPC, "UTS": unix.CLONE_NEWUTS, "cgroup": unix.CLONE_NEWCGROUP,
 	} {
-		all["make a new "+name+" namespace"] = func(Aim) error { return unix.Unshare(flag) }
+		all["make a new "+name+" namespace"] = func(attempt.Targets) error { return unix.Unshare(flag) }
 	}
 	return all
 }
 
 // devices are attempts on what is behind /dev, terminals among it.
-func devices() map[string]attempt {
-	all := map[string]attempt{
-		"make a device": func(a Aim) error {
+func devices() map[string]attempt.Deed {
+	all := map[string]attempt.Deed{
+		"make a device": func(a attempt.Targets) error {
 			path := a.Root + "/device"
 			defer os.Remove(path)
 			return unix.Mknod(path, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1)))
 		},
-		"type into a terminal": func(Aim) error {
-			return ordinary.Terminal(func(fd int) unix.Errno {
+		"type into a terminal": func(attempt.Targets) error {
+			return calls.Terminal(func(fd int) unix.Errno {
 				c := byte('x')
 				_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCSTI, uintptr(unsafe.Pointer(&c)))
 				if errno == unix.EIO { // a kernel without it
@@ -99,28 +141,28 @@ func devices() map[string]attempt {
 				return errno
 			})
 		},
-		"paste into a console": func(Aim) error {
-			return ordinary.Terminal(func(fd int) unix.Errno {
+		"paste into a console": func(attempt.Targets) error {
+			return calls.Terminal(func(fd int) unix.Errno {
 				c := byte(3)
 				_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), 0x541c, uintptr(unsafe.Pointer(&c)))
 				return errno
 			})
 		},
-		"have a terminal that was there": func(Aim) error { return opens("/dev/tty")(Aim{}) },
-		"leave a core dump": func(Aim) error {
+		"have a terminal that was there": func(attempt.Targets) error { return calls.Open("/dev/tty", unix.O_RDWR) },
+		"leave a core dump": func(attempt.Targets) error {
 			var limit unix.Rlimit
 			if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
 				return err
 			}
 			if limit.Max == 1 { // with none, a program of the machine may still get it
-				return errHeld
+				return attempt.ErrHeld
 			}
 			return nil
 		},
 	}
 	for _, name := range []string{"mem", "kmsg", "port", "vda", "sda", "nvme0n1", "kvm", "fuse", "net/tun", "loop-control"} {
 		path := "/dev/" + name
-		all["open "+path] = func(Aim) error { return memory(path) }
+		all["open "+path] = func(attempt.Targets) error { return calls.Open(path, unix.O_RDONLY) }
 	}
 	return all
 }

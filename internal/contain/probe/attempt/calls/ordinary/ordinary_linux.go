@@ -12,15 +12,16 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"paddock/internal/contain/probe/attempt/calls"
 )
 
 // patience is how long an answer may take that comes from the same machine.
-const patience = 2 * time.Second
+const patience = 10 * time.Second
 
 // Deeds returns them by name. They are done in the workspace root.
 func Deeds() map[string]func(root string) error {
@@ -47,7 +48,7 @@ func Deeds() map[string]func(root string) error {
 		"write to the root":          func(root string) error { return roundTrip(root) },
 		"write to /dev/null":         func(string) error { return touch("/dev/null", os.O_WRONLY) },
 		"lock a file":                lock,
-		"have a terminal of its own": func(string) error { return Terminal(func(int) unix.Errno { return 0 }) },
+		"have a terminal of its own": func(string) error { return calls.Terminal(func(int) unix.Errno { return 0 }) },
 		"move between directories": func(root string) error {
 			one, two := filepath.Join(root, "one"), filepath.Join(root, "two")
 			if err := errors.Join(os.Mkdir(one, 0o755), os.Mkdir(two, 0o755), os.WriteFile(one+"/f", nil, 0o600)); err != nil {
@@ -109,30 +110,4 @@ func touch(path string, flags int) error {
 		return err
 	}
 	return f.Close()
-}
-
-// Terminal tries something on a terminal of its own.
-func Terminal(try func(fd int) unix.Errno) error {
-	signal.Ignore(unix.SIGHUP) // which it brings when it goes
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		return err
-	}
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		return err
-	}
-	slave, err := unix.Open(fmt.Sprintf("/dev/pts/%d", n), unix.O_RDWR|unix.O_CLOEXEC, 0) // it becomes ours
-	if err != nil {
-		return err
-	}
-	defer unix.Close(slave)
-	if errno := try(slave); errno != 0 {
-		return errno
-	}
-	return nil
 }
