@@ -13,6 +13,10 @@ type Deeper struct {
 	Unlooked string `json:"unlooked,omitempty"`
 }
 
+// MountUnlooked is why nobody looks into what is mounted inside of a root. It is
+// so for every run there, so that nobody needs to be told of each.
+const MountUnlooked = "it is a mount point"
+
 // A Found is one place. Others may have changed it: everybody who wrote to the
 // root while the run went on.
 type Found struct {

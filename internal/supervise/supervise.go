@@ -375,7 +375,7 @@ func publish(ctx context.Context, job Job, dir *rundir.Dir, outcome paddock.Outc
 		if first, publishErr = dir.PublishOutcome(outcome); publishErr == nil {
 			failpoint.Here("outcome/published")
 			if first {
-				err = errors.Join(err, quarantine.Forget(dir.Path()), account.End(ctx, job.Journal, dir, outcome, opt.Now))
+				err = errors.Join(err, account.End(ctx, job.Journal, dir, outcome, opt.Now), quarantine.Forget(dir.Path()))
 			} else {
 				err = errors.Join(err, account.Later(ctx, job.Journal, dir, outcome, opt.Now))
 			}

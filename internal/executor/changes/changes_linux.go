@@ -12,6 +12,7 @@ import (
 
 	"paddock"
 	"paddock/internal/contain/protect"
+	"paddock/internal/rundir/record/durable"
 	"paddock/internal/workspace"
 	"paddock/internal/workspace/apply"
 	"paddock/internal/workspace/apply/tree"
@@ -199,7 +200,7 @@ func (d Desk) Apply(choice Choice, by string) (paddock.Applied, error) {
 	if err != nil {
 		return paddock.Applied{}, err
 	}
-	defer lock.Close()
+	defer letGo(lock)
 	kept, found, err := d.open(choice)
 	if err != nil {
 		return paddock.Applied{}, err
@@ -283,6 +284,12 @@ func (d Desk) lock() (*os.File, error) {
 	return lock, err
 }
 
+// letGo lets go of a lock. It is unlocked and not only closed: a supervisor that is
+// just being started may hold a copy of the descriptor until it is one.
+func letGo(lock *os.File) {
+	_ = errors.Join(durable.Unlock(lock), lock.Close()) // nothing was written
+}
+
 // Discard removes what was kept of the changes and returns the record, which
 // says so.
 func (d Desk) Discard(by string) (paddock.Run, error) {
@@ -300,7 +307,7 @@ func (d Desk) discard(by string) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer letGo(lock)
 	discarded := slices.ContainsFunc(d.Run.Deeds, func(deed paddock.Deed) bool { return deed.Kind == paddock.DeedDiscarded })
 	kept := d.Run.Enforced != nil && d.Run.Enforced.Workspace != ""
 	if !kept && !workspace.Exists(d.Path()) {

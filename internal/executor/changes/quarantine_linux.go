@@ -29,7 +29,7 @@ func (d Desk) Restore(paths []string, by string) (_ paddock.Restored, err error)
 	if err != nil {
 		return paddock.Restored{}, err
 	}
-	defer lock.Close()
+	defer letGo(lock)
 	kept, err := d.quarantined()
 	if err != nil {
 		return paddock.Restored{}, err

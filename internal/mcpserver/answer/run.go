@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -129,7 +130,7 @@ func found(d *paddock.Deeper) []string {
 	}
 	var out []string
 	for _, f := range d.Found[:min(len(d.Found), mostFound)] {
-		text := shortened(f.Path, mostShown) + " " + string(f.Change)
+		text := strconv.Quote(shortened(f.Path, mostShown)) + " " + string(f.Change) // a program chose the name
 		if f.Quarantined {
 			text += " and was moved away; the operator can restore it"
 		} else if f.Why != "" {

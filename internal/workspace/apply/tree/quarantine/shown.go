@@ -71,6 +71,10 @@ func unlooked(gaps []look.Gap) string {
 	if len(gaps) == 0 {
 		return ""
 	}
+	gaps = slices.Clone(gaps) // what is so for every run comes last
+	slices.SortStableFunc(gaps, func(a, b look.Gap) int {
+		return cmp.Compare(number(a.Why == paddock.MountUnlooked), number(b.Why == paddock.MountUnlooked))
+	})
 	text := fmt.Sprintf("%q: %s", gaps[0].Path, gaps[0].Why)
 	if len(gaps) > 1 {
 		text += fmt.Sprintf(", and %d further directories", len(gaps)-1)

@@ -18,7 +18,7 @@ import (
 	"paddock/internal/workspace/apply/tree/quarantine/look"
 )
 
-func TestMain(m *testing.M) { testproc.Main(m, nil) }
+func TestMain(m *testing.M) { testproc.Main(m, map[string]func() int{"looker": looker}) }
 
 const inProcess = "PADDOCK_TEST_QUARANTINE"
 
@@ -574,6 +574,52 @@ func tryChangedMeanwhile(t *testing.T) {
 	if !there(s.root + "/b/.envrc") {
 		t.Error("it was taken")
 	}
+}
+
+// A directory of another account that nobody here gets into isn't a gap; one that
+// can be entered is. What is mounted inside is one, and told last.
+func TestDirectoriesOfOthers(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		testproc.Skip(t, "only root can make directories of others")
+	}
+	base := t.TempDir()
+	for up := base; up != os.TempDir() && len(up) > 1; up = filepath.Dir(up) {
+		must(t, os.Chmod(up, 0o755))
+	}
+	for name, mode := range map[string]os.FileMode{"closed": 0o700, "open": 0o711} {
+		dir := filepath.Join(base, name)
+		must(t, errors.Join(os.MkdirAll(dir+"/others", 0o755), os.Chown(dir, testproc.Nobody, testproc.Nobody), os.Chmod(dir+"/others", mode), os.Mkdir(dir+".run", 0o700)))
+		must(t, os.Chown(dir+".run", testproc.Nobody, testproc.Nobody))
+		out, err := asNobody(t, "looker", dir)
+		if want := map[string]string{"closed": "", "open": `"others": permission denied`}[name]; err != nil || out != want {
+			t.Errorf("%s: %q, %v", name, out, err)
+		}
+	}
+	gaps := []look.Gap{{Path: "m", Why: paddock.MountUnlooked}, {Path: "x", Why: "y"}}
+	if got := unlooked(gaps); got != `"x": y, and 1 further directories` {
+		t.Error(got)
+	}
+}
+
+func asNobody(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := testproc.Self(t, args...)
+	testproc.AsUser(t, cmd, testproc.Nobody)
+	cmd.Dir = "/"
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// looker says what it couldn't look at of the root that it is told.
+func looker() int {
+	w, err := Begin(Options{Root: os.Args[1], RunDir: os.Args[1] + ".run", Judge: judge, Now: time.Now})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Print(w.End(0).Unlooked)
+	return 0
 }
 
 // What the record has room for is told, what stayed first.

@@ -8,6 +8,7 @@ package finds
 
 import (
 	"fmt"
+	"strings"
 
 	"paddock"
 )
@@ -75,7 +76,7 @@ func Warnings(r paddock.Run, plain func(string) string) []string {
 	if stayed := len(d.Found) - moved; stayed > 0 {
 		out = append(out, fmt.Sprintf("%s that other tools execute or obey changed, or couldn't be moved; see paddock show %s", places(stayed), r.ID))
 	}
-	if d.Unlooked != "" {
+	if d.Unlooked != "" && !strings.Contains(d.Unlooked, ": "+paddock.MountUnlooked) {
 		out = append(out, "not all of the workspace was looked at after the run: "+plain(d.Unlooked))
 	}
 	return out

@@ -28,6 +28,10 @@ func TestWords(t *testing.T) {
 	if !strings.Contains(warnings, "17 places that other tools would") || !strings.Contains(warnings, "15 places that other tools execute") || !strings.Contains(warnings, "not all of the workspace") || strings.Contains(warnings, "\x1b") {
 		t.Error(warnings)
 	}
+	mounted := run(paddock.QuarantineDeeper, &paddock.Deeper{Unlooked: `"x": ` + paddock.MountUnlooked})
+	if Warnings(mounted, plain) != nil || len(Lines(mounted, plain)) != 1 {
+		t.Error("what is so for every run is warned of, or isn't told")
+	}
 	for mode, want := range map[string]int{"": 0, paddock.IgnoreDeeper: 0, paddock.ReportDeeper: 1} {
 		if got := Lines(run(mode, nil), plain); len(got) != want || Warnings(run(mode, nil), plain) != nil {
 			t.Errorf("%q: %v", mode, got)

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"paddock"
 	"paddock/internal/workspace/apply/tree"
 )
 
@@ -76,7 +77,9 @@ func (w *walk) into(s spot) (why string) {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
 		return "" // another thing by now
 	case errors.Is(err, unix.EXDEV):
-		return "it is a mount point"
+		return paddock.MountUnlooked
+	case errors.Is(err, unix.EACCES) && w.closed(s.path):
+		return "" // what we can't get into the run can't either
 	default:
 		return reason(err)
 	}
@@ -201,6 +204,20 @@ func (w *walk) open(path string) (int, error) {
 	}
 	w.seen.lent = append(w.seen.lent, l)
 	return w.root.Descriptor(path, flags, 0)
+}
+
+// closed reports whether a directory is another account's that ours can't get into.
+func (w *walk) closed(path string) bool {
+	fd, err := w.root.Descriptor(path, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || int(st.Uid) == os.Geteuid() {
+		return false
+	}
+	return errors.Is(unix.Faccessat(fd, ".", unix.X_OK, unix.AT_EACCESS), unix.EACCES)
 }
 
 // lend adds permissions to a directory of our own account.
