@@ -145,7 +145,9 @@ func TestSignsNothingThatIsWrong(t *testing.T) {
 		}, "isn't whole"},
 		"no key":                {func(t *testing.T, w *world) { must(t, os.Remove(KeyPath(w.dir, ""))) }, "does not exist"},
 		"a key that others see": {func(t *testing.T, w *world) { must(t, os.Chmod(KeyPath(w.dir, ""), 0o644)) }, "others may read it"},
-		"a garbled schedule":    {func(t *testing.T, w *world) { must(t, os.WriteFile(filepath.Join(w.dir, scheduleName), []byte("{"), 0o600)) }, "schedule.json"},
+		"a garbled schedule": {func(t *testing.T, w *world) {
+			must(t, os.WriteFile(filepath.Join(w.dir, scheduleName), []byte("{"), 0o600))
+		}, "schedule.json"},
 		"a cut journal": {func(t *testing.T, w *world) {
 			w.want(New(w.dir, w.now), 1)
 			path := filepath.Join(w.dir, journal.Name(1))
