@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/rundir/record"
 	"paddock/internal/testproc"
 )
 
@@ -102,8 +103,39 @@ func (w *world) open(change ...func(*Options)) *Runner {
 		if err := errors.Join(err, r.Close()); err != nil && !strings.Contains(err.Error(), "closed") {
 			w.t.Error(err)
 		}
+		left(w.t, w.state)
 	})
 	return r
+}
+
+// left waits until no supervisor of a settled run is there any more: it is done
+// with the directory some time after the outcome, which the test has waited for.
+func left(t testing.TB, state string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(state, "runs", "*", "*"))
+	if err != nil {
+		t.Error(err)
+	}
+	late := time.After(time.Minute)
+	for _, path := range paths {
+		d, err := record.Open(path)
+		if err != nil {
+			continue // what a test has put there
+		}
+		for {
+			settled, err := record.Settled(path)
+			free, known := record.Unattended(d)
+			if err != nil || !settled || free || !known {
+				break
+			}
+			select {
+			case <-time.After(5 * time.Millisecond):
+			case <-late:
+				t.Errorf("the supervisor of run %s is still there", d.ID())
+				return
+			}
+		}
+	}
 }
 
 // sh starts a line of shell; the shell is just the program that the test uses.

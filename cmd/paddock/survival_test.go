@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -120,5 +121,41 @@ func TestReusedProcessID(t *testing.T) {
 	}
 	if !strings.Contains(string(out), `"state":"lost"`) || !strings.Contains(string(out), `"supervisor_alive":false`) {
 		t.Errorf("kill says %s", out)
+	}
+}
+
+// How a run really ended is shown beside that it was lost, by everything that shows
+// the run, and is verified with it.
+func TestLaterEvidenceIsShown(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	id := string(y.killed())
+	found, err := filepath.Glob(filepath.Join(y.work, "home", ".local", "state", "paddock", "runs", "*", id))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	// As if the supervisor had been killed a moment later: it knew, and hadn't said.
+	text := `{"version":1,"outcome":{"state":"exited","reason":{"kind":"exit","exit_code":3},"leftovers":0,"survivors":0,"stdout":{"bytes":6},"stderr":{"bytes":0},"ended_at":"2026-11-29T12:00:00Z","settled_at":"2026-11-29T12:00:00Z"}}` + "\n"
+	if err := os.WriteFile(filepath.Join(found[0], ".new-0011223344556677"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"show", id}, []string{"lost: its supervisor vanished", "addendum     exited with status 3; known since "}},
+		{[]string{"status", "--json", id}, []string{`"state":"lost"`, `"addenda":[{"at":`, `"source":"leftover"`, `"exit_code":3`}},
+		{[]string{"ps", "--all"}, []string{id, "lost"}},
+		{[]string{"verify", id}, []string{"ok     addenda"}},
+		{[]string{"audit", "list", "--kind", "addendum"}, []string{id + "  exited 3, stdout 6 bytes"}},
+		{[]string{"audit", "verify"}, []string{"all whole and in order"}},
+		{[]string{"state", "check"}, []string{"all records can be read"}},
+	} {
+		out := y.output(c.args...)
+		for _, want := range c.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("paddock %s doesn't say %q:\n%s", strings.Join(c.args, " "), want, out)
+			}
+		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/journal"
 	"paddock/internal/journal/audit"
+	"paddock/internal/rundir/record"
 	"paddock/internal/testproc"
 )
 
@@ -70,8 +71,39 @@ func open(t *testing.T, change ...func(*Config)) *fixture {
 		if err := f.e.Close(); err != nil {
 			t.Error(err)
 		}
+		left(t, f.e.state.Path())
 	})
 	return f
+}
+
+// left waits until no supervisor of a settled run is there any more: it is done
+// with the directory some time after the outcome, which the test has waited for.
+func left(t testing.TB, state string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(state, "runs", "*", "*"))
+	if err != nil {
+		t.Error(err)
+	}
+	late := time.After(time.Minute)
+	for _, path := range paths {
+		d, err := record.Open(path)
+		if err != nil {
+			continue // what a test has put there
+		}
+		for {
+			settled, err := record.Settled(path)
+			free, known := record.Unattended(d)
+			if err != nil || !settled || free || !known {
+				break
+			}
+			select {
+			case <-time.After(5 * time.Millisecond):
+			case <-late:
+				t.Errorf("the supervisor of run %s is still there", d.ID())
+				return
+			}
+		}
+	}
 }
 
 func request(line string) paddock.Request {

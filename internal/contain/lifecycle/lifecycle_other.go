@@ -20,3 +20,6 @@ func Holdable(paddock.Level) (names []string, why string) { return nil, "" }
 
 // Supervisors fails: there are no cgroups on this system.
 func Supervisors() (*os.File, error) { return nil, errors.ErrUnsupported }
+
+// Groups lists nothing: there are no cgroups on this system.
+func Groups() ([]string, error) { return nil, nil }

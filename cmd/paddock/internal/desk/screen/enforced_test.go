@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,5 +42,17 @@ func TestEnforced(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
+	}
+}
+
+func TestLater(t *testing.T) {
+	t.Parallel()
+	code := 3
+	got := later([]paddock.Addendum{{Note: "a\x1bb", Outcome: paddock.Outcome{State: paddock.Exited, Reason: paddock.Reason{Kind: paddock.ReasonExit, ExitCode: &code}}}})
+	if len(got) != 1 || got[0][0] != "addendum" || !strings.HasPrefix(got[0][1], "exited with status 3; known since ") || !strings.HasSuffix(got[0][1], ` (a\x1bb)`) {
+		t.Errorf("shown as %q", got)
+	}
+	if later(nil) != nil {
+		t.Error("a run without any shows some")
 	}
 }
