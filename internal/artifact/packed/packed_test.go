@@ -8,9 +8,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -290,13 +292,11 @@ func TestPagesAreTheSame(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		req := draw(t)
+		req, names := draw(t), rapid.SampledFrom(slices.Sorted(maps.Keys(mixed))).Draw(t, "packed")
 		want, wantErr := artifact.Open(plain).Page(req, true)
-		for names, dir := range mixed {
-			got, err := Open(dir).Page(req, true)
-			if diff := cmp.Diff(want, got); diff != "" || saying(err) != saying(wantErr) {
-				t.Fatalf("%s packed, %+v: %v, not %v; %s", names, req, err, wantErr, diff)
-			}
+		got, err := Open(mixed[names]).Page(req, true)
+		if diff := cmp.Diff(want, got); diff != "" || saying(err) != saying(wantErr) {
+			t.Fatalf("%s packed, %+v: %v, not %v; %s", names, req, err, wantErr, diff)
 		}
 	})
 	for names, dir := range mixed {
@@ -347,7 +347,7 @@ func keepSome(t testing.TB, dir string) {
 func draw(t *rapid.T) paddock.PageRequest {
 	req := paddock.PageRequest{
 		Stream: rapid.SampledFrom([]paddock.Stream{"", paddock.Stdout, paddock.Stderr, paddock.Combined}).Draw(t, "stream"),
-		Limit:  rapid.SampledFrom([]int{0, 17, 1000, paddock.MaxPage}).Draw(t, "limit"),
+		Limit:  rapid.SampledFrom([]int{17, 1000, 1000, 20_000}).Draw(t, "limit"),
 	}
 	place := rapid.Int64Range(0, 6*Block)
 	switch rapid.IntRange(0, 3).Draw(t, "from") {

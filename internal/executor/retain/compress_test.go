@@ -213,6 +213,9 @@ func TestCrashWhileCompressing(t *testing.T) {
 				}
 			},
 		} {
+			if what != "compress" && n < len(steps)-7 {
+				continue // of the last file only
+			}
 			h := open(t)
 			d, text := h.printed(0, plentiful)
 			count := 0
