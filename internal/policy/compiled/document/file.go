@@ -21,6 +21,8 @@ import (
 	"paddock/internal/policy/compiled/document/reach"
 	"paddock/internal/policy/compiled/document/shape"
 	"paddock/internal/policy/compiled/document/shape/form"
+	"paddock/internal/policy/compiled/document/shape/spelling"
+	"paddock/internal/policy/compiled/document/table"
 )
 
 // The parts of a file, as package form has them.
@@ -51,14 +53,14 @@ type Fault struct {
 // there are none.
 func Read(name string, data []byte) (File, []Fault) {
 	b := builder{name: name}
-	f := b.file(b.read(data, Table))
+	f := b.file(b.read(data, table.Policy))
 	return f, b.faults
 }
 
 // ReadTests reads a file that has tests and nothing else.
 func ReadTests(name string, data []byte) ([]Test, []Fault) {
 	b := builder{name: name}
-	return b.tests(b.read(data, TestsTable)), b.faults
+	return b.tests(b.read(data, table.Tests)), b.faults
 }
 
 func (b *builder) read(data []byte, s shape.Shape) *shape.Value {
@@ -347,16 +349,16 @@ func (b *builder) number(v *shape.Value) int64 {
 
 // Nearest returns the one of words that s is most probably a slip of the pen
 // for, or "".
-func Nearest(s string, words []string) string { return shape.Nearest(s, words) }
+func Nearest(s string, words []string) string { return spelling.Nearest(s, words) }
 
 // Schema returns the JSON Schema of a policy file.
-func Schema() []byte { return schema(Table, "Paddock policy") }
+func Schema() []byte { return schema(table.Policy, "Paddock policy") }
 
 // TestsSchema returns the JSON Schema of a file of tests.
-func TestsSchema() []byte { return schema(TestsTable, "Tests of a Paddock policy") }
+func TestsSchema() []byte { return schema(table.Tests, "Tests of a Paddock policy") }
 
-func schema(table shape.Object, title string) []byte {
-	s := shape.Schema(table)
+func schema(of shape.Object, title string) []byte {
+	s := shape.Schema(of)
 	s["title"] = title
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -1,4 +1,11 @@
-package document
+// Package table says what a policy file may look like: every key with its words for
+// people. Package shape makes the strict reader and the JSON Schema of it.
+//
+// # Limits
+//
+// A table knows keys and forms. What needs arithmetic or a look at a neighbour is
+// judged by package document.
+package table
 
 import (
 	"slices"
@@ -120,8 +127,8 @@ func codes() shape.Choice {
 	return c
 }
 
-// Table is the whole policy file.
-var Table = shape.Object{
+// Policy is the whole policy file.
+var Policy = shape.Object{
 	Doc: "A Paddock policy: what may be run, where and with which arguments. Whatever isn't named here is refused.",
 	Keys: []shape.Key{
 		{Name: "version", Doc: "the version of this format, `version: 1`.", Shape: shape.Integer{Min: 1, Max: 1}, Required: true},
@@ -194,8 +201,8 @@ var secret = shape.Object{
 	Later: map[string]string{"env_for": "variables that hold secrets, and their masking in what is kept"},
 }
 
-// TestsTable is a file of nothing but tests, for whatever policy it is given to.
-var TestsTable = shape.Object{
+// Tests is a file of nothing but tests, for whatever policy it is given to.
+var Tests = shape.Object{
 	Doc: "Commands and what a Paddock policy must say of them.",
 	Keys: []shape.Key{
 		{Name: "version", Doc: "the version of this format, `version: 1`.", Shape: shape.Integer{Min: 1, Max: 1}, Required: true},
