@@ -46,15 +46,17 @@ func (j *Judge) exposed(g *paddock.Grant, p *policy.Policy) []paddock.Refusal {
 			}
 		}
 	}
-	file, ok := j.cfg.Policy.(placed)
-	if !ok || file.place() == "" {
-		return refusals
+	files := p.Files()[1:]
+	if file, ok := j.cfg.Policy.(placed); ok && file.place() != "" {
+		files = append(files, file.place())
 	}
-	for _, path := range writable {
-		// A project's own policy is protected there, and trusted by its digest.
-		if holds(path, file.place()) && !holds(filepath.Join(path, ".paddock"), file.place()) {
-			refuse("The policy", file.place(), path)
-			break
+	for _, file := range files {
+		for _, path := range writable {
+			// A project's own policy is protected there, and trusted by its digest.
+			if holds(path, file) && !holds(filepath.Join(path, ".paddock"), file) {
+				refuse("The policy", file, path)
+				break
+			}
 		}
 	}
 	return refusals

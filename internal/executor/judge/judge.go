@@ -26,7 +26,6 @@ import (
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/executor/judge/secrets"
 	"paddock/internal/policy"
-	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/policy/secret"
 	"paddock/internal/rundir"
 	"paddock/internal/trust"
@@ -110,7 +109,7 @@ func (j *Judgement) Busy(active int) *paddock.Refusal {
 
 // Judge decides req. The caller closes the Judgement.
 func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
-	p, problem := j.policyFor(req.Room)
+	p, problem := j.policyFor(req)
 	search := searchPath(p, req)
 	out := j.look(ctx, p, req, search)
 	out.facts.PolicyProblem = problem
@@ -128,15 +127,15 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 	return out
 }
 
-// policyFor returns the policy that judges what room asks for, or says why there
-// is none.
-func (j *Judge) policyFor(room string) (*policy.Policy, *paddock.Refusal) {
+// policyFor returns the policy that judges req as long as its directory isn't known,
+// or says why there is none.
+func (j *Judge) policyFor(req paddock.Request) (*policy.Policy, *paddock.Refusal) {
 	p, problem := j.cfg.Policy.Load()
 	if problem != nil {
 		return nil, problem
 	}
-	if p = p.For(room); p == nil {
-		return nil, paddock.Refused(paddock.GitNotAllowed, "The policy has no `%s` section.", room)
+	if p = p.For(req.Room); p == nil {
+		return nil, paddock.Refused(paddock.GitNotAllowed, "The policy has no `%s` section.", req.Room)
 	}
 	return p, nil
 }
@@ -147,9 +146,10 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		return &Judgement{request: req, Found: &facts.Found{}}
 	}
 	wanted := p.Wanted(req)
+	theirs := p.Applied(req.Principal, "")
 	found := j.finder.Find(ctx, facts.Query{
-		Wanted: wanted, Roots: p.Roots(), Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: search,
-		PrivateFiles: p.Contain().Level == paddock.Full,
+		Wanted: wanted, Roots: theirs.Roots(), Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: search,
+		PrivateFiles: theirs.Contain().Level == paddock.Full,
 	})
 	if id := req.Command.Stdin.Run; id != "" && req.Command.Stdin.File == "" {
 		found.Stdin, found.StdinFile = j.stdinOf(req.Principal, id, req.Command.Stdin.Stream)
@@ -158,6 +158,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		Executable: found.Executable, Dir: found.Dir, Paths: found.Paths, Stdin: found.Stdin,
 		HostEnv: map[string]string{},
 	}}
+	p = p.Applied(req.Principal, found.Dir.Root)
 	out.facts.Levels, out.facts.Unavailable = j.cfg.Levels()
 	out.facts.Held, out.facts.Unheld = lifecycle.Holdable(p.Contain().Level)
 	out.facts.Account, out.facts.Unowned = account.Find(p.Contain())
@@ -189,7 +190,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 // home makes the private home directory for root.
 func (j *Judgement) home(state *rundir.State, root string) {
 	var err error
-	if as := j.facts.Account; as != nil && j.policy.Contain().Level != paddock.Full {
+	if as := j.facts.Account; as != nil && j.policy.Applied(j.request.Principal, root).Contain().Level != paddock.Full {
 		j.facts.Home, err = state.HomeOf(root, *as)
 		if refusal := account.Reach(*as, j.facts.Home); refusal != nil && err == nil {
 			j.trouble = append(j.trouble, *refusal)
@@ -274,7 +275,7 @@ func searchPath(p *policy.Policy, req paddock.Request) string {
 	if p == nil {
 		return ""
 	}
-	return environ.Path(p.Executables())
+	return p.SearchPath()
 }
 
 // pathIn returns the PATH of a granted environment.

@@ -6,9 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"paddock"
+	"paddock/internal/lineage"
 	"paddock/internal/policy"
 	"paddock/internal/trust"
 )
@@ -28,16 +30,23 @@ const mostPolicy = 16 << 20
 // runs Paddock, and neither it nor a directory above it may be writable by
 // others. An empty path is no policy.
 func PolicyFile(path string) Source {
-	return &policyFile{path: path, owner: trust.User()}
+	return PolicyOf(path, lineage.System())
+}
+
+// PolicyOf is PolicyFile where what belongs to a policy is read by r.
+func PolicyOf(path string, r lineage.Reader) Source {
+	return &policyFile{path: path, reader: r}
 }
 
 type policyFile struct {
-	path  string
-	owner trust.Owner
+	path   string
+	reader lineage.Reader
 
 	mu      sync.Mutex // guards all below
 	read    bool
 	id      trust.Identity
+	data    []byte
+	more    []policy.Source
 	policy  *policy.Policy
 	problem *paddock.Refusal
 }
@@ -51,7 +60,7 @@ func (f *policyFile) Load() (*policy.Policy, *paddock.Refusal) {
 	if err != nil {
 		return nil, paddock.Refused(paddock.PolicyInvalid, "The policy can't be found: %v.", err)
 	}
-	file, id, err := f.owner.Open(path)
+	file, id, err := f.reader.User.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, paddock.Refused(paddock.NoPolicy, "There is no policy file at %s, so nothing may run.", path)
 	}
@@ -62,13 +71,21 @@ func (f *policyFile) Load() (*policy.Policy, *paddock.Refusal) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.read || f.id != id {
-		f.policy, f.problem = readPolicy(path, file)
-		f.read, f.id = true, id
+		if f.data, f.problem = readPolicy(file); f.problem != nil {
+			f.read, f.policy = false, nil
+			return nil, f.problem
+		}
+		f.read, f.id, f.policy = true, id, nil
+	}
+	more := f.reader.More(path, f.data)
+	if f.policy == nil && f.problem == nil || !slices.EqualFunc(f.more, more, policy.Source.Equal) {
+		f.more = more
+		f.policy, f.problem = compile(path, f.data, more...)
 	}
 	return f.policy, f.problem
 }
 
-func readPolicy(name string, r io.Reader) (*policy.Policy, *paddock.Refusal) {
+func readPolicy(r io.Reader) ([]byte, *paddock.Refusal) {
 	data, err := io.ReadAll(io.LimitReader(r, mostPolicy+1))
 	if err != nil {
 		return nil, paddock.Refused(paddock.PolicyInvalid, "The policy can't be read: %v.", err)
@@ -76,29 +93,46 @@ func readPolicy(name string, r io.Reader) (*policy.Policy, *paddock.Refusal) {
 	if len(data) > mostPolicy {
 		return nil, paddock.Refused(paddock.PolicyInvalid, "The policy is longer than %d bytes.", mostPolicy)
 	}
-	return compile(name, data)
+	return data, nil
 }
 
 // PolicyText is the policy that data, the content of a file called name, says.
-// It never changes.
-func PolicyText(name string, data []byte) Source {
-	p, problem := compile(name, data)
-	return fixed{p, problem}
+// It changes only with what it extends and with the floor of the machine.
+func PolicyText(name string, data []byte) Source { return TextOf(name, data, lineage.System()) }
+
+// TextOf is PolicyText where what belongs to a policy is read by r.
+func TextOf(name string, data []byte, r lineage.Reader) Source {
+	return &policyText{name: name, data: data, reader: r}
 }
 
-type fixed struct {
+type policyText struct {
+	name   string
+	data   []byte
+	reader lineage.Reader
+
+	mu      sync.Mutex // guards all below
+	more    []policy.Source
 	policy  *policy.Policy
 	problem *paddock.Refusal
 }
 
 // Load implements Source.
-func (f fixed) Load() (*policy.Policy, *paddock.Refusal) { return f.policy, f.problem }
+func (t *policyText) Load() (*policy.Policy, *paddock.Refusal) {
+	more := t.reader.More(t.name, t.data)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.policy == nil && t.problem == nil || !slices.EqualFunc(t.more, more, policy.Source.Equal) {
+		t.more = more
+		t.policy, t.problem = compile(t.name, t.data, more...)
+	}
+	return t.policy, t.problem
+}
 
 // shownErrors is how many faults of a policy a refusal lists.
 const shownErrors = 10
 
-func compile(name string, data []byte) (*policy.Policy, *paddock.Refusal) {
-	p, err := policy.Load(name, data)
+func compile(name string, data []byte, more ...policy.Source) (*policy.Policy, *paddock.Refusal) {
+	p, err := policy.Load(name, data, more...)
 	if err == nil {
 		return p, nil
 	}
@@ -115,7 +149,11 @@ func compile(name string, data []byte) (*policy.Policy, *paddock.Refusal) {
 			text += fmt.Sprintf("\nand %d more", len(faults.List)-i)
 			break
 		}
-		text += fmt.Sprintf("\nline %d, column %d: %s", fault.Position.Line, fault.Position.Column, fault.Message)
+		text += "\n"
+		if fault.Position.File != name {
+			text += fault.Position.File + ", "
+		}
+		text += fmt.Sprintf("line %d, column %d: %s", fault.Position.Line, fault.Position.Column, fault.Message)
 	}
 	refusal := paddock.Refused(paddock.PolicyInvalid, "%s", text)
 	first := faults.List[0].Position

@@ -49,7 +49,7 @@ func (c *compiler) git(f *File, g document.Git) *File {
 	for _, v := range gitEnvironment {
 		x.Environment.Set = append(x.Environment.Set, document.Pair{Name: document.Text{Value: v[0]}, Value: document.Text{Value: v[1]}})
 	}
-	x.index()
+	x.SetRules(nil)
 	out := &File{
 		Name: f.Name, Digest: f.Digest, Roots: c.gitRoots(f.Roots, g.Roots), Executables: []*Executable{x},
 		Rules: f.Rules, Limits: x.Limits, Concurrent: f.Concurrent, Sections: map[string]paddock.Position{"roots": f.Sections["git"], "limits": f.Sections["limits"]},

@@ -24,6 +24,7 @@ import (
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/layered"
 )
 
 // An Effect is the sense of a change.
@@ -63,6 +64,8 @@ func (c Changes) Wider() bool {
 type Source struct {
 	Name string
 	Data []byte
+	// More is what belongs to the policy beside its file.
+	More []policy.Source
 }
 
 // side is one of the two policies.
@@ -70,19 +73,29 @@ type side struct {
 	policy *policy.Policy
 	file   compiled.File
 	source document.File
+	rules  []document.Rule
 }
 
 func load(s Source) (side, error) {
-	p, err := policy.Load(s.Name, s.Data)
+	p, err := policy.Load(s.Name, s.Data, s.More...)
 	if err != nil {
 		return side{}, err
 	}
 	source, faults := document.Read(s.Name, s.Data)
-	file, more := compiled.Load(s.Name, s.Data)
+	file, more := layered.Load(s.Name, s.Data, s.More...)
 	if len(faults)+len(more) > 0 {
 		return side{}, errors.New("bug: a policy that loads can't be read again")
 	}
-	return side{p, file, source}, nil
+	out := side{p, file, source, source.Rules}
+	for _, m := range s.More {
+		read := document.Read
+		if m.Floor {
+			read = document.ReadFloor
+		}
+		further, _ := read(m.Name, m.Data)
+		out.rules = append(out.rules, further.Rules...)
+	}
+	return out, nil
 }
 
 // section is the place of a section, or of the whole file.
@@ -113,6 +126,7 @@ func Compare(before, after Source) (Changes, error) {
 	d.secrets()
 	d.git()
 	d.kept()
+	d.sometimes()
 	order := []Effect{Widened, Unclear, Narrowed, Changed}
 	slices.SortStableFunc(d.changes, func(a, b Change) int {
 		return slices.Index(order, a.Effect) - slices.Index(order, b.Effect)

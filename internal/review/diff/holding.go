@@ -138,14 +138,14 @@ func (d *differ) containment() {
 // rules compares the rules in CEL by their text.
 func (d *differ) rules() {
 	has := func(s side, expression string, ask bool) bool {
-		for _, r := range s.source.Rules {
+		for _, r := range s.rules {
 			if r.Expression.Value == expression && r.Ask == ask {
 				return true
 			}
 		}
 		return false
 	}
-	for _, r := range d.old.source.Rules {
+	for _, r := range d.old.rules {
 		at := "rules." + r.Name.Value
 		switch {
 		case has(d.new, r.Expression.Value, r.Ask):
@@ -157,7 +157,7 @@ func (d *differ) rules() {
 			d.add(Unclear, at, r.Expression.At, "The rule is gone or says something else; what only it refused is allowed now, and what that is can't be told.")
 		}
 	}
-	for _, r := range d.new.source.Rules {
+	for _, r := range d.new.rules {
 		if !has(d.old, r.Expression.Value, r.Ask) && !has(d.old, r.Expression.Value, !r.Ask) {
 			d.add(Narrowed, "rules."+r.Name.Value, r.Expression.At, "A rule is new; it refuses what it describes.")
 		}

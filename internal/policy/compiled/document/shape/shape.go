@@ -43,6 +43,8 @@ type Key struct {
 	Doc      string
 	Shape    Shape
 	Required bool
+	// Unless names a key beside which a required one may be left out.
+	Unless string
 }
 
 // A Map is a mapping with free keys.

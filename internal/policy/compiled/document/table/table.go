@@ -62,6 +62,12 @@ var executableLimits = shape.Object{
 	},
 }
 
+// allLimits are those of every run; some are of all runs together.
+var allLimits = append(slices.Clone(executableLimits.Keys), []shape.Key{
+	{Name: "open_files", Doc: "The most open files of one process.", Shape: shape.Integer{Min: 3, Max: 1 << 20}},
+	{Name: "concurrent", Doc: "The most runs of one principal at once.", Shape: shape.Integer{Min: 1, Max: 10_000}},
+}...)
+
 var executable = shape.Object{
 	Doc: "A program that may be run.",
 	Keys: []shape.Key{
@@ -132,11 +138,14 @@ var Policy = shape.Object{
 	Doc: "A Paddock policy: what may be run, where and with which arguments. Whatever isn't named here is refused.",
 	Keys: []shape.Key{
 		{Name: "version", Doc: "the version of this format, `version: 1`.", Shape: shape.Integer{Min: 1, Max: 1}, Required: true},
-		{Name: "roots", Doc: "the directories where commands may run, a list like `- path: /srv/checkout`.", Required: true,
+		{Name: "extends", Doc: "The policy that this one narrows: a file, absolute or relative to this one.", Shape: fileName},
+		{Name: "roots", Doc: "the directories where commands may run, a list like `- path: /srv/checkout`.", Required: true, Unless: "extends",
 			Shape: shape.List{Min: 1, Of: shape.Object{Keys: []shape.Key{
 				{Name: "path", Doc: "an absolute path.", Shape: absolutePath, Required: true},
+				{Name: "narrow", Doc: "What holds beside everything else for commands that run there.", Shape: narrowRoot},
 			}}}},
-		{Name: "executables", Doc: "the programs that may be run; an empty list permits none.", Required: true, Shape: shape.List{Of: executable}},
+		{Name: "executables", Doc: "the programs that may be run; an empty list permits none.", Required: true, Unless: "extends", Shape: shape.List{Of: executable}},
+		{Name: "principals", Doc: "What holds beside everything else for some of those who ask.", Shape: shape.List{Of: principal}},
 		{Name: "rules", Doc: "Rules over whole requests, in CEL. Deny beats ask beats allow.", Shape: shape.List{Of: rule}},
 		{Name: "environment", Doc: "The environment of every program; it is built from nothing.", Shape: shape.Object{
 			Keys: []shape.Key{
@@ -145,10 +154,7 @@ var Policy = shape.Object{
 				{Name: "accept", Doc: "Variables that a caller may set, each with the token that its value must match.", Shape: envTokens},
 			}}},
 		{Name: "limits", Doc: "Limits of every run. A caller may ask for less, never for more.", Shape: shape.Object{
-			Keys: append(slices.Clone(executableLimits.Keys), []shape.Key{
-				{Name: "open_files", Doc: "The most open files of one process.", Shape: shape.Integer{Min: 3, Max: 1 << 20}},
-				{Name: "concurrent", Doc: "The most runs of one principal at once.", Shape: shape.Integer{Min: 1, Max: 10_000}},
-			}...),
+			Keys: allLimits,
 		}},
 		{Name: "retention", Doc: "What is kept of runs in these roots that are over; without it, everything.", Shape: shape.Object{
 			Keys: []shape.Key{
@@ -176,7 +182,7 @@ var Policy = shape.Object{
 		"redact": "masking of secrets",
 	},
 	// A list that nothing enforces would promise what isn't kept.
-	Conditions: []any{map[string]any{
+	Conditions: []any{extending, map[string]any{
 		"if": map[string]any{"not": map[string]any{
 			"required":   []any{"containment"},
 			"properties": map[string]any{"containment": allowlisted},
