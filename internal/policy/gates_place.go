@@ -11,7 +11,7 @@ import (
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/environ"
 	celrule "paddock/internal/policy/compiled/rule"
-	"paddock/internal/policy/secret"
+	"paddock/internal/policy/known/secret"
 	"paddock/internal/policy/wellformed"
 	"paddock/internal/policy/wellformed/phrase"
 )

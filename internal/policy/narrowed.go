@@ -15,7 +15,7 @@ func (p *Policy) For(room string) *Policy {
 	case room == "git" && p.file.Git != nil:
 		file := *p.file.Git
 		file.Digest = p.file.Digest
-		return &Policy{file: file, files: p.files, text: p.text, whole: p, room: room}
+		return &Policy{file: file, files: p.files, said: p.said, text: p.text, whole: p, room: room}
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (p *Policy) Applied(principal paddock.Principal, root string) *Policy {
 		}
 	}
 	file.Narrow = nil
-	out := &Policy{file: file, tests: p.tests, files: p.files, text: p.text, narrowed: p.narrowed}
+	out := &Policy{file: file, tests: p.tests, files: p.files, said: p.said, text: p.text, narrowed: p.narrowed}
 	out.listForms()
 	p.narrowed.Put(string(holds), out)
 	return out
@@ -59,3 +59,26 @@ func (p *Policy) Applied(principal paddock.Principal, root string) *Policy {
 // Extended returns the path of the file that the policy in the file called name
 // extends; empty if there is none.
 func Extended(name string, data []byte) string { return document.Extended(name, data) }
+
+// Bundle returns the text of a policy with all that belongs to it, of which its
+// digest is.
+func Bundle(name string, data []byte, more ...Source) []byte {
+	return layered.Bundle(name, data, more...)
+}
+
+// CheckFloor says everything that is wrong with data, the content of a floor called
+// name; the error is an [*Errors].
+func CheckFloor(name string, data []byte) error {
+	if faults := layered.Floor(name, data); len(faults) > 0 {
+		return errorsOf(faults)
+	}
+	return nil
+}
+
+func errorsOf(faults []document.Fault) *Errors {
+	errs := &Errors{}
+	for _, f := range faults {
+		errs.List = append(errs.List, Error{Position: f.At, Message: f.Message})
+	}
+	return errs
+}

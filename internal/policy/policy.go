@@ -13,7 +13,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 
 	"paddock"
@@ -31,6 +30,7 @@ type Policy struct {
 	file  compiled.File
 	tests []Test
 	files []string
+	said  string // the files, for people
 	text  []byte
 	// forms are the forms that each executable allows, as messages list them.
 	forms map[*compiled.Executable]string
@@ -51,19 +51,21 @@ type Source = layered.Source
 func Load(name string, data []byte, more ...Source) (*Policy, error) {
 	file, faults := layered.Load(name, data, more...)
 	if len(faults) > 0 {
-		errs := &Errors{}
-		for _, f := range faults {
-			errs.List = append(errs.List, Error{Position: f.At, Message: f.Message})
-		}
-		return nil, errs
+		return nil, errorsOf(faults)
 	}
 	p := &Policy{file: file, files: []string{name}, text: layered.Bundle(name, data, more...), narrowed: &layered.Ready[Policy]{}}
+	p.said = name
 	for _, s := range more {
 		p.files = append(p.files, s.Name)
+		if s.Floor {
+			p.said += ", held to " + s.Name
+		} else {
+			p.said += ", extends " + s.Name
+		}
 	}
 	p.listForms()
 	for _, t := range file.Tests {
-		p.tests = append(p.tests, Test{t.At, t.Argv, t.Dir, t.Refuse, t.Code})
+		p.tests = append(p.tests, Test{Position: t.At, Argv: t.Argv, Dir: t.Dir, Refuse: t.Refuse, Code: t.Code})
 	}
 	return p, nil
 }
@@ -118,37 +120,12 @@ func (p *Policy) Secrets() []paddock.Injection { return slices.Clone(p.file.Secr
 // Tests returns the policy's own tests, in file order.
 func (p *Policy) Tests() []Test { return slices.Clone(p.tests) }
 
-// A Test is a command and what the policy must say of it.
-type Test struct {
-	Position paddock.Position
-	Argv     []string
-	// Dir is where the command would run; empty means the first root.
-	Dir string
-	// Refuse is set when the command must be refused, with Code if that is set.
-	Refuse bool
-	Code   paddock.Code
-}
-
-// Problem says how d differs from what the test demands; "" means not at all.
-func (t Test) Problem(d paddock.Decision) string {
-	r := d.Refusal()
-	switch {
-	case !t.Refuse && r != nil:
-		return fmt.Sprintf("want it allowed, but it is refused: %v", r)
-	case t.Refuse && r == nil:
-		return "want it refused, but it is allowed"
-	case t.Refuse && t.Code != "" && r.Code != t.Code:
-		return fmt.Sprintf("want it refused with %s, but it is refused with %v", t.Code, r)
-	}
-	return ""
-}
-
 // Schema returns the JSON Schema that docs/policy.schema.json holds.
 func Schema() []byte { return document.Schema() }
 
 // What Decide must know of the machine, and what was found there.
 type (
-	Wanted          = known.Wanted
+	Wanted          = layered.Wanted
 	Facts           = known.Facts
 	ExecutableFacts = known.ExecutableFacts
 	DirFacts        = known.DirFacts
@@ -156,8 +133,9 @@ type (
 	StdinFacts      = known.StdinFacts
 )
 
-// What is wrong with a policy.
+// What is wrong with a policy, and what it says of itself.
 type (
+	Test   = fault.Test
 	Error  = fault.Error
 	Errors = fault.Errors
 )
@@ -167,5 +145,5 @@ func (p *Policy) Wanted(req paddock.Request) Wanted {
 	if p == nil {
 		return Wanted{}
 	}
-	return known.Of(&p.file, req)
+	return layered.Wants(&p.file, req)
 }

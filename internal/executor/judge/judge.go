@@ -26,7 +26,7 @@ import (
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/executor/judge/secrets"
 	"paddock/internal/policy"
-	"paddock/internal/policy/secret"
+	"paddock/internal/policy/known/secret"
 	"paddock/internal/rundir"
 	"paddock/internal/trust"
 )

@@ -11,6 +11,7 @@ import (
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/policy/compiled/pattern"
+	"paddock/internal/policy/compiled/pattern/program"
 	celrule "paddock/internal/policy/compiled/rule"
 )
 
@@ -227,9 +228,10 @@ func (c *compiler) rules(rules []document.Rule) []Rule {
 }
 
 func (c *compiler) environment(e document.Environment) Environment {
-	env := Environment{Set: e.Set, Accept: map[string]pattern.Token{}}
+	env := Environment{Accept: map[string]pattern.Token{}}
 	for _, p := range e.Set {
 		c.variable(p.Name)
+		env.Set = append(env.Set, program.Variable{Name: p.Name.Value, Value: p.Value.Value})
 	}
 	for _, t := range e.Pass {
 		c.variable(t)

@@ -16,9 +16,9 @@ import (
 
 	"paddock"
 	"paddock/internal/policy/compiled/document"
-	"paddock/internal/policy/compiled/document/reach"
+	"paddock/internal/policy/compiled/document/shape/table/reach"
 	"paddock/internal/policy/compiled/environ"
-	"paddock/internal/policy/compiled/program"
+	"paddock/internal/policy/compiled/pattern/program"
 	celrule "paddock/internal/policy/compiled/rule"
 )
 

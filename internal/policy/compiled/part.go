@@ -91,5 +91,17 @@ func (f *File) Called() map[string]*Executable { return f.byWord }
 // SearchPath is the PATH that programs get.
 func (f *File) SearchPath() string { return f.search }
 
+// What whoever puts policies together reads and tells.
+type (
+	Document = document.File
+	Fault    = document.Fault
+	Token    = pattern.Token
+)
+
+// Read, ReadFloor and Extended are those of package document.
+func Read(name string, data []byte) (Document, []Fault)      { return document.Read(name, data) }
+func ReadFloor(name string, data []byte) (Document, []Fault) { return document.ReadFloor(name, data) }
+func Extended(name string, data []byte) string               { return document.Extended(name, data) }
+
 // Below reports whether inner is outer or lies below it.
 func Below(outer, inner string) bool { return below(outer, inner) }

@@ -8,23 +8,8 @@ package known
 
 import (
 	"paddock"
-	"paddock/internal/policy/secret"
+	"paddock/internal/policy/known/secret"
 )
-
-// Wanted lists what Decide must know of the machine to judge req.
-type Wanted struct {
-	// Executable is the policy's absolute path for argv[0]; empty if the word
-	// isn't permitted. Pinned asks for its digest.
-	Executable string
-	Pinned     bool
-	Pins       map[string]paddock.Digest // of every pinned path: scripts lead to others
-	// Paths are arguments that a rule may have to take as paths inside a root.
-	Paths []string
-	// HostEnv names the variables that the policy passes on from the host.
-	HostEnv []string
-	// Secrets are the policy's, each with its file and where it goes.
-	Secrets []paddock.Injection
-}
 
 // Facts is what was found on the machine for one request. The zero value of
 // each field is the answer that allows least.

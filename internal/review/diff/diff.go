@@ -18,47 +18,30 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"paddock"
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/layered"
+	"paddock/internal/review/diff/change"
+	"paddock/internal/review/diff/measure"
 )
 
-// An Effect is the sense of a change.
-type Effect string
+// What is said of a change, as package change has it.
+type (
+	Effect  = change.Effect
+	Change  = change.Change
+	Changes = change.Changes
+)
 
 // The effects.
 const (
-	Widened  Effect = "widened"  // something is allowed that wasn't, or held less
-	Unclear  Effect = "unclear"  // it can't be told that nothing is
-	Narrowed Effect = "narrowed" // something is refused that wasn't, or held more
-	Changed  Effect = "changed"  // neither
+	Widened  = change.Widened
+	Unclear  = change.Unclear
+	Narrowed = change.Narrowed
+	Changed  = change.Changed
 )
-
-// A Change is one thing that differs.
-type Change struct {
-	Effect Effect `json:"effect"`
-	// At is what it is about: executables.go, limits.timeout.
-	At string `json:"at"`
-	// Position is in the new file, or in the old one for what is gone.
-	Position paddock.Position `json:"position"`
-	Message  string           `json:"message"`
-	// Example is a command that is judged otherwise now.
-	Example []string `json:"example,omitempty"`
-	// Outside are words of the example that lead outside of every root.
-	Outside []string `json:"outside,omitempty"`
-}
-
-// Changes is all that differs between two policies.
-type Changes []Change
-
-// Wider reports whether something is allowed that wasn't, or may be.
-func (c Changes) Wider() bool {
-	return slices.ContainsFunc(c, func(one Change) bool { return one.Effect == Widened || one.Effect == Unclear })
-}
 
 // A Source is a policy's text and the name of its file.
 type Source struct {
@@ -214,22 +197,15 @@ func (d *differ) executable(at, word string, o, n *compiled.Executable) {
 // reach compares what programs may reach.
 func (d *differ) reach(at string, o, n []string, where paddock.Position) {
 	for _, entry := range n {
-		if !reached(o, entry) {
+		if !measure.Reached(o, entry) {
 			d.add(Widened, at, where, "%s may be reached.", entry)
 		}
 	}
 	for _, entry := range o {
-		if !reached(n, entry) {
+		if !measure.Reached(n, entry) {
 			d.add(Narrowed, at, where, "%s may not be reached any more.", entry)
 		}
 	}
-}
-
-func reached(list []string, entry string) bool {
-	return slices.ContainsFunc(list, func(in string) bool {
-		suffix, ok := strings.CutPrefix(in, "*")
-		return in == entry || ok && strings.HasSuffix(entry, suffix)
-	})
 }
 
 // pins compares what each path is pinned to, as an interpreter too.

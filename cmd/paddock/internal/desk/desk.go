@@ -19,6 +19,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/app"
 	"paddock/internal/git"
+	"paddock/internal/lineage"
 	"paddock/internal/policy"
 )
 
@@ -66,6 +67,9 @@ type Desk struct {
 	// Content returns the digest of the file at path and the interpreters that a
 	// script leads to, those that it names through env looked for in searchPath.
 	Content func(ctx context.Context, path, searchPath string) (paddock.Digest, []paddock.Interpreter, error)
+
+	// Lineage reads what belongs to policies beside their own file.
+	Lineage lineage.Reader
 
 	// State and Policy are the flags that every command has.
 	State, Policy string

@@ -18,11 +18,11 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/policy/compiled/document/reach"
 	"paddock/internal/policy/compiled/document/shape"
 	"paddock/internal/policy/compiled/document/shape/form"
 	"paddock/internal/policy/compiled/document/shape/spelling"
-	"paddock/internal/policy/compiled/document/table"
+	"paddock/internal/policy/compiled/document/shape/table"
+	"paddock/internal/policy/compiled/document/shape/table/reach"
 )
 
 // The parts of a file, as package form has them.

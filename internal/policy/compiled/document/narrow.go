@@ -1,12 +1,13 @@
 package document
 
 import (
+	"bytes"
 	"path"
 	"strconv"
 	"strings"
 
 	"paddock/internal/policy/compiled/document/shape"
-	"paddock/internal/policy/compiled/document/table"
+	"paddock/internal/policy/compiled/document/shape/table"
 )
 
 // ReadFloor reads a file that every policy of the machine is held to.
@@ -24,6 +25,9 @@ func FloorSchema() []byte { return schema(table.Floor, "Floor of a machine's Pad
 // Extended returns the path of the file that the policy in the file called name
 // narrows; empty if there is none, or the text is too broken to tell.
 func Extended(name string, data []byte) string {
+	if !bytes.Contains(data, []byte("extends")) { // nearly always, and it is asked for each request
+		return ""
+	}
 	value, _ := shape.Read(data, table.Policy)
 	v := value.Get("extends")
 	switch {

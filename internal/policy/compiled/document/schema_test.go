@@ -14,7 +14,7 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 
 	"paddock/internal/policy/compiled/document/shape"
-	"paddock/internal/policy/compiled/document/unit"
+	"paddock/internal/policy/compiled/document/shape/table/unit"
 )
 
 // whole uses every key that there is.

@@ -21,7 +21,6 @@ import (
 
 	"paddock"
 	"paddock/internal/policy/compiled"
-	"paddock/internal/policy/compiled/document"
 )
 
 // A Source is a text that belongs to a policy: what the one before it extends, or
@@ -62,20 +61,20 @@ func Bundle(name string, data []byte, more ...Source) []byte {
 
 // Load reads and compiles data, the content of the file called name, with what
 // belongs to it. It returns the policy or everything that is wrong with it.
-func Load(name string, data []byte, more ...Source) (compiled.File, []document.Fault) {
+func Load(name string, data []byte, more ...Source) (compiled.File, []compiled.Fault) {
 	l := loader{}
-	source, faults := document.Read(name, data)
+	source, faults := compiled.Read(name, data)
 	l.add(name, source, faults, false)
 	last, at, text := source, name, data
 	for _, s := range more {
 		if s.Floor {
 			continue
 		}
-		if document.Extended(at, text) != s.Name || s.Problem != "" {
+		if compiled.Extended(at, text) != s.Name || s.Problem != "" {
 			l.fault(last.Extends.At, "%s can't be extended: %s", s.Name, orElse(s.Problem, "it isn't the file that this one names"))
 			return compiled.File{}, l.faults
 		}
-		last, faults = document.Read(s.Name, s.Data)
+		last, faults = compiled.Read(s.Name, s.Data)
 		at, text = s.Name, s.Data
 		l.add(s.Name, last, faults, false)
 	}
@@ -88,7 +87,7 @@ func Load(name string, data []byte, more ...Source) (compiled.File, []document.F
 		case s.Problem != "":
 			l.fault(paddock.Position{File: s.Name, Line: 1, Column: 1}, "the floor of this machine can't be used: %s", s.Problem)
 		default:
-			floor, faults := document.ReadFloor(s.Name, s.Data)
+			floor, faults := compiled.ReadFloor(s.Name, s.Data)
 			l.add(s.Name, floor, faults, true)
 		}
 	}
@@ -100,6 +99,13 @@ func Load(name string, data []byte, more ...Source) (compiled.File, []document.F
 	return f, nil
 }
 
+// Floor says everything that is wrong with data, the content of a floor called name.
+func Floor(name string, data []byte) []compiled.Fault {
+	source, faults := compiled.ReadFloor(name, data)
+	_, faults = compiled.Part(name, source, faults)
+	return faults
+}
+
 func orElse(s, other string) string {
 	if s == "" {
 		return other
@@ -109,22 +115,22 @@ func orElse(s, other string) string {
 
 type layer struct {
 	name   string
-	source document.File
-	faults []document.Fault
+	source compiled.Document
+	faults []compiled.Fault
 	floor  bool
 }
 
 type loader struct {
 	layers []layer // the policy, what it extends in turn, floors
-	faults []document.Fault
+	faults []compiled.Fault
 }
 
-func (l *loader) add(name string, source document.File, faults []document.Fault, floor bool) {
+func (l *loader) add(name string, source compiled.Document, faults []compiled.Fault, floor bool) {
 	l.layers = append(l.layers, layer{name, source, faults, floor})
 }
 
 func (l *loader) fault(at paddock.Position, format string, args ...any) {
-	l.faults = append(l.faults, document.Fault{At: at, Message: fmt.Sprintf(format, args...)})
+	l.faults = append(l.faults, compiled.Fault{At: at, Message: fmt.Sprintf(format, args...)})
 }
 
 // compile puts the layers together: the whole policy first, then what narrows it,
@@ -137,7 +143,7 @@ func (l *loader) compile() compiled.File {
 	var f compiled.File
 	parts := make([]compiled.File, len(l.layers))
 	for i, one := range l.layers {
-		var faults []document.Fault
+		var faults []compiled.Fault
 		if i == base {
 			f, faults = compiled.Compile(one.name, one.source, one.faults)
 		} else {
@@ -151,7 +157,7 @@ func (l *loader) compile() compiled.File {
 	order := append(downwards(base), upwards(base+1, len(l.layers))...)
 	for _, i := range order {
 		narrow := slices.Concat(f.Narrow, parts[i].Narrow)
-		var faults []document.Fault
+		var faults []compiled.Fault
 		f, faults = Narrow(f, parts[i])
 		f.Narrow = narrow
 		l.faults = append(l.faults, faults...)
@@ -178,7 +184,7 @@ func upwards(from, to int) []int {
 }
 
 // Narrow returns f as far as part allows it, too, or why the two can't be together.
-func Narrow(f, part compiled.File) (compiled.File, []document.Fault) {
+func Narrow(f, part compiled.File) (compiled.File, []compiled.Fault) {
 	n := narrowing{part: part, out: f}
 	n.roots()
 	n.contain(f.Contain)
@@ -203,11 +209,11 @@ func Narrow(f, part compiled.File) (compiled.File, []document.Fault) {
 type narrowing struct {
 	part   compiled.File
 	out    compiled.File
-	faults []document.Fault
+	faults []compiled.Fault
 }
 
 func (n *narrowing) fault(section, format string, args ...any) {
-	n.faults = append(n.faults, document.Fault{At: n.part.Sections[section], Message: fmt.Sprintf(format, args...)})
+	n.faults = append(n.faults, compiled.Fault{At: n.part.Sections[section], Message: fmt.Sprintf(format, args...)})
 }
 
 func (n *narrowing) roots() {

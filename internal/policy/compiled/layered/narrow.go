@@ -9,10 +9,9 @@ import (
 
 	"paddock"
 	"paddock/internal/policy/compiled"
-	"paddock/internal/policy/compiled/pattern"
 )
 
-type token = pattern.Token
+type token = compiled.Token
 
 // executables takes away what the part doesn't list, and has its argument rules
 // asked, too.

@@ -90,12 +90,15 @@ func (d commands) policyReport(available []paddock.Level) PolicyReport {
 		r.none = refusal.Code == paddock.NoPolicy && d.Policy == "" && d.Getenv("PADDOCK_POLICY") == ""
 		return r
 	}
-	return policyOf(found.Path, found.Data(), available)
+	return policyOf(found.Path, found.Data(), available, d.Lineage.More(found.Path, found.Data())...)
 }
 
-func policyOf(path string, data []byte, available []paddock.Level) PolicyReport {
+func policyOf(path string, data []byte, available []paddock.Level, more ...policy.Source) PolicyReport {
 	r := PolicyReport{Path: path}
-	compiled, err := policy.Load(path, data)
+	for _, s := range more {
+		r.HeldTo = append(r.HeldTo, s.Name)
+	}
+	compiled, err := policy.Load(path, data, more...)
 	if err != nil {
 		r.Problem, r.Remedy = err.Error(), "`paddock policy check` lists every error with its place."
 		return r

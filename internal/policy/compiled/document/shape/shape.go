@@ -167,3 +167,6 @@ type Fault struct {
 	Line, Column int
 	Message      string
 }
+
+// Expression returns the expression of a [Text] or [Number]; it must be valid.
+func Expression(source string) *expression.Expression { return expression.New(source) }

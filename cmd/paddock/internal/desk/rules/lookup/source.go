@@ -2,6 +2,7 @@ package lookup
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"paddock"
@@ -20,6 +21,7 @@ type Source struct {
 	known   bool
 	policy  *policy.Policy
 	problem *paddock.Refusal
+	more    []policy.Source
 }
 
 // Load returns the policy that applies now, or says why there is none.
@@ -28,11 +30,12 @@ func (s *Source) Load() (*policy.Policy, *paddock.Refusal) {
 	if refusal != nil {
 		return nil, refusal
 	}
+	more := s.Places.Lineage.More(found.Path, found.data)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.known || s.last.Path != found.Path || s.last.Kind != found.Kind || !bytes.Equal(s.last.data, found.data) {
-		s.policy, s.problem = s.Places.compile(found)
-		s.last, s.known = found, true
+	if !s.known || !slices.EqualFunc(s.more, more, policy.Source.Equal) || s.last.Path != found.Path || s.last.Kind != found.Kind || !bytes.Equal(s.last.data, found.data) {
+		s.policy, s.problem = s.Places.compile(found, more)
+		s.last, s.more, s.known = found, more, true
 	}
 	return s.policy, s.problem
 }

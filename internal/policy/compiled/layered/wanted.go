@@ -1,15 +1,29 @@
-package known
+package layered
 
 import (
 	"slices"
 
 	"paddock"
 	"paddock/internal/policy/compiled"
-	"paddock/internal/policy/compiled/pattern"
 )
 
-// Of tells what to look up before req is judged by f.
-func Of(f *compiled.File, req paddock.Request) Wanted {
+// Wanted lists what must be known of the machine to judge req.
+type Wanted struct {
+	// Executable is the policy's absolute path for argv[0]; empty if the word
+	// isn't permitted. Pinned asks for its digest.
+	Executable string
+	Pinned     bool
+	Pins       map[string]paddock.Digest // of every pinned path: scripts lead to others
+	// Paths are arguments that a rule may have to take as paths inside a root.
+	Paths []string
+	// HostEnv names the variables that the policy passes on from the host.
+	HostEnv []string
+	// Secrets are the policy's, each with its file and where it goes.
+	Secrets []paddock.Injection
+}
+
+// Wants tells what to look up before req is judged by f.
+func Wants(f *compiled.File, req paddock.Request) Wanted {
 	w := Wanted{HostEnv: slices.Clone(f.Environment.Pass), Secrets: slices.Clone(f.Secrets)}
 	w.Paths = append(w.Paths, wantedOf(f, req)...)
 	e := f.Find(req.Command.Argv)
@@ -45,7 +59,7 @@ func wantedOf(f *compiled.File, req paddock.Request) (paths []string) {
 		if !asked {
 			continue
 		}
-		for _, t := range append([]pattern.Token{token}, f.Environment.Also[name]...) {
+		for _, t := range append([]compiled.Token{token}, f.Environment.Also[name]...) {
 			if t.IsPath() && t.Match(value) {
 				paths = append(paths, value)
 			}

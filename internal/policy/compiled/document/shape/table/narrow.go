@@ -4,11 +4,10 @@ import (
 	"slices"
 
 	"paddock/internal/policy/compiled/document/shape"
-	"paddock/internal/policy/compiled/document/shape/expression"
 )
 
 var (
-	fileName = shape.Text{Say: "a file such as /etc/paddock/team.yaml or ../team.yaml", Pattern: expression.New(`^[^\x00-\x1f\x7f]+$`)}
+	fileName = shape.Text{Say: "a file such as /etc/paddock/team.yaml or ../team.yaml", Pattern: shape.Expression(`^[^\x00-\x1f\x7f]+$`)}
 	// narrowKeys are what any narrower part of a policy can say.
 	narrowKeys = []shape.Key{
 		{Name: "executables", Doc: "The programs that are left, each with the arguments that are.", Shape: shape.List{Of: executable}},

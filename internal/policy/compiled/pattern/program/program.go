@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"paddock"
-	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/pattern"
 )
 
@@ -120,10 +119,13 @@ func (r *ArgumentRule) Refusal() *paddock.Refusal {
 	return refusal
 }
 
+// A Variable is one with a fixed value.
+type Variable struct{ Name, Value string }
+
 // An Environment says which variables programs get. Accept, what callers may
 // set, is only of the whole file.
 type Environment struct {
-	Set    []document.Pair
+	Set    []Variable
 	Pass   []string
 	Accept map[string]pattern.Token
 	// Also are tokens that values must match, too; Withheld are names of Pass, the
@@ -144,6 +146,6 @@ func (e Environment) Add(env, host map[string]string, withheld []string) {
 		}
 	}
 	for _, pair := range e.Set {
-		env[pair.Name.Value] = pair.Value.Value
+		env[pair.Name] = pair.Value
 	}
 }
