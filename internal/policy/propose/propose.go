@@ -190,6 +190,9 @@ func text(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// Word writes s as a YAML scalar that is read back as exactly s.
+func Word(s string) string { return text(s) }
+
 // names keeps those names that can stand in a set `{a,b}`, each once.
 func names(given []string) []string {
 	var out []string

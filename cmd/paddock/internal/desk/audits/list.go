@@ -22,7 +22,7 @@ func (d commands) listCommand() *cobra.Command {
 entry as it is in the journal.`,
 		Args: desk.Wants(0, 0, "no words"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, err := d.since(since)
+			from, err := d.Since(since)
 			if err != nil {
 				return err
 			}

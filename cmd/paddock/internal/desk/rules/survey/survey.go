@@ -65,6 +65,18 @@ func Look(root string, getenv func(string) string) propose.Project {
 	return p
 }
 
+// Program returns the path of an installed program that is called so, absolute
+// already or in PATH; empty if there is none.
+func Program(word string, getenv func(string) string) string {
+	if !filepath.IsAbs(word) {
+		return find(word, "", getenv("PATH"))
+	}
+	if info, err := os.Stat(word); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 || filepath.Clean(word) != word {
+		return ""
+	}
+	return word
+}
+
 // find looks for a program in the directories of a PATH. One that comes from
 // the project itself doesn't count: whoever works there could change it.
 func find(name, root, path string) string {
@@ -81,7 +93,7 @@ func find(name, root, path string) string {
 		if err != nil {
 			continue
 		}
-		if inside, err := filepath.Rel(root, real); err == nil && filepath.IsLocal(inside) {
+		if inside, err := filepath.Rel(root, real); root != "" && err == nil && filepath.IsLocal(inside) {
 			continue
 		}
 		return file
