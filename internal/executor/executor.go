@@ -207,7 +207,7 @@ func (e *Executor) keepReconciling() {
 	for {
 		select {
 		case <-tick:
-			if err := errors.Join(e.reconcile(e.life), e.sweep.Turn(e.life)); err != nil && e.life.Err() == nil {
+			if err := errors.Join(e.reconcile(e.life), e.sweep.Turn(e.life), e.state.SweepPolicies(e.cfg.Now())); err != nil && e.life.Err() == nil {
 				e.cfg.Warn(err)
 			}
 		case <-e.life.Done():

@@ -75,7 +75,7 @@ func (j *judge) hasPolicy() bool {
 	case j.policy.file.Contradicts != "":
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.PolicyInvalid, "Parts of the policy that hold for this request can't be together: %s.", j.policy.file.Contradicts))
 	default:
-		return j.Answer(paddock.GatePolicy, paddock.Position{}, j.policy.said)
+		return j.Answer(paddock.GatePolicy, paddock.Position{}, j.policy.said+j.facts.PolicyNotice)
 	}
 	return j.Answer(paddock.GatePolicy, paddock.Position{}, "")
 }

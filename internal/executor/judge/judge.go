@@ -25,6 +25,7 @@ import (
 	"paddock/internal/executor/judge/account"
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/executor/judge/secrets"
+	"paddock/internal/lineage"
 	"paddock/internal/policy"
 	"paddock/internal/policy/known/secret"
 	"paddock/internal/rundir"
@@ -72,6 +73,8 @@ type Judgement struct {
 	Decision paddock.Decision
 	// Found holds the descriptors of what was looked at.
 	Found *facts.Found
+	// Trouble is a change of the policy that doesn't count; nil if there is none.
+	Trouble *lineage.Trouble
 
 	request paddock.Request
 	policy  *policy.Policy
@@ -82,6 +85,14 @@ type Judgement struct {
 
 // Home is the private home directory of the workspace.
 func (j *Judgement) Home() string { return j.facts.Home }
+
+// PolicyText is the text of the policy that judged.
+func (j *Judgement) PolicyText() []byte {
+	if j.policy == nil {
+		return nil
+	}
+	return j.policy.Text()
+}
 
 // Sealed returns the secrets that the grant's requests carry, for the run's proxy;
 // nil if there are none. The decision must allow.
@@ -113,11 +124,18 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 	search := searchPath(p, req)
 	out := j.look(ctx, p, req, search)
 	out.facts.PolicyProblem = problem
+	if t, ok := j.cfg.Policy.(interface{ Trouble() *lineage.Trouble }); ok && problem == nil {
+		if out.Trouble = t.Trouble(); out.Trouble != nil {
+			out.facts.PolicyNotice = ", as it was before its last change, which doesn't count: " + out.Trouble.Problem.Message
+		}
+	}
 	out.Decision = policy.Decide(p, req, out.facts)
 	// A script was followed with the PATH that we expected its program to get.
 	if got, ok := pathIn(out.Decision.Grant); ok && got != search {
 		out.Close()
+		notice, trouble := out.facts.PolicyNotice, out.Trouble
 		out = j.look(ctx, p, req, got)
+		out.facts.PolicyNotice, out.Trouble = notice, trouble
 		out.Decision = policy.Decide(p, req, out.facts)
 	}
 	deny(&out.Decision, slices.Concat(out.trouble, j.exposed(out.Decision.Grant, p), out.rewritable())...)

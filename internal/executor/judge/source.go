@@ -25,8 +25,8 @@ type Source interface {
 const mostPolicy = 16 << 20
 
 // PolicyFile is the policy in the file at path. The file is looked at for every
-// request and read again when it has changed; while it is broken nothing is
-// allowed, whatever it said before. It must belong to root or to the user that
+// request and read again when it has changed. While a change has errors the policy
+// before it holds, and decisions say so. It must belong to root or to the user that
 // runs Paddock, and neither it nor a directory above it may be writable by
 // others. An empty path is no policy.
 func PolicyFile(path string) Source {
@@ -49,7 +49,11 @@ type policyFile struct {
 	more    []policy.Source
 	policy  *policy.Policy
 	problem *paddock.Refusal
+	last    lineage.Last
 }
+
+// Trouble says what is wrong with the newest text while an earlier one holds.
+func (f *policyFile) Trouble() *lineage.Trouble { return f.last.Trouble() }
 
 // Load implements Source.
 func (f *policyFile) Load() (*policy.Policy, *paddock.Refusal) {
@@ -61,6 +65,9 @@ func (f *policyFile) Load() (*policy.Policy, *paddock.Refusal) {
 		return nil, paddock.Refused(paddock.PolicyInvalid, "The policy can't be found: %v.", err)
 	}
 	file, id, err := f.reader.User.Open(path)
+	if err != nil {
+		f.last.Forget()
+	}
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, paddock.Refused(paddock.NoPolicy, "There is no policy file at %s, so nothing may run.", path)
 	}
@@ -82,7 +89,7 @@ func (f *policyFile) Load() (*policy.Policy, *paddock.Refusal) {
 		f.more = more
 		f.policy, f.problem = compile(path, f.data, more...)
 	}
-	return f.policy, f.problem
+	return f.last.Take(path, f.data, more, f.policy, f.problem)
 }
 
 func readPolicy(r io.Reader) ([]byte, *paddock.Refusal) {

@@ -69,3 +69,48 @@ func TestNoPolicyFile(t *testing.T) {
 		t.Errorf("%v, %v", p, problem)
 	}
 }
+
+// A change that has errors doesn't count, and is told of; one that takes the policy
+// away does.
+func TestPolicyFileChanges(t *testing.T) {
+	t.Parallel()
+	const good = "version: 1\nroots: [{path: /srv}]\nexecutables: []\n"
+	p := filepath.Join(t.TempDir(), "policy.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(p+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(p+".new", p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(good)
+	source := PolicyFile(p).(*policyFile)
+	first, problem := source.Load()
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	write(good + "nonsense: 1\n")
+	for range 2 {
+		if got, problem := source.Load(); got != first || problem != nil || source.Trouble() == nil {
+			t.Errorf("%v, %v", got, problem)
+		}
+	}
+	write(good + "limits: {timeout: 1m}\n")
+	if got, problem := source.Load(); got == first || problem != nil || source.Trouble() != nil {
+		t.Errorf("%v, %v", got, problem)
+	}
+	if err := os.Chmod(p, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got, problem := source.Load(); got != nil || problem == nil {
+		t.Errorf("what all can write holds: %v", got)
+	}
+	if err := os.Remove(p); err != nil {
+		t.Fatal(err)
+	}
+	if got, problem := source.Load(); got != nil || problem == nil || problem.Code != paddock.NoPolicy {
+		t.Errorf("what is gone holds: %v", got)
+	}
+}

@@ -16,8 +16,10 @@ import (
 type Facts struct {
 	// PolicyProblem says why there is no policy, when there is none.
 	PolicyProblem *paddock.Refusal
-	Executable    ExecutableFacts
-	Dir           DirFacts
+	// PolicyNotice says what else there is to know of the policy, for explain.
+	PolicyNotice string
+	Executable   ExecutableFacts
+	Dir          DirFacts
 	// Paths maps each of Wanted.Paths to what it leads to.
 	Paths map[string]PathFacts
 	Stdin StdinFacts

@@ -36,6 +36,7 @@ type Verbs interface {
 	KillAll(ctx context.Context, p paddock.Principal, req app.KillRequest) ([]paddock.Run, error)
 	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
 	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
+	PolicyText(ctx context.Context, p paddock.Principal, id paddock.RunID) ([]byte, error)
 	Diff(ctx context.Context, p paddock.Principal, id paddock.RunID, choice app.Choice) (paddock.Changes, error)
 	Apply(ctx context.Context, p paddock.Principal, id paddock.RunID, choice app.Choice) (paddock.Applied, error)
 	Discard(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error)
