@@ -12,13 +12,14 @@ import (
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/contain"
 	"paddock/internal/executor/judge/facts"
+	"paddock/internal/lineage"
 	"paddock/internal/policy"
 )
 
-func main() { os.Exit(run()) }
+func main() { os.Exit(run(lineage.System())) }
 
 // run is main with a status, so that tests can play this program.
-func run() int {
+func run(of lineage.Reader) int {
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "" // what needs one says so; the runs are there all the same
@@ -29,6 +30,7 @@ func run() int {
 			Getenv: os.Getenv, Now: time.Now,
 		},
 		In: os.Stdin, Env: os.LookupEnv, Dir: dir, UID: os.Getuid(), Signals: endSignals,
+		Lineage: of,
 	}
 	d.Levels = func() ([]paddock.Level, map[paddock.Level]string) {
 		host := contain.Probe()

@@ -15,12 +15,22 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/lineage"
 	"paddock/internal/testproc"
+	"paddock/internal/trust"
 )
 
 // The test binary plays paddock itself, and prog: the program that is run.
 func TestMain(m *testing.M) {
-	testproc.Main(m, map[string]func() int{"paddock": run, "prog": prog})
+	testproc.Main(m, map[string]func() int{"paddock": play, "prog": prog})
+}
+
+// play is paddock on a machine whose floor is where the test says, and may be the
+// user's own.
+func play() int {
+	of := lineage.System()
+	of.Floor, of.Keeper = os.Getenv("TEST_FLOOR"), trust.User()
+	return run(of)
 }
 
 // prog does what its first word says.

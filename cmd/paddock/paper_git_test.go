@@ -16,3 +16,7 @@ func (p *paper) Git(ctx context.Context, _ git.Ask) (git.Answer, error) {
 	}
 	return git.Answer{}, paddock.Refused(paddock.GitNotAllowed, "a paper house has no repository")
 }
+
+func (p *paper) PolicyText(ctx context.Context, _ paddock.Principal, _ paddock.RunID) ([]byte, error) {
+	return nil, ctx.Err()
+}

@@ -31,6 +31,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", filepath.Dir(paddock)+":"+os.Getenv("PATH"))
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("PROG", program)
 			e.Setenv("NEWLINE", "\n")
 			e.Setenv("BAD", "\xff\xfe")
 			e.Setenv("ESCAPE", "\x1b")
@@ -38,7 +39,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "each": each, "until": until, "keep": keep, "many": many, "crowd": crowd, "recipe": recipe,
-			"swap": swap, "corrupt": corrupt, "spoil": spoil,
+			"swap": swap, "corrupt": corrupt, "spoil": spoil, "fill": fill,
 		},
 	})
 }
@@ -161,6 +162,15 @@ func corrupt(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%q isn't in %s", args[1], args[0])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(changed), 0o600))
+}
+
+// fill writes the script's variables into files and makes them the user's alone:
+// fill FILE…
+func fill(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		text := os.Expand(ts.ReadFile(name), ts.Getenv)
+		ts.Check(errors.Join(os.Remove(ts.MkAbs(name)), os.WriteFile(ts.MkAbs(name), []byte(text), 0o600)))
+	}
 }
 
 // waitForFile returns when there is a file at path. Another process makes it,

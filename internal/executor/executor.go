@@ -29,6 +29,7 @@ import (
 
 	"paddock"
 	"paddock/internal/executor/judge"
+	"paddock/internal/executor/judge/source"
 	"paddock/internal/executor/notes"
 	"paddock/internal/executor/remains"
 	"paddock/internal/executor/retain"
@@ -49,18 +50,18 @@ var ErrClosed = watch.ErrClosed
 // The words of package judge that are needed to configure an Executor.
 type (
 	// A Source gives the policy that applies now, or says why there is none.
-	Source = judge.Source
+	Source = source.Source
 	// A Hook is a host program's veto.
 	Hook = judge.Hook
 	// A HookRequest is what a Hook is asked about.
 	HookRequest = judge.HookRequest
 )
 
-// PolicyFile is the policy in the file at path; see [judge.PolicyFile].
-func PolicyFile(path string) Source { return judge.PolicyFile(path) }
+// PolicyFile is the policy in the file at path; see [source.File].
+func PolicyFile(path string) Source { return source.File(path) }
 
-// PolicyText is the policy that data says; see [judge.PolicyText].
-func PolicyText(name string, data []byte) Source { return judge.PolicyText(name, data) }
+// PolicyText is the policy that data says; see [source.Text].
+func PolicyText(name string, data []byte) Source { return source.Text(name, data) }
 
 // Config says what an Executor works with. State and Policy must be set.
 type Config struct {

@@ -125,6 +125,7 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 		return nil, "", judge.RecordError(ctx, err)
 	}
 	var existing paddock.RunID
+	e.notes.Policy(ctx, e.state, dir, j.Decision.PolicyDigest, j.PolicyText(), j.Trouble)
 	err = e.state.Claim(ctx, func(c *rundir.Claim) error {
 		var err error
 		if existing, err = keyed(c, req); err != nil || existing != "" {

@@ -25,6 +25,7 @@ var floors = map[string]float64{
 	"internal/contain":   2,
 	"internal/artifact":  2,
 	"internal/rundir":    2,
+	"internal/lineage":   2, // reads what belongs to a policy; both the judge and the desk ask
 	"internal/workspace": 2,
 	"internal/control":   2,
 	"internal/journal":   2,

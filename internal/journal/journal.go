@@ -99,6 +99,9 @@ type RecoveredDetail struct {
 // PolicyDetail is a policy that was met for the first time.
 type PolicyDetail struct {
 	Digest paddock.Digest `json:"digest"`
+	// Problem says why it can't be used; then InForce is the one that still is.
+	Problem string         `json:"problem,omitempty"`
+	InForce paddock.Digest `json:"in_force,omitempty"`
 }
 
 // Words are a command's, in part where they are many.

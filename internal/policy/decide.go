@@ -17,6 +17,9 @@ import (
 // the host program's hook, isn't ours: it is reported as skipped.
 func Decide(p *Policy, req paddock.Request, facts Facts) paddock.Decision {
 	d := paddock.Decision{RequestDigest: req.Digest()}
+	if p != nil {
+		p = p.Applied(req.Principal, facts.Dir.Root)
+	}
 	j := judge{Tally: tally.New(), policy: p, req: req, facts: facts}
 	if !j.hasPolicy() {
 		for _, g := range paddock.Gates()[1:] {
@@ -69,8 +72,10 @@ func (j *judge) hasPolicy() bool {
 		j.Refuse(paddock.Position{}, j.facts.PolicyProblem)
 	case j.policy == nil:
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.NoPolicy, "No policy applies here, so nothing may run."))
+	case j.policy.file.Contradicts != "":
+		j.Refuse(paddock.Position{}, paddock.Refused(paddock.PolicyInvalid, "Parts of the policy that hold for this request can't be together: %s.", j.policy.file.Contradicts))
 	default:
-		return j.Answer(paddock.GatePolicy, paddock.Position{}, j.policy.Name())
+		return j.Answer(paddock.GatePolicy, paddock.Position{}, j.policy.said+j.facts.PolicyNotice)
 	}
 	return j.Answer(paddock.GatePolicy, paddock.Position{}, "")
 }

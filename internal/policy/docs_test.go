@@ -93,7 +93,11 @@ func TestPolicyDocExamples(t *testing.T) {
 		if !strings.HasPrefix(example, "version:") { // a part is shown: put it into a whole
 			example = completed(example)
 		}
-		_, err := policy.Load("example.yaml", []byte(example))
+		var more []policy.Source
+		if of := policy.Extended("/p/example.yaml", []byte(example)); of != "" {
+			more = append(more, policy.Source{Name: of, Data: []byte("version: 1\nroots: [{path: /srv/checkout}]\nexecutables: []\n")})
+		}
+		_, err := policy.Load("/p/example.yaml", []byte(example), more...)
 		if refused := len(e[1]) > 0; refused != (err != nil) {
 			t.Errorf("refused is %v, but loading gives %v:\n%s", refused, err, example)
 		}

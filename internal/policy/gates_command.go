@@ -80,6 +80,12 @@ func (j *judge) word() {
 		j.Skip(paddock.GateExecutable, "argv[0] isn't a word")
 		return
 	}
+	if bar, ok := j.policy.file.Barred[argv[0]]; ok {
+		r := paddock.Refused(paddock.ExecutableNotAllowed, "%s isn't permitted here. %s", phrase.Quote(argv[0]), bar.Why)
+		j.Refuse(bar.At, r)
+		j.Answer(paddock.GateExecutable, paddock.Position{}, "")
+		return
+	}
 	words := j.policy.Words()
 	r := paddock.Refused(paddock.ExecutableNotAllowed, "%s isn't a permitted word. Permitted: %s.", phrase.Quote(argv[0]), phrase.List(words))
 	like := lookalike.Of(argv[0], words)
@@ -127,10 +133,22 @@ func (j *judge) arguments() {
 	case !j.shapely:
 		j.Skip(paddock.GateArguments, "the words aren't in shape")
 		return
-	case e.Any:
-		j.allowedAt = &e.ArgsAt
-		j.Answer(paddock.GateArguments, e.ArgsAt, "any arguments are allowed")
-		return
+	}
+	passed, detail := j.executable.ArgsAt, ""
+	for _, layer := range e.Asked() { // each must allow, and each says why it doesn't
+		if at, said, ok := j.asked(layer); ok && detail == "" {
+			passed, detail = at, said
+		}
+	}
+	if j.Answer(paddock.GateArguments, passed, detail) {
+		j.allowedAt = &passed
+	}
+}
+
+// asked asks one list of argument rules; at is the rule that allows.
+func (j *judge) asked(e *compiled.Executable) (at paddock.Position, detail string, ok bool) {
+	if e.Any {
+		return e.ArgsAt, "any arguments are allowed", true
 	}
 	args := j.req.Command.Argv[1:]
 	near := nearest{match: pattern.Match{At: -1}}
@@ -138,12 +156,10 @@ func (j *judge) arguments() {
 		m := r.Rule.Match(args, j.inside(r.Deny))
 		switch {
 		case m.OK && r.Deny:
-			j.denied(r)
-			return
+			j.Refuse(r.At, r.Refusal())
+			return at, "", false
 		case m.OK && len(m.Outside) == 0:
-			j.allowedAt = &r.At
-			j.Answer(paddock.GateArguments, r.At, r.Allowed)
-			return
+			return r.At, r.Allowed, true
 		case !r.Deny:
 			near.take(r, m)
 		}
@@ -153,7 +169,7 @@ func (j *judge) arguments() {
 	} else {
 		j.noForm(e, near)
 	}
-	j.Answer(paddock.GateArguments, paddock.Position{}, "")
+	return at, "", false
 }
 
 // nearest keeps the rule that came nearest to allowing: the first that only
@@ -181,11 +197,6 @@ func (j *judge) inside(deny bool) func(string) bool {
 func everywhere(string) bool { return true }
 
 func (j *judge) isInside(word string) bool { return j.facts.Paths[word].Inside }
-
-func (j *judge) denied(r *compiled.ArgumentRule) {
-	j.Refuse(r.At, r.Refusal())
-	j.Answer(paddock.GateArguments, r.At, "")
-}
 
 func (j *judge) leadsOutside(words []string) *paddock.Refusal {
 	said := make([]string, 0, len(words))

@@ -11,7 +11,7 @@ import (
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/environ"
 	celrule "paddock/internal/policy/compiled/rule"
-	"paddock/internal/policy/secret"
+	"paddock/internal/policy/known/secret"
 	"paddock/internal/policy/wellformed"
 	"paddock/internal/policy/wellformed/phrase"
 )
@@ -71,6 +71,11 @@ func (j *judge) accepted(asked map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		token, ok := j.policy.file.Environment.Accept[name]
 		value := asked[name]
+		for _, also := range j.policy.file.Environment.Also[name] {
+			if token.Match(value) && (!also.Match(value) || also.IsPath()) {
+				token = also // the narrower one says what is wrong
+			}
+		}
 		switch {
 		case !ok:
 			r := paddock.Refused(paddock.EnvironmentNotAllowed, "The policy doesn't accept the variable %s from callers. Accepted: %s.", phrase.Quote(name), phrase.List(j.policy.file.Environment.Accepted()))
@@ -152,7 +157,7 @@ func (j *judge) containment() {
 	for _, r := range j.policy.file.Uncontained(as, j.facts.Levels, j.facts.Unavailable, j.facts.Unowned) {
 		j.Refuse(at, r)
 	}
-	left, unheld := compiled.Held(j.granted, j.facts.Held, j.facts.Unheld)
+	left, unheld := allowance.Held(j.granted, j.facts.Held, j.facts.Unheld)
 	for _, r := range unheld { // none without an executable, which grants nothing
 		j.Refuse(j.executable.LimitsAt, r)
 	}

@@ -46,7 +46,7 @@ func TestLoadFaults(t *testing.T) {
 			"2:16: want an absolute path", "2:29: write this path as /b", "2:46: write this path as /a ", "2:72: this root is listed before", "2:78: `path` is missing",
 		}},
 		{"misspelt", head + "exectuables: []\nexecutables: []\n", []string{"3:1: unknown key `exectuables`; did you mean `executables`?"}},
-		{"unknown", head + "executables: []\nfoo: 1\n", []string{"4:1: unknown key `foo`; the keys here are `version`, `roots`"}},
+		{"unknown", head + "executables: []\nfoo: 1\n", []string{"4:1: unknown key `foo`; the keys here are `version`, `extends`, `roots`"}},
 		{"unknown in Unicode", head + "executables: []\n\"a\\x1b\": 1\n", []string{"4:1: unknown key `a\uFFFD`"}},
 		{"keys twice at every level", "version: 1\nversion: 1\nroots: [{path: /a, path: /b}]\nexecutables:\n- {path: /x, args: [{allow: [], flags: {-v: none, -v: none}}], environment: {set: {A: 1, A: 2}}}\n", []string{
 			"2:1: `version` is given twice; the first is on line 1", "3:20: `path` is given twice", "5:51: `-v` is given twice", "5:90: `A` is given twice",

@@ -11,7 +11,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy"
-	"paddock/internal/policy/secret"
+	"paddock/internal/policy/known/secret"
 )
 
 // Each code that a gate of this package gives has a test of its name here.

@@ -10,7 +10,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy"
-	"paddock/internal/policy/secret"
+	"paddock/internal/policy/known/secret"
 )
 
 const entrusted = `version: 1

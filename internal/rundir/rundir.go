@@ -9,6 +9,7 @@
 //	STATE/keys/HASH              idempotency keys
 //	STATE/tmp/r…/                runs that are being written down
 //	STATE/homes/HASH/            private home directories, one per root
+//	STATE/policies/DIGEST        texts of policies; a run that one decided has a link, policy
 //	STATE/journal/               what package journal keeps
 //	STATE/prune.*, swept         held while output is removed or kept; the last sweep's time; room for prune
 //	STATE/pack.lock              held while output is packed
@@ -115,7 +116,7 @@ func Open(path string) (*State, error) {
 	if err := format.Check(real, migration); err != nil {
 		return nil, fmt.Errorf("state directory %s: %w", real, err)
 	}
-	for _, name := range []string{runsDir, links.ActiveDir, links.UnseenDir, links.KeysDir, tmpDir, places.Homes, places.Roots} {
+	for _, name := range []string{runsDir, links.ActiveDir, links.UnseenDir, links.KeysDir, tmpDir, places.Homes, places.Roots, places.Policies} {
 		if err := durable.MakeDir(filepath.Join(real, name)); err != nil {
 			return nil, fmt.Errorf("state directory: %w", err)
 		}

@@ -18,6 +18,9 @@ type Owner struct{}
 // User returns the user that this process acts as.
 func User() Owner { return Owner{} }
 
+// UID returns the owner who is the user uid.
+func UID(int) Owner { return Owner{} }
+
 // Identity tells one content of a file from another as far as is cheap.
 type Identity struct {
 	Size  int64

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"paddock/internal/policy/compiled/document/reach"
+	"paddock/internal/policy/compiled/document/shape/table/reach"
 )
 
 // A policy and the proxy take the same headers for a secret.

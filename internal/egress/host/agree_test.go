@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"paddock/internal/policy/compiled/document/reach"
+	"paddock/internal/policy/compiled/document/shape/table/reach"
 )
 
 // accepted is what a policy file makes of an entry of a network list.

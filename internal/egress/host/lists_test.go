@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"paddock/internal/policy/compiled/document/reach"
+	"paddock/internal/policy/compiled/document/shape/table/reach"
 )
 
 // A policy says of the same hosts as the proxy that a list lists them, and what

@@ -34,15 +34,15 @@ type Notes interface {
 type Desk struct {
 	State  *rundir.State
 	Notes  Notes
-	Policy func() (*policy.Policy, *paddock.Refusal)
+	Policy func() (*policy.Policy, error)
 	Now    func() time.Time
 }
 
 // Bank keeps payload for p. It is there, whole and durable, or there is nothing.
 func (d Desk) Bank(ctx context.Context, p paddock.Principal, door paddock.Door, label string, payload []byte) (paddock.Run, error) {
-	rules, refusal := d.Policy()
-	if refusal != nil {
-		return paddock.Run{}, refusal
+	rules, err := d.Policy()
+	if err != nil {
+		return paddock.Run{}, err
 	}
 	req := paddock.Request{Principal: p, Door: door, Command: paddock.Command{Argv: []string{}, Label: label}}
 	if refusal := fit(req, rules, payload); refusal != nil {

@@ -64,7 +64,7 @@ func desk(t *testing.T, j *journal) (Desk, string) {
 	t.Cleanup(func() { must(t, j.state.Close()) })
 	rules, err := policy.Load("policy.yaml", []byte("version: 1\nroots: [{path: /srv/x}]\nexecutables: []\nlimits: {output: 1KiB}\ncontainment: {require: off}\n"))
 	must(t, err)
-	return Desk{State: j.state, Notes: j, Policy: func() (*policy.Policy, *paddock.Refusal) { return rules, nil }, Now: time.Now}, path
+	return Desk{State: j.state, Notes: j, Policy: func() (*policy.Policy, error) { return rules, nil }, Now: time.Now}, path
 }
 
 func must(t testing.TB, err error) {

@@ -12,9 +12,7 @@ import (
 )
 
 // A placed Source is a file.
-type placed interface{ place() string }
-
-func (f *policyFile) place() string { return f.path }
+type placed interface{ Place() string }
 
 // exposed refuses a grant that would show a contained run what it must not see:
 // the state directory, a secret of the policy p, or, where it could be written,
@@ -46,15 +44,17 @@ func (j *Judge) exposed(g *paddock.Grant, p *policy.Policy) []paddock.Refusal {
 			}
 		}
 	}
-	file, ok := j.cfg.Policy.(placed)
-	if !ok || file.place() == "" {
-		return refusals
+	files := p.Files()[1:]
+	if file, ok := j.cfg.Policy.(placed); ok && file.Place() != "" {
+		files = append(files, file.Place())
 	}
-	for _, path := range writable {
-		// A project's own policy is protected there, and trusted by its digest.
-		if holds(path, file.place()) && !holds(filepath.Join(path, ".paddock"), file.place()) {
-			refuse("The policy", file.place(), path)
-			break
+	for _, file := range files {
+		for _, path := range writable {
+			// A project's own policy is protected there, and trusted by its digest.
+			if holds(path, file) && !holds(filepath.Join(path, ".paddock"), file) {
+				refuse("The policy", file, path)
+				break
+			}
 		}
 	}
 	return refusals

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/executor/judge/source"
 	"paddock/internal/rundir"
 	"paddock/internal/testproc"
 )
@@ -40,7 +40,7 @@ func starves() int {
 		fmt.Println(err)
 		return 1
 	}
-	j := New(Config{Policy: PolicyFile(filepath.Join(dir, "policy.yaml")), State: state, Now: time.Now, Levels: func() ([]paddock.Level, map[paddock.Level]string) {
+	j := New(Config{Policy: source.File(filepath.Join(dir, "policy.yaml")), State: state, Now: time.Now, Levels: func() ([]paddock.Level, map[paddock.Level]string) {
 		return []paddock.Level{paddock.Full}, nil
 	}})
 	req := paddock.Request{
@@ -119,21 +119,5 @@ func TestNoDescriptorsLeftIsNoRefusal(t *testing.T) {
 	}
 	if words[0] != "allowed" || words[len(words)-1] != "allowed" || faults < 5 {
 		t.Errorf("%d faults in\n%s", faults, out)
-	}
-}
-
-// A policy that can't be read because the disk or the process fails isn't invalid,
-// and is read again for the next request.
-func TestPolicyThatFailsToBeRead(t *testing.T) {
-	t.Parallel()
-	for _, errno := range []error{unix.EIO, unix.ENOMEM, unix.ENFILE, unix.EMFILE} {
-		var refusal *paddock.Refusal
-		if p, err := readPolicy("p", iotest.ErrReader(errno)); p != nil || !errors.Is(err, errno) || errors.As(err, &refusal) {
-			t.Errorf("%v: %v, %v", errno, p, err)
-		}
-	}
-	var refusal *paddock.Refusal
-	if _, err := readPolicy("p", iotest.ErrReader(unix.EISDIR)); !errors.As(err, &refusal) || refusal.Code != paddock.PolicyInvalid {
-		t.Errorf("%v", err)
 	}
 }

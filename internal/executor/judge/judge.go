@@ -26,9 +26,10 @@ import (
 	"paddock/internal/executor/judge/account"
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/executor/judge/secrets"
+	"paddock/internal/executor/judge/source"
+	"paddock/internal/lineage"
 	"paddock/internal/policy"
-	"paddock/internal/policy/compiled/environ"
-	"paddock/internal/policy/secret"
+	"paddock/internal/policy/known/secret"
 	"paddock/internal/rundir"
 	"paddock/internal/trust"
 )
@@ -36,7 +37,7 @@ import (
 // A Config says what a Judge works with. Policy, State and Now must be set.
 type Config struct {
 	// Policy gives the policy for each request.
-	Policy Source
+	Policy source.Source
 	// State is where runs are counted and homes and kept outputs are.
 	State *rundir.State
 	// HostEnv returns the host's variables that a policy may pass on; nil means
@@ -77,6 +78,8 @@ type Judgement struct {
 	// Fault is set when nothing could be judged, by no fault of the request's or the
 	// policy's, as when no descriptors are left. Then Decision means nothing.
 	Fault error
+	// Trouble is a change of the policy that doesn't count; nil if there is none.
+	Trouble *lineage.Trouble
 
 	request paddock.Request
 	policy  *policy.Policy
@@ -87,6 +90,14 @@ type Judgement struct {
 
 // Home is the private home directory of the workspace.
 func (j *Judgement) Home() string { return j.facts.Home }
+
+// PolicyText is the text of the policy that judged.
+func (j *Judgement) PolicyText() []byte {
+	if j.policy == nil {
+		return nil
+	}
+	return j.policy.Text()
+}
 
 // Sealed returns the secrets that the grant's requests carry, for the run's proxy;
 // nil if there are none. The decision must allow.
@@ -129,7 +140,7 @@ func (j *Judgement) Busy(active int) *paddock.Refusal {
 
 // Judge decides req. The caller closes the Judgement.
 func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
-	p, err := j.policyFor(req.Room)
+	p, err := j.policyFor(req)
 	var problem *paddock.Refusal
 	if err != nil && !errors.As(err, &problem) {
 		out := &Judgement{request: req, Found: &facts.Found{}}
@@ -139,11 +150,18 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 	search := searchPath(p, req)
 	out := j.look(ctx, p, req, search)
 	out.facts.PolicyProblem = problem
+	if t, ok := j.cfg.Policy.(interface{ Trouble() *lineage.Trouble }); ok && problem == nil {
+		if out.Trouble = t.Trouble(); out.Trouble != nil {
+			out.facts.PolicyNotice = ", as it was before its last change, which doesn't count: " + out.Trouble.Problem.Message
+		}
+	}
 	out.Decision = policy.Decide(p, req, out.facts)
 	// A script was followed with the PATH that we expected its program to get.
 	if got, ok := pathIn(out.Decision.Grant); ok && got != search && out.Fault == nil {
 		out.Close()
+		notice, trouble := out.facts.PolicyNotice, out.Trouble
 		out = j.look(ctx, p, req, got)
+		out.facts.PolicyNotice, out.Trouble = notice, trouble
 		out.Decision = policy.Decide(p, req, out.facts)
 	}
 	if out.Fault != nil {
@@ -157,15 +175,15 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 	return out
 }
 
-// policyFor returns the policy that judges what room asks for, or says why there
-// is none.
-func (j *Judge) policyFor(room string) (*policy.Policy, error) {
+// policyFor returns the policy that judges req as long as its directory isn't known,
+// or says why there is none.
+func (j *Judge) policyFor(req paddock.Request) (*policy.Policy, error) {
 	p, err := j.cfg.Policy.Load()
 	if err != nil {
 		return nil, err
 	}
-	if p = p.For(room); p == nil {
-		return nil, paddock.Refused(paddock.GitNotAllowed, "The policy has no `%s` section.", room)
+	if p = p.For(req.Room); p == nil {
+		return nil, paddock.Refused(paddock.GitNotAllowed, "The policy has no `%s` section.", req.Room)
 	}
 	return p, nil
 }
@@ -192,9 +210,10 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		return &Judgement{request: req, Found: &facts.Found{}}
 	}
 	wanted := p.Wanted(req)
+	theirs := p.Applied(req.Principal, "")
 	found := j.finder.Find(ctx, facts.Query{
-		Wanted: wanted, Roots: p.Roots(), Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: search,
-		PrivateFiles: p.Contain().Level == paddock.Full,
+		Wanted: wanted, Roots: theirs.Roots(), Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: search,
+		PrivateFiles: theirs.Contain().Level == paddock.Full,
 	})
 	if id := req.Command.Stdin.Run; id != "" && req.Command.Stdin.File == "" {
 		var err error
@@ -207,6 +226,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		HostEnv: map[string]string{},
 	}}
 	out.failed(found.Fault)
+	p = p.Applied(req.Principal, found.Dir.Root)
 	out.facts.Levels, out.facts.Unavailable = j.cfg.Levels()
 	out.facts.Held, out.facts.Unheld = lifecycle.Holdable(p.Contain().Level)
 	var err error
@@ -242,7 +262,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 // home makes the private home directory for root.
 func (j *Judgement) home(state *rundir.State, root string) {
 	var err error
-	if as := j.facts.Account; as != nil && j.policy.Contain().Level != paddock.Full {
+	if as := j.facts.Account; as != nil && j.policy.Applied(j.request.Principal, root).Contain().Level != paddock.Full {
 		j.facts.Home, err = state.HomeOf(root, *as)
 		if refusal := account.Reach(*as, j.facts.Home); refusal != nil && err == nil {
 			j.trouble = append(j.trouble, *refusal)
@@ -329,7 +349,7 @@ func searchPath(p *policy.Policy, req paddock.Request) string {
 	if p == nil {
 		return ""
 	}
-	return environ.Path(p.Executables())
+	return p.SearchPath()
 }
 
 // pathIn returns the PATH of a granted environment.

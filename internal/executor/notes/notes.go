@@ -42,6 +42,8 @@ type Notes struct {
 
 	mu   sync.Mutex
 	seen map[paddock.Digest]bool // policies that the journal has; guarded by mu
+	// broken is the text of the last change of a policy that didn't count; guarded by mu.
+	broken paddock.Digest
 }
 
 // Open opens the journal of the state directory, and has itself called for runs

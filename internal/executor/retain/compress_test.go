@@ -301,7 +301,7 @@ func TestSweepCompresses(t *testing.T) {
 	d, text := h.printed(0, plentiful)
 	now := h.Now()
 	p := load(t, "retention: {compress: zstd}\n")
-	s := h.sweeper(&now, func() (*policy.Policy, *paddock.Refusal) { return p, nil })
+	s := h.sweeper(&now, func() (*policy.Policy, error) { return p, nil })
 	over, cancel := context.WithCancel(t.Context())
 	s.keeper.At = func(string) { cancel() }
 	if err := s.Turn(over); !errors.Is(err, context.Canceled) {

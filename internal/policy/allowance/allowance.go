@@ -3,7 +3,7 @@
 //
 // # Limits
 //
-// It knows nothing of what the machine can enforce; package compiled does.
+// What the machine can enforce is told to it.
 package allowance
 
 import (

@@ -2,7 +2,6 @@ package compiled
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/policy/compiled/pattern"
+	"paddock/internal/policy/compiled/pattern/program"
 	celrule "paddock/internal/policy/compiled/rule"
 )
 
@@ -54,29 +54,39 @@ func values(texts []document.Text) []string {
 	return out
 }
 
-// Load reads and compiles data, the content of the file called name. It returns
-// the file or everything that is wrong with it.
-func Load(name string, data []byte) (File, []document.Fault) {
-	source, faults := document.Read(name, data)
+// Compile compiles a whole policy as it was read, the content of the file called
+// name. It returns the file or everything that is wrong with it, faults included.
+func Compile(name string, source document.File, faults []document.Fault) (File, []document.Fault) {
 	c := compiler{faults: faults, proxied: source.Containment.Network == "allowlist", trusting: len(source.Secrets) > 0}
-	f := File{
-		Name:        name,
-		Digest:      paddock.DigestOf(sha256.Sum256(data)),
-		byWord:      map[string]*Executable{},
-		Environment: c.environment(source.Environment),
-		Limits:      within(source.Limits, unsaid(source.Containment)),
-		Concurrent:  cmp.Or(source.Limits.Concurrent, defaultConcurrent),
-		Retention:   source.Retention,
-		Contain:     containment(source.Containment),
-		Tests:       source.Tests,
-		Sections:    source.Sections,
-	}
-	f.Roots = values(source.Roots)
+	f := c.file(name, source, within(source.Limits, unsaid(source.Containment)))
+	f.Concurrent = cmp.Or(f.Concurrent, defaultConcurrent)
+	f.Contain = containment(source.Containment)
 	c.listed(&f, source)
 	for _, s := range source.Secrets {
 		f.Secrets = append(f.Secrets, paddock.Injection{
 			Secret: s.Name.Value, Place: s.Place, Header: s.Header.Value, Prefix: s.Prefix.Value, File: s.File.Value, CA: s.CA.Value,
 		})
+	}
+	f.Git = c.git(&f, source.Git)
+	c.narrowings(&f, source)
+	if len(c.faults) > 0 {
+		return File{}, c.sorted()
+	}
+	return f, nil
+}
+
+// file compiles what whole policies and parts have in common.
+func (c *compiler) file(name string, source document.File, limits paddock.Limits) File {
+	f := File{
+		Name:        name,
+		byWord:      map[string]*Executable{},
+		Environment: c.environment(source.Environment),
+		Limits:      limits,
+		Concurrent:  source.Limits.Concurrent,
+		Retention:   source.Retention,
+		Tests:       source.Tests,
+		Sections:    source.Sections,
+		Roots:       values(source.Roots),
 	}
 	for _, e := range source.Executables {
 		f.Executables = append(f.Executables, c.executable(e, f.Limits, source.Sections["limits"]))
@@ -84,11 +94,7 @@ func Load(name string, data []byte) (File, []document.Fault) {
 	c.words(&f, source)
 	f.search = environ.Path(f.Paths())
 	f.Rules = c.rules(source.Rules)
-	f.Git = c.git(&f, source.Git)
-	if len(c.faults) > 0 {
-		return File{}, c.sorted()
-	}
-	return f, nil
+	return f
 }
 
 // compiler collects what is wrong while a file is compiled.
@@ -133,14 +139,15 @@ func (c *compiler) executable(e document.Executable, around paddock.Limits, limi
 	if e.SHA256.Given() { // 64 digits, as the document has checked
 		x.Pin = paddock.Digest("sha256:" + strings.ToLower(strings.TrimPrefix(e.SHA256.Value, "sha256:")))
 	}
+	var rules []ArgumentRule
 	for _, r := range e.Args {
 		a := c.argumentRule(r, x.Word())
-		x.args = append(x.args, a)
+		rules = append(rules, a)
 		if !a.Deny {
 			x.Forms = append(x.Forms, a.Form)
 		}
 	}
-	x.index()
+	x.SetRules(rules)
 	return x
 }
 
@@ -221,9 +228,10 @@ func (c *compiler) rules(rules []document.Rule) []Rule {
 }
 
 func (c *compiler) environment(e document.Environment) Environment {
-	env := Environment{Set: e.Set, Accept: map[string]pattern.Token{}}
+	env := Environment{Accept: map[string]pattern.Token{}}
 	for _, p := range e.Set {
 		c.variable(p.Name)
+		env.Set = append(env.Set, program.Variable{Name: p.Name.Value, Value: p.Value.Value})
 	}
 	for _, t := range e.Pass {
 		c.variable(t)

@@ -1,7 +1,8 @@
 // Package compiled holds a policy file in the form in which it is asked: words
 // are looked up, patterns parsed, rules compiled, defaults filled in.
 //
-// [Load] makes a [File] out of text, or tells every fault of it with its place.
+// [Compile] makes a [File] out of a document, or tells every fault of it with its
+// place; [Part] does so with what narrows another. Package layered puts them together.
 //
 // # Limits
 //
@@ -11,14 +12,13 @@ package compiled
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"paddock"
 	"paddock/internal/policy/compiled/document"
-	"paddock/internal/policy/compiled/document/reach"
+	"paddock/internal/policy/compiled/document/shape/table/reach"
 	"paddock/internal/policy/compiled/environ"
-	"paddock/internal/policy/compiled/pattern"
+	"paddock/internal/policy/compiled/pattern/program"
 	celrule "paddock/internal/policy/compiled/rule"
 )
 
@@ -41,8 +41,18 @@ type File struct {
 	// Sections are the places of the top-level keys.
 	Sections map[string]paddock.Position
 
+	// Narrow are the parts that hold for some requests only.
+	Narrow []Narrowing
+	// Says has the keys of a part; nil for a whole policy, which says everything.
+	Says map[string]bool
+	// Barred are words of the policy that something narrower takes away.
+	Barred map[string]Bar
+	// Contradicts says why parts that hold at once can't; then nothing is allowed.
+	Contradicts string
+
 	byWord map[string]*Executable
-	search string // the PATH that programs get
+	search string                    // the PATH that programs get
+	pins   map[string]paddock.Digest // of executables that something narrower took away, too
 }
 
 // Find returns the executable that the command's first word stands for, by exact
@@ -81,9 +91,13 @@ func (f *File) Variables(e *Executable, host map[string]string, home, dir string
 	if home != "" {
 		env["HOME"] = home
 	}
-	f.Environment.add(env, host)
+	withheld := f.Environment.Withheld
 	if e != nil {
-		e.Environment.add(env, host)
+		withheld = e.Environment.Withheld
+	}
+	f.Environment.Add(env, host, withheld)
+	if e != nil {
+		e.Environment.Add(env, host, withheld)
 	}
 	if dir != "" {
 		env["PWD"] = dir
@@ -113,96 +127,12 @@ func (f *File) ContainFor(e *Executable, account *paddock.Account) paddock.Conta
 	return as
 }
 
-// An Executable is a program of the policy.
-type Executable struct {
-	At   paddock.Position
-	Name string // empty when only the path is accepted
-	Path string
-	Pin  paddock.Digest // empty unless pinned
-	// Any is set when all arguments are allowed; else Forms shows those that are.
-	Any         bool
-	Forms       []string
-	ArgsAt      paddock.Position
-	Environment Environment
-	Limits      paddock.Limits
-	LimitsAt    paddock.Position
-	// Reach is what runs may reach where the network is an allowlist.
-	Reach       []string
-	LineBreaks  bool
-	MaxArgBytes int64
-	MaxArgs     int
-
-	args []ArgumentRule
-	// first holds, in order, the rules whose first word is the literal key;
-	// other those that aren't so bound.
-	first map[string][]*ArgumentRule
-	other []*ArgumentRule
-}
-
-// Word returns how callers name the executable.
-func (x *Executable) Word() string {
-	if x.Name != "" {
-		return x.Name
-	}
-	return x.Path
-}
-
-// Rules returns the argument rules, in file order.
-func (x *Executable) Rules() []ArgumentRule { return slices.Clone(x.args) }
-
-// index sorts the argument rules by their first word.
-func (x *Executable) index() {
-	x.first = map[string][]*ArgumentRule{}
-	for i := range x.args {
-		r := &x.args[i]
-		r.order = i
-		if r.Rule == nil {
-			continue // its faults are reported
-		}
-		if word, ok := r.Rule.First(); ok {
-			x.first[word] = append(x.first[word], r)
-		} else {
-			x.other = append(x.other, r)
-		}
-	}
-}
-
-// Candidates returns the rules that can match args, in order.
-func (x *Executable) Candidates(args []string) []*ArgumentRule {
-	if len(args) == 0 || x.first[args[0]] == nil {
-		return x.other
-	}
-	first, other := x.first[args[0]], x.other
-	if len(other) == 0 {
-		return first
-	}
-	merged := slices.Concat(first, other)
-	slices.SortFunc(merged, func(a, b *ArgumentRule) int { return a.order - b.order })
-	return merged
-}
-
-// An ArgumentRule allows or denies a form of arguments.
-type ArgumentRule struct {
-	At      paddock.Position
-	Deny    bool
-	Rule    *pattern.Rule
-	Message string // of a deny rule, if it has one
-	// Form is how messages show the rule, Allowed the detail of a pass.
-	Form, Allowed string
-	order         int // among the rules of its executable
-}
-
-// Refusal is the answer of a deny rule that matches, in its own words where it
-// has some.
-func (r *ArgumentRule) Refusal() *paddock.Refusal {
-	message := r.Message
-	if message == "" {
-		message = fmt.Sprintf("The policy refuses these arguments: %s.", r.Form)
-	}
-	refusal := paddock.Refused(paddock.ArgumentsNotAllowed, "%s", message)
-	refusal.Hint = "A rule of the policy refuses this form on purpose. Use another form, or ask the operator."
-	return refusal
-}
+// What is said of one program, and of variables.
+type (
+	Executable   = program.Executable
+	ArgumentRule = program.ArgumentRule
+	Environment  = program.Environment
+)
 
 // A Rule is a CEL rule: it denies, or asks for a person's approval.
 type Rule struct {
@@ -222,26 +152,4 @@ func (r *Rule) Refusal(code paddock.Code, verb string) *paddock.Refusal {
 	refusal := paddock.Refused(code, "%s", message)
 	refusal.Rule = r.Name
 	return refusal
-}
-
-// An Environment says which variables programs get. Accept, what callers may
-// set, is only of the whole file.
-type Environment struct {
-	Set    []document.Pair
-	Pass   []string
-	Accept map[string]pattern.Token
-}
-
-// Accepted returns the names that callers may set, sorted.
-func (e Environment) Accepted() []string { return slices.Sorted(maps.Keys(e.Accept)) }
-
-func (e Environment) add(env, host map[string]string) {
-	for _, name := range e.Pass {
-		if value, ok := host[name]; ok {
-			env[name] = value
-		}
-	}
-	for _, pair := range e.Set {
-		env[pair.Name.Value] = pair.Value.Value
-	}
 }

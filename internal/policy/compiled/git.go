@@ -8,6 +8,7 @@ import (
 	"paddock"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/environ"
+	"paddock/internal/policy/compiled/pattern/program"
 )
 
 // What one run of a git tool may take, where the policy doesn't say less.
@@ -47,9 +48,9 @@ func (c *compiler) git(f *File, g document.Git) *File {
 		x.Pin = f.Pins()[x.Path]
 	}
 	for _, v := range gitEnvironment {
-		x.Environment.Set = append(x.Environment.Set, document.Pair{Name: document.Text{Value: v[0]}, Value: document.Text{Value: v[1]}})
+		x.Environment.Set = append(x.Environment.Set, program.Variable{Name: v[0], Value: v[1]})
 	}
-	x.index()
+	x.SetRules(nil)
 	out := &File{
 		Name: f.Name, Digest: f.Digest, Roots: c.gitRoots(f.Roots, g.Roots), Executables: []*Executable{x},
 		Rules: f.Rules, Limits: x.Limits, Concurrent: f.Concurrent, Sections: map[string]paddock.Position{"roots": f.Sections["git"], "limits": f.Sections["limits"]},

@@ -2,6 +2,7 @@ package compiled
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 // the first pin is that of the path.
 func (f *File) Pins() map[string]paddock.Digest {
 	pins := map[string]paddock.Digest{}
+	maps.Copy(pins, f.pins)
 	for _, e := range f.Executables {
 		if e.Pin != "" && pins[e.Path] == "" {
 			pins[e.Path] = e.Pin

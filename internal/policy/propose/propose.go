@@ -29,7 +29,8 @@ import (
 type Project struct {
 	// Root is its directory: absolute, clean, without control characters.
 	Root string
-	// Markers are names of files in the root, such as go.mod.
+	// Markers are names of files in the root, such as go.mod, or, in one with several
+	// projects, in theirs.
 	Markers []string
 	// Tools maps names to absolute paths, such as go to /usr/local/go/bin/go.
 	// Those that can't be used in a policy are left out.
@@ -41,6 +42,8 @@ type Project struct {
 	GoModCache string
 	// CargoHome is where cargo keeps crates that it fetched; empty as above.
 	CargoHome string
+	// MavenRepository is where Maven keeps what it fetched; empty as above.
+	MavenRepository string
 	// Needs maps names of tools to the directories that they are in, or need to
 	// see, where that isn't one of the system's.
 	Needs map[string][]string
@@ -193,6 +196,9 @@ func text(s string) string {
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
+
+// Word writes s as a YAML scalar that is read back as exactly s.
+func Word(s string) string { return text(s) }
 
 // names keeps those names that can stand in a set `{a,b}`, each once.
 func names(given []string) []string {

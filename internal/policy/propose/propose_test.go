@@ -15,16 +15,17 @@ import (
 func everything() propose.Project {
 	return propose.Project{
 		Root:    "/srv/checkout",
-		Markers: []string{"go.mod", "package.json", "pnpm-lock.yaml", "yarn.lock", "Makefile", "Cargo.toml", "pyproject.toml", ".git"},
+		Markers: []string{"go.mod", "package.json", "pnpm-lock.yaml", "yarn.lock", "Makefile", "Cargo.toml", "pyproject.toml", ".git", "mypy.ini", "pom.xml", "build.gradle", "CMakeLists.txt", "build.ninja"},
 		Tools: map[string]string{
 			"go": "/usr/local/go/bin/go", "gofmt": "/usr/local/go/bin/gofmt", "npm": "/usr/bin/npm", "pnpm": "/usr/bin/pnpm",
 			"yarn": "/usr/bin/yarn", "make": "/usr/bin/make", "cargo": "/usr/bin/cargo", "pytest": "/usr/bin/pytest",
 			"ruff": "/usr/bin/ruff", "git": "/usr/bin/git", "node": "/usr/bin/node",
+			"mypy": "/usr/bin/mypy", "mvn": "/usr/bin/mvn", "gradle": "/usr/bin/gradle", "cmake": "/usr/bin/cmake", "ctest": "/usr/bin/ctest", "ninja": "/usr/bin/ninja",
 		},
 		Scripts:    []string{"test", "build", "lint:fix"},
 		Targets:    []string{"build", "test"},
 		GoModCache: "/home/dev/go/pkg/mod",
-		CargoHome:  "/home/dev/.cargo",
+		CargoHome:  "/home/dev/.cargo", MavenRepository: "/home/dev/.m2/repository",
 		Needs: map[string][]string{
 			"go": {"/home/dev/go/pkg/mod/toolchain"}, "npm": {"/home/dev/node", "/home/dev/node/lib"}, "pytest": {"/srv/checkout/.venv"}, "git": {"/never"},
 		},
@@ -70,7 +71,7 @@ func check(t interface {
 
 func TestProposeEverything(t *testing.T) {
 	p := check(t, everything())
-	want := []string{"go", "gofmt", "npm", "pnpm", "yarn", "make", "cargo", "pytest", "ruff"}
+	want := []string{"go", "gofmt", "npm", "pnpm", "yarn", "make", "cargo", "pytest", "ruff", "mypy", "mvn", "gradle", "cmake", "ctest", "ninja"}
 	if got := p.Words(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("words are %v, want %v", got, want)
 	}

@@ -22,6 +22,12 @@ var tools = []tool{
 	{"cargo", []string{"Cargo.toml"}, cargo},
 	{"pytest", []string{"pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini"}, pytest},
 	{"ruff", []string{"pyproject.toml", "ruff.toml"}, ruff},
+	{"mypy", []string{"mypy.ini", ".mypy.ini"}, mypy},
+	{"mvn", []string{"pom.xml"}, maven},
+	{"gradle", []string{"build.gradle", "build.gradle.kts"}, gradle},
+	{"cmake", []string{"CMakeLists.txt"}, cmakeTool},
+	{"ctest", []string{"CMakeLists.txt"}, ctest},
+	{"ninja", []string{"build.ninja"}, ninja},
 	{"git", []string{".git"}, git},
 }
 

@@ -13,7 +13,9 @@ import (
 	"slices"
 
 	"paddock"
+	"paddock/internal/policy"
 	"paddock/internal/policy/compiled"
+	"paddock/internal/policy/compiled/layered"
 )
 
 // A Part of a policy can decide.
@@ -32,9 +34,10 @@ type Coverage struct {
 	file    compiled.File
 }
 
-// New returns the parts of the policy in data, none of them reached.
-func New(name string, data []byte) (*Coverage, error) {
-	file, faults := compiled.Load(name, data)
+// New returns the parts of the policy in data, and in more that belongs to it, none
+// of them reached.
+func New(name string, data []byte, more ...policy.Source) (*Coverage, error) {
+	file, faults := layered.Load(name, data, more...)
 	if len(faults) > 0 {
 		return nil, errors.New(faults[0].Message)
 	}
@@ -42,12 +45,16 @@ func New(name string, data []byte) (*Coverage, error) {
 	for _, e := range file.Executables {
 		at := "executables." + e.Word()
 		c.Parts = append(c.Parts, Part{At: at, Position: e.At, Says: e.Word()})
-		for i, r := range e.Rules() {
-			effect := "allow "
-			if r.Deny {
-				effect = "deny "
+		n := 0
+		for _, layer := range e.Asked() {
+			for _, r := range layer.Rules() {
+				effect := "allow "
+				if r.Deny {
+					effect = "deny "
+				}
+				n++
+				c.Parts = append(c.Parts, Part{At: fmt.Sprintf("%s.args.%d", at, n), Position: r.At, Says: effect + r.Form})
 			}
-			c.Parts = append(c.Parts, Part{At: fmt.Sprintf("%s.args.%d", at, i+1), Position: r.At, Says: effect + r.Form})
 		}
 	}
 	for _, r := range file.Rules {

@@ -10,39 +10,62 @@ import (
 	"paddock/internal/policy/compiled/pattern/language"
 )
 
-func list(e *compiled.Executable) language.List {
-	if e.Any {
-		return language.List{{}}
+// lists are those that must all allow.
+func lists(e *compiled.Executable) []language.List {
+	var all []language.List
+	for _, layer := range e.Asked() {
+		var l language.List
+		if layer.Any {
+			l = language.List{{}}
+		} else {
+			for _, r := range layer.Rules() {
+				l = append(l, language.Rule{Pattern: r.Rule, Deny: r.Deny})
+			}
+		}
+		all = append(all, l)
 	}
-	var l language.List
-	for _, r := range e.Rules() {
-		l = append(l, language.Rule{Pattern: r.Rule, Deny: r.Deny})
+	return all
+}
+
+// allowed reports whether all of the lists from one up to another allow what was
+// found.
+func allowed(space *language.Space, f language.Found, from, to int) bool {
+	for i := from; i < to; i++ {
+		if !space.Allowed(f, i) {
+			return false
+		}
 	}
-	return l
+	return true
 }
 
 // said is how the rules of e are written.
 func said(e *compiled.Executable) []string {
-	if e.Any {
-		return []string{"any"}
-	}
 	var out []string
-	for _, r := range e.Rules() {
-		effect := "allow "
-		if r.Deny {
-			effect = "deny "
+	for i, layer := range e.Asked() {
+		if i > 0 {
+			out = append(out, "and")
 		}
-		out = append(out, effect+strings.TrimPrefix(strings.Trim(r.Form, "`"), e.Word()))
+		if layer.Any {
+			out = append(out, "any")
+		}
+		for _, r := range layer.Rules() {
+			effect := "allow "
+			if r.Deny {
+				effect = "deny "
+			}
+			out = append(out, effect+strings.TrimPrefix(strings.Trim(r.Form, "`"), layer.Word()))
+		}
 	}
 	return out
 }
 
-// ruleAt is the place of a rule; -1 is all of them.
+// ruleAt is the place of a rule of the policy's own; -1 is all of them.
 func ruleAt(e *compiled.Executable, i int) paddock.Position {
-	if rules := e.Rules(); i >= 0 && i < len(rules) {
+	own := e.Asked()[0]
+	if rules := own.Rules(); i >= 0 && i < len(rules) {
 		return rules[i].At
 	}
-	return e.ArgsAt
+	return own.ArgsAt
 }
 
 // mostTries is how many commands the judge is asked about for each rule.
@@ -53,14 +76,16 @@ func (d *differ) arguments(at, word string, o, n *compiled.Executable) {
 	if slices.Equal(said(o), said(n)) {
 		return
 	}
-	space, err := language.New([]language.List{list(o), list(n)}, language.Options{Breaks: n.LineBreaks})
+	before, after := lists(o), lists(n)
+	turn, all := len(before), len(before)+len(after)
+	space, err := language.New(slices.Concat(before, after), language.Options{Breaks: n.LineBreaks})
 	wide, tight := map[int]*found{}, map[int]*found{}
 	if err == nil {
 		err = space.Search(nil, func(f language.Found) bool {
-			was, is := space.Allowed(f, 0), space.Allowed(f, 1)
+			was, is := allowed(space, f, 0, turn), allowed(space, f, turn, all)
 			switch {
 			case is && !was:
-				d.try(wide, f.Deciders[1], word, f, d.old, d.new)
+				d.try(wide, f.Deciders[turn], word, f, d.old, d.new)
 			case was && !is:
 				d.try(tight, f.Deciders[0], word, f, d.new, d.old)
 			}
@@ -71,10 +96,10 @@ func (d *differ) arguments(at, word string, o, n *compiled.Executable) {
 		d.add(Unclear, at+".args", n.ArgsAt, "The rules differ in a way that isn't compared here: %v.", err)
 		return
 	}
-	for i := range len(list(n)) {
+	for i := range len(after[0]) {
 		d.tell(Widened, at, ruleAt(n, i), wide[i])
 	}
-	for i := range len(list(o)) {
+	for i := range len(before[0]) {
 		d.tell(Narrowed, at, ruleAt(o, i), tight[i])
 	}
 	if len(wide)+len(tight) == 0 {
@@ -84,13 +109,15 @@ func (d *differ) arguments(at, word string, o, n *compiled.Executable) {
 
 // shown adds a command to what was said of a program that is newly permitted.
 func (d *differ) shown(word string, o, n *compiled.Executable) {
-	space, err := language.New([]language.List{list(o), list(n)}, language.Options{})
+	before, after := lists(o), lists(n)
+	turn, all := len(before), len(before)+len(after)
+	space, err := language.New(slices.Concat(before, after), language.Options{})
 	if err != nil {
 		return // that it is permitted is said
 	}
 	wide := map[int]*found{}
 	err = space.Search(nil, func(f language.Found) bool {
-		if space.Allowed(f, 1) {
+		if allowed(space, f, turn, all) {
 			d.try(wide, 0, word, f, d.old, d.new)
 		}
 		return wide[0] == nil || !wide[0].proved && wide[0].tries < mostTries

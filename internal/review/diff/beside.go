@@ -6,6 +6,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy/compiled/document"
+	"paddock/internal/review/diff/measure"
 )
 
 // writing compares where what programs write goes, and what they may execute.
@@ -105,5 +106,20 @@ func (d *differ) git() {
 func (d *differ) kept() {
 	if d.old.file.Retention != d.new.file.Retention {
 		d.add(Changed, "retention", d.new.section("retention"), "Output or records are kept for another time, up to another size or in another form.")
+	}
+}
+
+// sometimes compares the parts that hold for some requests only, by how they read.
+func (d *differ) sometimes() {
+	o, n := measure.Parts(d.old.file.Narrow), measure.Parts(d.new.file.Narrow)
+	for _, one := range o {
+		if !slices.ContainsFunc(n, one.Same) {
+			d.add(Unclear, one.At, one.Where, "What held for some requests only is gone or says something else; what only it refused is allowed now, and what that is can't be told.")
+		}
+	}
+	for _, one := range n {
+		if !slices.ContainsFunc(o, one.Same) {
+			d.add(Narrowed, one.At, one.Where, "A part is new that holds for some requests; it refuses more and allows nothing.")
+		}
 	}
 }

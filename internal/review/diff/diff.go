@@ -18,51 +18,37 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"paddock"
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/layered"
+	"paddock/internal/review/diff/change"
+	"paddock/internal/review/diff/measure"
 )
 
-// An Effect is the sense of a change.
-type Effect string
+// What is said of a change, as package change has it.
+type (
+	Effect  = change.Effect
+	Change  = change.Change
+	Changes = change.Changes
+)
 
 // The effects.
 const (
-	Widened  Effect = "widened"  // something is allowed that wasn't, or held less
-	Unclear  Effect = "unclear"  // it can't be told that nothing is
-	Narrowed Effect = "narrowed" // something is refused that wasn't, or held more
-	Changed  Effect = "changed"  // neither
+	Widened  = change.Widened
+	Unclear  = change.Unclear
+	Narrowed = change.Narrowed
+	Changed  = change.Changed
 )
-
-// A Change is one thing that differs.
-type Change struct {
-	Effect Effect `json:"effect"`
-	// At is what it is about: executables.go, limits.timeout.
-	At string `json:"at"`
-	// Position is in the new file, or in the old one for what is gone.
-	Position paddock.Position `json:"position"`
-	Message  string           `json:"message"`
-	// Example is a command that is judged otherwise now.
-	Example []string `json:"example,omitempty"`
-	// Outside are words of the example that lead outside of every root.
-	Outside []string `json:"outside,omitempty"`
-}
-
-// Changes is all that differs between two policies.
-type Changes []Change
-
-// Wider reports whether something is allowed that wasn't, or may be.
-func (c Changes) Wider() bool {
-	return slices.ContainsFunc(c, func(one Change) bool { return one.Effect == Widened || one.Effect == Unclear })
-}
 
 // A Source is a policy's text and the name of its file.
 type Source struct {
 	Name string
 	Data []byte
+	// More is what belongs to the policy beside its file.
+	More []policy.Source
 }
 
 // side is one of the two policies.
@@ -70,19 +56,29 @@ type side struct {
 	policy *policy.Policy
 	file   compiled.File
 	source document.File
+	rules  []document.Rule
 }
 
 func load(s Source) (side, error) {
-	p, err := policy.Load(s.Name, s.Data)
+	p, err := policy.Load(s.Name, s.Data, s.More...)
 	if err != nil {
 		return side{}, err
 	}
 	source, faults := document.Read(s.Name, s.Data)
-	file, more := compiled.Load(s.Name, s.Data)
+	file, more := layered.Load(s.Name, s.Data, s.More...)
 	if len(faults)+len(more) > 0 {
 		return side{}, errors.New("bug: a policy that loads can't be read again")
 	}
-	return side{p, file, source}, nil
+	out := side{p, file, source, source.Rules}
+	for _, m := range s.More {
+		read := document.Read
+		if m.Floor {
+			read = document.ReadFloor
+		}
+		further, _ := read(m.Name, m.Data)
+		out.rules = append(out.rules, further.Rules...)
+	}
+	return out, nil
 }
 
 // section is the place of a section, or of the whole file.
@@ -113,6 +109,7 @@ func Compare(before, after Source) (Changes, error) {
 	d.secrets()
 	d.git()
 	d.kept()
+	d.sometimes()
 	order := []Effect{Widened, Unclear, Narrowed, Changed}
 	slices.SortStableFunc(d.changes, func(a, b Change) int {
 		return slices.Index(order, a.Effect) - slices.Index(order, b.Effect)
@@ -200,22 +197,15 @@ func (d *differ) executable(at, word string, o, n *compiled.Executable) {
 // reach compares what programs may reach.
 func (d *differ) reach(at string, o, n []string, where paddock.Position) {
 	for _, entry := range n {
-		if !reached(o, entry) {
+		if !measure.Reached(o, entry) {
 			d.add(Widened, at, where, "%s may be reached.", entry)
 		}
 	}
 	for _, entry := range o {
-		if !reached(n, entry) {
+		if !measure.Reached(n, entry) {
 			d.add(Narrowed, at, where, "%s may not be reached any more.", entry)
 		}
 	}
-}
-
-func reached(list []string, entry string) bool {
-	return slices.ContainsFunc(list, func(in string) bool {
-		suffix, ok := strings.CutPrefix(in, "*")
-		return in == entry || ok && strings.HasSuffix(entry, suffix)
-	})
 }
 
 // pins compares what each path is pinned to, as an interpreter too.

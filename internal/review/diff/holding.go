@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -12,15 +11,16 @@ import (
 	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/policy/compiled/pattern"
 	"paddock/internal/policy/compiled/pattern/language"
+	"paddock/internal/review/diff/measure"
 )
 
 // number compares a bound, where more is wider.
 func (d *differ) number(at, of string, o, n int64, where paddock.Position) {
 	switch {
 	case n > o:
-		d.add(Widened, at, where, "%s %s are allowed, before at most %s.", bound(n), of, bound(o))
+		d.add(Widened, at, where, "%s %s are allowed, before at most %s.", measure.Bound(n), of, measure.Bound(o))
 	case n < o:
-		d.add(Narrowed, at, where, "At most %s %s are allowed, before %s.", bound(n), of, bound(o))
+		d.add(Narrowed, at, where, "At most %s %s are allowed, before %s.", measure.Bound(n), of, measure.Bound(o))
 	}
 }
 
@@ -40,35 +40,20 @@ func (d *differ) duration(at, may string, o, n int64, where paddock.Position) {
 	}
 }
 
-func bound(n int64) string {
-	if n == math.MaxInt64 {
-		return "any number of"
-	}
-	return fmt.Sprint(n)
-}
-
-// unbounded is a limit where zero means none.
-func unbounded(n int64) int64 {
-	if n == 0 {
-		return math.MaxInt64
-	}
-	return n
-}
-
 // limits compares those that hold, defaults included.
 func (d *differ) limits(at string, o, n paddock.Limits, where paddock.Position) {
 	if at != "limits" && d.old.file.Limits == o && d.new.file.Limits == n {
 		return // said of all
 	}
 	d.duration(at+".timeout", "A run may take", int64(o.Timeout), int64(n.Timeout), where)
-	d.duration(at+".idle", "A run may print nothing for", unbounded(int64(o.Idle)), unbounded(int64(n.Idle)), where)
+	d.duration(at+".idle", "A run may print nothing for", measure.Unbounded(int64(o.Idle)), measure.Unbounded(int64(n.Idle)), where)
 	d.number(at+".output", "bytes of each stream", o.Output, n.Output, where)
-	d.number(at+".disk", "bytes written to disks", unbounded(o.Disk), unbounded(n.Disk), where)
-	d.number(at+".file_size", "bytes of one file", unbounded(o.FileSize), unbounded(n.FileSize), where)
+	d.number(at+".disk", "bytes written to disks", measure.Unbounded(o.Disk), measure.Unbounded(n.Disk), where)
+	d.number(at+".file_size", "bytes of one file", measure.Unbounded(o.FileSize), measure.Unbounded(n.FileSize), where)
 	d.number(at+".open_files", "open files", int64(o.OpenFiles), int64(n.OpenFiles), where)
-	d.number(at+".memory", "bytes of memory", unbounded(o.Memory), unbounded(n.Memory), where)
-	d.number(at+".processes", "processes", unbounded(int64(o.Processes)), unbounded(int64(n.Processes)), where)
-	d.number(at+".cpus", "thousandths of a processor", unbounded(int64(o.CPUs*1000)), unbounded(int64(n.CPUs*1000)), where)
+	d.number(at+".memory", "bytes of memory", measure.Unbounded(o.Memory), measure.Unbounded(n.Memory), where)
+	d.number(at+".processes", "processes", measure.Unbounded(int64(o.Processes)), measure.Unbounded(int64(n.Processes)), where)
+	d.number(at+".cpus", "thousandths of a processor", measure.Unbounded(int64(o.CPUs*1000)), measure.Unbounded(int64(n.CPUs*1000)), where)
 	for _, l := range []struct {
 		name     string
 		old, new bool // demanded, so that nothing runs where it can't be enforced
@@ -85,24 +70,18 @@ func (d *differ) limits(at string, o, n paddock.Limits, where paddock.Position) 
 	}
 }
 
-func covered(p string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool {
-		return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
-	})
-}
-
 // places compares lists of directories.
 func (d *differ) places(at, may string, o, n []string, where paddock.Position) {
 	for _, p := range n {
 		switch {
-		case !covered(p, o):
+		case !measure.Covered(p, o):
 			d.add(Widened, at, where, "%s %s.", may, p)
 		case !slices.Contains(o, p):
 			d.add(Changed, at, where, "%s %s, which lies in what was listed before.", may, p)
 		}
 	}
 	for _, p := range o {
-		if !covered(p, n) {
+		if !measure.Covered(p, n) {
 			d.add(Narrowed, at, where, "No more: %s %s.", strings.ToLower(may[:1])+may[1:], p)
 		}
 	}
@@ -138,14 +117,14 @@ func (d *differ) containment() {
 // rules compares the rules in CEL by their text.
 func (d *differ) rules() {
 	has := func(s side, expression string, ask bool) bool {
-		for _, r := range s.source.Rules {
+		for _, r := range s.rules {
 			if r.Expression.Value == expression && r.Ask == ask {
 				return true
 			}
 		}
 		return false
 	}
-	for _, r := range d.old.source.Rules {
+	for _, r := range d.old.rules {
 		at := "rules." + r.Name.Value
 		switch {
 		case has(d.new, r.Expression.Value, r.Ask):
@@ -157,7 +136,7 @@ func (d *differ) rules() {
 			d.add(Unclear, at, r.Expression.At, "The rule is gone or says something else; what only it refused is allowed now, and what that is can't be told.")
 		}
 	}
-	for _, r := range d.new.source.Rules {
+	for _, r := range d.new.rules {
 		if !has(d.old, r.Expression.Value, r.Ask) && !has(d.old, r.Expression.Value, !r.Ask) {
 			d.add(Narrowed, "rules."+r.Name.Value, r.Expression.At, "A rule is new; it refuses what it describes.")
 		}
@@ -221,8 +200,8 @@ func (d *differ) variables(at string, o, n compiled.Environment, where paddock.P
 			d.add(Narrowed, at+".pass", where, "Programs don't get %s any more.", name)
 		}
 	}
-	was, is := values(o), values(n)
-	for _, name := range slices.Sorted(maps.Keys(merged(was, is))) {
+	was, is := measure.Values(o), measure.Values(n)
+	for _, name := range slices.Sorted(maps.Keys(measure.Merged(was, is))) {
 		before, had := was[name]
 		after, has := is[name]
 		if had == has && before == after {
@@ -234,18 +213,4 @@ func (d *differ) variables(at string, o, n compiled.Environment, where paddock.P
 			d.add(Changed, at+".set", where, "The value of %s differs.", name)
 		}
 	}
-}
-
-func merged(a, b map[string]string) map[string]string {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return all
-}
-
-func values(e compiled.Environment) map[string]string {
-	m := map[string]string{}
-	for _, p := range e.Set {
-		m[p.Name.Value] = p.Value.Value
-	}
-	return m
 }

@@ -24,6 +24,7 @@ import (
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/layered"
 )
 
 // A Finding is one thing that a policy's author should look at.
@@ -57,17 +58,27 @@ type Program struct {
 	Root bool
 }
 
-// Lint returns what there is to say of data, the content of the file called name.
-// A policy that has errors is an error, [*policy.Errors].
-func Lint(name string, data []byte, facts Facts) ([]Finding, error) {
-	if _, err := policy.Load(name, data); err != nil {
+// Lint returns what there is to say of data, the content of the file called name,
+// and more that belongs to it. Where it extends others, what is looked over is the
+// one of them that extends no other: the others only take away from that. A policy
+// that has errors is an error, [*policy.Errors].
+func Lint(name string, data []byte, facts Facts, more ...policy.Source) ([]Finding, error) {
+	if _, err := policy.Load(name, data, more...); err != nil {
 		return nil, err
 	}
-	source, faults := document.Read(name, data)
-	file, more := compiled.Load(name, data)
-	if len(faults)+len(more) > 0 {
+	own, faults := document.Read(name, data)
+	source, at, text := own, name, data
+	for _, m := range more {
+		if !m.Floor {
+			at, text = m.Name, m.Data
+			source, faults = document.Read(at, text)
+		}
+	}
+	file, further := layered.Load(at, text)
+	if len(faults)+len(further) > 0 {
 		return nil, errors.New("bug: a policy that loads can't be read again")
 	}
+	source.Tests, source.Accept = own.Tests, slices.Concat(own.Accept, unlike(own, source).Accept)
 	l := linter{source: source, file: file, facts: facts}
 	l.roots()
 	for i, e := range file.Executables {
@@ -81,9 +92,17 @@ func Lint(name string, data []byte, facts Facts) ([]Finding, error) {
 		l.add("L070", "tests", paddock.Position{File: name, Line: 1, Column: 1}, "The policy has no tests.", nil)
 	}
 	slices.SortStableFunc(l.found, func(a, b Finding) int {
-		return cmp.Or(a.Position.Line-b.Position.Line, a.Position.Column-b.Position.Column, strings.Compare(a.ID, b.ID))
+		return cmp.Or(strings.Compare(a.Position.File, b.Position.File), a.Position.Line-b.Position.Line, a.Position.Column-b.Position.Column, strings.Compare(a.ID, b.ID))
 	})
 	return l.accepted(), nil
+}
+
+// unlike returns other, or nothing where that is the same file.
+func unlike(one, other document.File) document.File {
+	if !one.Extends.Given() {
+		return document.File{}
+	}
+	return other
 }
 
 // Open returns the findings that aren't accepted.

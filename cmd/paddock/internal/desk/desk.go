@@ -19,6 +19,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/app"
 	"paddock/internal/git"
+	"paddock/internal/lineage"
 	"paddock/internal/policy"
 )
 
@@ -35,6 +36,7 @@ type Verbs interface {
 	KillAll(ctx context.Context, p paddock.Principal, req app.KillRequest) ([]paddock.Run, error)
 	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
 	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
+	PolicyText(ctx context.Context, p paddock.Principal, id paddock.RunID) ([]byte, error)
 	Diff(ctx context.Context, p paddock.Principal, id paddock.RunID, choice app.Choice) (paddock.Changes, error)
 	Apply(ctx context.Context, p paddock.Principal, id paddock.RunID, choice app.Choice) (paddock.Applied, error)
 	Discard(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error)
@@ -68,6 +70,9 @@ type Desk struct {
 	// Content returns the digest of the file at path and the interpreters that a
 	// script leads to, those that it names through env looked for in searchPath.
 	Content func(ctx context.Context, path, searchPath string) (paddock.Digest, []paddock.Interpreter, error)
+
+	// Lineage reads what belongs to policies beside their own file.
+	Lineage lineage.Reader
 
 	// State and Policy are the flags that every command has.
 	State, Policy string

@@ -27,6 +27,7 @@ func (d *Desk) PolicyPlaces(flag string) lookup.Places {
 	return lookup.Places{
 		Flag: flag, Environment: d.Getenv("PADDOCK_POLICY"),
 		Config: d.base("XDG_CONFIG_HOME", ".config"), Dir: d.Dir, System: SystemPolicy,
+		Lineage: d.Lineage,
 	}
 }
 

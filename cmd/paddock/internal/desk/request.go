@@ -10,7 +10,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/screen"
-	"paddock/internal/policy/compiled/document/unit"
+	"paddock/internal/policy/compiled/document/shape/table/unit"
 )
 
 // Flags is what can be said about a run on the command line.

@@ -20,7 +20,7 @@ import (
 
 	"paddock"
 	"paddock/internal/egress/credential"
-	"paddock/internal/policy/secret"
+	"paddock/internal/policy/known/secret"
 	"paddock/internal/trust"
 )
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"paddock"
-	"paddock/internal/policy/secret"
+	"paddock/internal/policy/known/secret"
 	"paddock/internal/trust"
 )
 

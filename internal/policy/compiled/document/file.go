@@ -18,9 +18,11 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/policy/compiled/document/reach"
 	"paddock/internal/policy/compiled/document/shape"
 	"paddock/internal/policy/compiled/document/shape/form"
+	"paddock/internal/policy/compiled/document/shape/spelling"
+	"paddock/internal/policy/compiled/document/shape/table"
+	"paddock/internal/policy/compiled/document/shape/table/reach"
 )
 
 // The parts of a file, as package form has them.
@@ -38,6 +40,7 @@ type (
 	Secret       = form.Secret
 	Test         = form.Test
 	Acceptance   = form.Acceptance
+	Narrowing    = form.Narrowing
 )
 
 // A Fault is one thing wrong with a file.
@@ -51,14 +54,14 @@ type Fault struct {
 // there are none.
 func Read(name string, data []byte) (File, []Fault) {
 	b := builder{name: name}
-	f := b.file(b.read(data, Table))
+	f := b.file(b.read(data, table.Policy))
 	return f, b.faults
 }
 
 // ReadTests reads a file that has tests and nothing else.
 func ReadTests(name string, data []byte) ([]Test, []Fault) {
 	b := builder{name: name}
-	return b.tests(b.read(data, TestsTable)), b.faults
+	return b.tests(b.read(data, table.Tests)), b.faults
 }
 
 func (b *builder) read(data []byte, s shape.Shape) *shape.Value {
@@ -117,13 +120,38 @@ func (b *builder) pairs(v *shape.Value) []Pair {
 }
 
 func (b *builder) file(v *shape.Value) File {
+	f := b.part(v)
+	f.Extends = b.text(v.Get("extends"))
+	f.Narrow = b.narrow(v)
+	f.Tests = b.tests(v)
+	for _, item := range v.Get("accept").Items() {
+		f.Accept = append(f.Accept, Acceptance{At: b.at(item), ID: b.text(item.Get("id")), Place: b.text(item.Get("at")), Reason: b.text(item.Get("reason"))})
+	}
+	if g := v.Get("git"); g != nil {
+		f.Git = Git{Roots: b.texts(g.Get("roots")), Executable: b.clean(g.Get("executable")), SHA256: b.text(g.Get("sha256"))}
+		b.unique(f.Git.Roots, "this root is listed before")
+	}
+	b.secrets(v.Get("secrets"), &f)
+	f.Retention = b.retention(v.Get("retention"))
+	if f.Extends.Given() {
+		b.onlyNarrower(v)
+	}
+	return f
+}
+
+// part reads what a policy has in common with a part that narrows one.
+func (b *builder) part(v *shape.Value) File {
 	f := File{
 		Environment: b.environment(v.Get("environment")),
 		Limits:      b.limits(v.Get("limits")),
 		Sections:    map[string]paddock.Position{},
+		Says:        map[string]bool{},
 	}
 	for _, e := range v.Pairs() {
-		f.Sections[e.Key.Text] = b.at(e.Key)
+		f.Sections[e.Key.Text], f.Says[e.Key.Text] = b.at(e.Key), true
+		for _, inner := range e.Value.Pairs() {
+			f.Says[e.Key.Text+"."+inner.Key.Text] = true
+		}
 	}
 	for _, item := range v.Get("roots").Items() {
 		if p := item.Get("path"); p != nil {
@@ -137,19 +165,9 @@ func (b *builder) file(v *shape.Value) File {
 	for _, item := range v.Get("rules").Items() {
 		f.Rules = append(f.Rules, b.rule(item))
 	}
-	f.Tests = b.tests(v)
-	for _, item := range v.Get("accept").Items() {
-		f.Accept = append(f.Accept, Acceptance{At: b.at(item), ID: b.text(item.Get("id")), Place: b.text(item.Get("at")), Reason: b.text(item.Get("reason"))})
-	}
-	if g := v.Get("git"); g != nil {
-		f.Git = Git{Roots: b.texts(g.Get("roots")), Executable: b.clean(g.Get("executable")), SHA256: b.text(g.Get("sha256"))}
-		b.unique(f.Git.Roots, "this root is listed before")
-	}
 	if c := v.Get("containment"); c != nil {
 		f.Containment = b.containment(c)
 	}
-	b.secrets(v.Get("secrets"), &f)
-	f.Retention = b.retention(v.Get("retention"))
 	if f.Containment.Network != "allowlist" {
 		for _, item := range v.Get("executables").Items() {
 			if n := item.Get("network"); n != nil {
@@ -355,16 +373,16 @@ func (b *builder) number(v *shape.Value) int64 {
 
 // Nearest returns the one of words that s is most probably a slip of the pen
 // for, or "".
-func Nearest(s string, words []string) string { return shape.Nearest(s, words) }
+func Nearest(s string, words []string) string { return spelling.Nearest(s, words) }
 
 // Schema returns the JSON Schema of a policy file.
-func Schema() []byte { return schema(Table, "Paddock policy") }
+func Schema() []byte { return schema(table.Policy, "Paddock policy") }
 
 // TestsSchema returns the JSON Schema of a file of tests.
-func TestsSchema() []byte { return schema(TestsTable, "Tests of a Paddock policy") }
+func TestsSchema() []byte { return schema(table.Tests, "Tests of a Paddock policy") }
 
-func schema(table shape.Object, title string) []byte {
-	s := shape.Schema(table)
+func schema(of shape.Object, title string) []byte {
+	s := shape.Schema(of)
 	s["title"] = title
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

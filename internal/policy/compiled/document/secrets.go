@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"paddock/internal/policy/compiled/document/reach"
 	"paddock/internal/policy/compiled/document/shape"
+	"paddock/internal/policy/compiled/document/shape/table/reach"
 )
 
 // secrets reads the section and refuses what could never be used, or would be

@@ -7,7 +7,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy/compiled/document/shape"
-	"paddock/internal/policy/compiled/document/unit"
+	"paddock/internal/policy/compiled/document/shape/table/unit"
 )
 
 const (

@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -114,22 +113,6 @@ func (d commands) saved(all *evidence.Against, word string) error {
 		all.Heads = append(all.Heads, head)
 	}
 	return nil
-}
-
-// since reads a time as a person gives it: RFC 3339, a day, or how long ago.
-func (d commands) since(word string) (time.Time, error) {
-	if word == "" {
-		return time.Time{}, nil
-	}
-	for _, form := range []string{time.RFC3339, "2006-01-02 15:04", "2006-01-02"} {
-		if t, err := time.ParseInLocation(form, word, time.Local); err == nil {
-			return t, nil
-		}
-	}
-	if ago, err := time.ParseDuration(word); err == nil && ago > 0 {
-		return d.Now().Add(-ago), nil
-	}
-	return time.Time{}, desk.Usage(desk.Quote(word)+" isn't a time", "write 2026-11-29, 2026-11-29T12:00:00Z, or how long ago: 90m")
 }
 
 // answer is the status of a question whose answer may be no.

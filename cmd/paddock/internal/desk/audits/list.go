@@ -22,7 +22,7 @@ func (d commands) listCommand() *cobra.Command {
 entry as it is in the journal.`,
 		Args: desk.Wants(0, 0, "no words"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, err := d.since(since)
+			from, err := d.Since(since)
 			if err != nil {
 				return err
 			}
@@ -85,6 +85,9 @@ func words(e journal.Entry) []string {
 		w = append(w, desk.Plain(pruned(*e.Prune)))
 	case e.Policy != nil:
 		w = append(w, desk.Plain(string(e.Policy.Digest)))
+		if e.Policy.Problem != "" {
+			w = append(w, "doesn't count, "+e.Policy.InForce.Short()+" does: "+desk.Plain(e.Policy.Problem))
+		}
 	case e.Recovered != nil:
 		w = append(w, fmt.Sprintf("%d bytes before this were torn", e.Recovered.Bytes))
 	case e.Begin != nil:

@@ -10,7 +10,7 @@ import (
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app/evidence"
 	"paddock/internal/executor/signing"
-	"paddock/internal/policy/compiled/document/unit"
+	"paddock/internal/policy/compiled/document/shape/table/unit"
 )
 
 func (d commands) scheduleCommand() *cobra.Command {

@@ -101,12 +101,15 @@ func (d commands) policyReport(ctx context.Context, available []paddock.Level) (
 	if err != nil {
 		return PolicyReport{Path: found.Path, Problem: err.Error(), Remedy: "Try again: this says nothing of the policy."}, nil
 	}
-	return d.policyOf(ctx, found.Path, found.Data(), available)
+	return d.policyOf(ctx, found.Path, found.Data(), available, d.Lineage.More(found.Path, found.Data())...)
 }
 
-func (d commands) policyOf(ctx context.Context, path string, data []byte, available []paddock.Level) (PolicyReport, error) {
+func (d commands) policyOf(ctx context.Context, path string, data []byte, available []paddock.Level, more ...policy.Source) (PolicyReport, error) {
 	r := PolicyReport{Path: path}
-	compiled, err := policy.Load(path, data)
+	for _, s := range more {
+		r.HeldTo = append(r.HeldTo, s.Name)
+	}
+	compiled, err := policy.Load(path, data, more...)
 	if err != nil {
 		r.Problem, r.Remedy = err.Error(), "`paddock policy check` lists every error with its place."
 		return r, nil

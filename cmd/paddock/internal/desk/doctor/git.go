@@ -12,7 +12,7 @@ import (
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/doctor/diagnosis"
 	"paddock/cmd/paddock/internal/desk/doctor/diagnosis/scene"
-	"paddock/internal/git"
+	"paddock/internal/git/parse"
 )
 
 // git asks the policy's git for its version, by the way that every run takes.
@@ -40,11 +40,11 @@ func (d commands) git(ctx context.Context, path string, as paddock.ContainAs) (f
 		}
 		said = desk.Plain(strings.TrimSpace(line))
 	}
-	switch old, ok := git.Supported(said); {
+	switch old, ok := parse.Supported(said); {
 	case !ok:
 		f.Text, f.Remedy = f.Text+": it doesn't tell its version: "+cmp.Or(said, desk.Describe(run)), "Name another git under `git`."
 	case old:
-		f.Text, f.Remedy = f.Text+": "+said+", too old for the git tools", "Install git "+git.Oldest+" or newer."
+		f.Text, f.Remedy = f.Text+": "+said+", too old for the git tools", "Install git "+parse.Oldest+" or newer."
 	default:
 		f.Text += ": " + said
 	}

@@ -45,7 +45,9 @@ type CheckReport struct {
 
 // A PolicyReport is about the policy that applies where doctor was called.
 type PolicyReport struct {
-	Path      string        `json:"path,omitempty"`
+	Path string `json:"path,omitempty"`
+	// HeldTo are what the policy extends, and the floor of the machine.
+	HeldTo    []string      `json:"held_to,omitempty"`
 	Level     paddock.Level `json:"level,omitempty"`
 	Available bool          `json:"available"`
 	Problem   string        `json:"problem,omitempty"`

@@ -119,5 +119,8 @@ func showPolicy(b *bytes.Buffer, p PolicyReport) {
 	default:
 		fmt.Fprintf(b, "policy %s requires %s, which is available here\n", desk.Plain(p.Path), p.Level)
 	}
+	for _, file := range p.HeldTo {
+		fmt.Fprintf(b, "  it is held to %s, too\n", desk.Plain(file))
+	}
 	showFacts(b, p.Names)
 }

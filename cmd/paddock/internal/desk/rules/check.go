@@ -20,6 +20,8 @@ import (
 type report struct {
 	File   string         `json:"file"`
 	Digest paddock.Digest `json:"digest,omitempty"`
+	// Files are what belongs to it beside: what it extends, and the floor.
+	Files  []string       `json:"files,omitempty"`
 	Valid  bool           `json:"valid"`
 	Errors []policy.Error `json:"errors"`
 	// Tests is how many commands of the tests section were judged, and Failed
@@ -66,14 +68,17 @@ func (d commands) policyFile(args []string) (string, []byte, error) {
 
 func (d commands) checkPolicy(ctx context.Context, path string, data []byte) error {
 	r := report{File: path, Errors: []policy.Error{}, Failed: []policy.Error{}}
-	compiled, err := policy.Load(path, data)
+	compiled, err := d.load(path, data)
 	var all *policy.Errors
 	switch {
 	case errors.As(err, &all):
 		r.Errors = all.List
 	case err != nil:
 		return err
+	case compiled == nil: // a floor, which has no tests
+		r.Valid = true
 	default:
+		r.Files = compiled.Files()[1:]
 		r.Digest, r.Tests = compiled.Digest(), len(compiled.Tests())
 		if r.Failed, err = d.policyTests(ctx, compiled); err != nil {
 			return err
@@ -84,6 +89,15 @@ func (d commands) checkPolicy(ctx context.Context, path string, data []byte) err
 		return err
 	}
 	return desk.ExitStatus(desk.ExitNo)
+}
+
+// load compiles a policy with what belongs to it, or checks the floor of the machine
+// by itself, of which there is no policy.
+func (d commands) load(path string, data []byte) (*policy.Policy, error) {
+	if path == d.Lineage.Floor {
+		return nil, policy.CheckFloor(path, data)
+	}
+	return policy.Load(path, data, d.Lineage.More(path, data)...)
 }
 
 // policyTests judges the commands of the tests section, and returns those that were
@@ -108,8 +122,15 @@ func (d commands) showReport(r report, compiled *policy.Policy) error {
 			return err
 		}
 	}
-	if !r.Valid {
+	switch {
+	case !r.Valid:
 		return nil
+	case compiled == nil:
+		_, err := fmt.Fprintf(d.Out, "%s is a valid floor: every policy of this machine is held to it\n", desk.Plain(r.File))
+		return err
+	}
+	for _, file := range r.Files {
+		d.Say("note", "held to "+desk.Plain(file)+", too")
 	}
 	_, err := fmt.Fprintf(d.Out, "%s is a valid policy (%s): %s in %s; %s; %d tests hold\n",
 		desk.Plain(r.File), r.Digest.Short(), allowed(compiled), desk.QuoteAll(compiled.Roots()), desk.Contained(compiled.Contain()), r.Tests)

@@ -8,6 +8,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
+	"paddock/internal/policy"
 )
 
 func (d commands) pathCommand() *cobra.Command {
@@ -20,14 +21,29 @@ func (d commands) pathCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			digest := paddock.DigestOf(sha256.Sum256(found.Data()))
+			more := d.Lineage.More(found.Path, found.Data())
+			digest := paddock.DigestOf(sha256.Sum256(policy.Bundle(found.Path, found.Data(), more...)))
 			if d.JSON {
 				return d.Object(struct {
 					lookup.Found
 					Digest paddock.Digest `json:"digest"`
-				}{found, digest})
+					Files  []string       `json:"files,omitempty"`
+				}{found, digest, names(more)})
 			}
-			return d.Fields([][2]string{{"policy", desk.Plain(found.Path)}, {"because", desk.Plain(found.Why)}, {"digest", string(digest)}})
+			fields := [][2]string{{"policy", desk.Plain(found.Path)}, {"because", desk.Plain(found.Why)}, {"digest", string(digest)}}
+			for _, name := range names(more) {
+				fields = append(fields, [2]string{"held to", desk.Plain(name)})
+			}
+			return d.Fields(fields)
 		},
 	}
+}
+
+// names are those of files that belong to a policy beside its own.
+func names(more []policy.Source) []string {
+	var out []string
+	for _, s := range more {
+		out = append(out, s.Name)
+	}
+	return out
 }

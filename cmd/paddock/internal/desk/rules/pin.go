@@ -17,7 +17,6 @@ import (
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/document/pin"
-	"paddock/internal/policy/compiled/environ"
 )
 
 // A pinReport is what policy pin found and did.
@@ -78,7 +77,7 @@ func (d commands) pin(ctx context.Context, f pinFlags, names []string) error {
 		return err
 	}
 	path = lookup.RealPath(path)
-	compiled, err := policy.Load(path, data)
+	compiled, err := policy.Load(path, data, d.Lineage.More(path, data)...)
 	if err != nil {
 		return desk.Usage(err.Error(), "nothing was pinned; paddock policy check "+desk.Quote(path)+" lists every error")
 	}
@@ -112,7 +111,7 @@ func (d commands) pin(ctx context.Context, f pinFlags, names []string) error {
 
 // chosen hashes what is to be pinned.
 func (d commands) chosen(ctx context.Context, file document.File, compiled *policy.Policy, f pinFlags, names []string) ([]change, error) {
-	search := environ.Path(compiled.Executables())
+	search := compiled.SearchPath()
 	wanted := map[string]bool{}
 	for _, name := range names {
 		i := slices.IndexFunc(file.Executables, func(e document.Executable) bool { return name == e.Name.Value || name == e.Path.Value })

@@ -11,7 +11,9 @@ import (
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/rules/inspect"
+	"paddock/cmd/paddock/internal/desk/rules/intake"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
+	"paddock/cmd/paddock/internal/desk/rules/survey"
 )
 
 // commands are the commands at a desk.
@@ -30,7 +32,10 @@ it, then a paddock.yaml here or above whose exact content was trusted, then
 	})
 	cmd.AddCommand(d.checkCommand(), d.explainCommand(), d.initCommand(), d.trustCommand(), d.pathCommand(), d.pinCommand())
 	cmd.AddCommand(inspect.Commands(at, inspect.Files{
-		Policy: d.policyFile, Real: lookup.RealPath, RootOwns: lookup.RootOwns, Rewrite: lookup.Rewrite,
+		Policy: d.policyFile, Real: lookup.RealPath, RootOwns: lookup.RootOwns, Rewrite: lookup.Rewrite, Agree: d.ask,
+		Program: func(word string) string { return survey.Program(word, at.Getenv) },
 	})...)
+	program := func(name string) string { return survey.Program(name, at.Getenv) }
+	cmd.AddCommand(intake.Command(at, intake.Files{Read: lookup.ReadAny, Real: lookup.RealPath, Program: program}))
 	return cmd
 }

@@ -31,7 +31,7 @@ allows, whoever works in the workspace may do.`,
 			if err != nil {
 				return err
 			}
-			compiled, err := policy.Load(path, data)
+			compiled, err := policy.Load(path, data, d.Lineage.More(path, data)...)
 			if err != nil {
 				return desk.Usage(err.Error(), "nothing was trusted; paddock policy check "+desk.Quote(path)+" lists every error")
 			}

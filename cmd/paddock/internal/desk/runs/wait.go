@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/internal/policy/compiled/document/unit"
+	"paddock/internal/policy/compiled/document/shape/table/unit"
 )
 
 func (d commands) waitCommand() *cobra.Command {

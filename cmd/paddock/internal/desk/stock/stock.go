@@ -14,7 +14,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app/retention"
-	"paddock/internal/policy/compiled/document/unit"
+	"paddock/internal/policy/compiled/document/shape/table/unit"
 )
 
 // commands are the commands at a desk.

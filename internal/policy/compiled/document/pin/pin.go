@@ -156,18 +156,20 @@ func (p pen) letters(t document.Text) (from int, quoted bool, err error) {
 	return from, from > 0 && (p.data[from-1] == '"' || p.data[from-1] == '\''), nil
 }
 
-// offset is that of a place, whose column counts letters.
-func (p pen) offset(line, column int) int {
+func (p pen) offset(line, column int) int { return Offset(p.data, line, column) }
+
+// Offset is that of a place, whose column counts letters.
+func Offset(data []byte, line, column int) int {
 	at := 0
 	for ; line > 1; line-- {
-		next := bytes.IndexByte(p.data[at:], '\n')
+		next := bytes.IndexByte(data[at:], '\n')
 		if next < 0 {
-			return len(p.data)
+			return len(data)
 		}
 		at += next + 1
 	}
-	for ; column > 1 && at < len(p.data); column-- {
-		_, size := utf8.DecodeRune(p.data[at:])
+	for ; column > 1 && at < len(data); column-- {
+		_, size := utf8.DecodeRune(data[at:])
 		at += size
 	}
 	return at

@@ -241,7 +241,7 @@ func (o Object) read(r *reader, n node) *Value {
 
 func (o Object) missing(r *reader, n node, seen map[string]node) {
 	for _, k := range o.Keys {
-		if k.Required && seen[k.Name] == nil {
+		if k.Required && seen[k.Name] == nil && seen[k.Unless] == nil {
 			r.fault(n, "`%s` is missing: %s", k.Name, k.Doc)
 		}
 	}

@@ -11,14 +11,19 @@ func Schema(s Shape) map[string]any {
 }
 
 func (o Object) schema() map[string]any {
-	properties, required := map[string]any{}, []any{}
+	properties, required, conditions := map[string]any{}, []any{}, []any(nil)
 	for _, k := range o.Keys {
 		s := k.Shape.schema()
 		if k.Doc != "" {
 			s["description"] = k.Doc
 		}
 		properties[k.Name] = s
-		if k.Required {
+		switch {
+		case k.Required && k.Unless != "":
+			conditions = append(conditions, map[string]any{"anyOf": []any{
+				map[string]any{"required": []any{k.Name}}, map[string]any{"required": []any{k.Unless}},
+			}})
+		case k.Required:
 			required = append(required, k.Name)
 		}
 	}
@@ -43,8 +48,8 @@ func (o Object) schema() map[string]any {
 		}
 		m["dependentRequired"] = needs
 	}
-	if len(o.Conditions) > 0 {
-		m["allOf"] = o.Conditions
+	if conditions = append(conditions, o.Conditions...); len(conditions) > 0 {
+		m["allOf"] = conditions
 	}
 	return m
 }

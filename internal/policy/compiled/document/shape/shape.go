@@ -43,6 +43,8 @@ type Key struct {
 	Doc      string
 	Shape    Shape
 	Required bool
+	// Unless names a key beside which a required one may be left out.
+	Unless string
 }
 
 // A Map is a mapping with free keys.
@@ -165,3 +167,6 @@ type Fault struct {
 	Line, Column int
 	Message      string
 }
+
+// Expression returns the expression of a [Text] or [Number]; it must be valid.
+func Expression(source string) *expression.Expression { return expression.New(source) }

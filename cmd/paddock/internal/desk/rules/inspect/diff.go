@@ -43,10 +43,11 @@ told, and 125 when a file can't be read or has errors: fit for a check of change
 				if err != nil {
 					return err
 				}
-				if _, err := policy.Load(path, data); err != nil {
+				more := d.Lineage.More(path, data)
+				if _, err := policy.Load(path, data, more...); err != nil {
 					return broken(path, err, "nothing was compared")
 				}
-				sides[i] = diff.Source{Name: path, Data: data}
+				sides[i] = diff.Source{Name: path, Data: data, More: more}
 			}
 			changes, err := diff.Compare(sides[0], sides[1])
 			if err != nil {

@@ -54,7 +54,7 @@ func (d commands) fmt(args []string, write, differs bool) error {
 	if err != nil {
 		return err
 	}
-	if _, err := policy.Load(path, data); err != nil {
+	if _, err := policy.Load(path, data, d.Lineage.More(path, data)...); err != nil {
 		return broken(path, err, "nothing was laid out")
 	}
 	text, err := layout.Format(data, document.Table)

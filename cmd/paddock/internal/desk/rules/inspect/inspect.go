@@ -25,6 +25,10 @@ type Files struct {
 	Real func(path string) string
 	// RootOwns reports whether a file belongs to root.
 	RootOwns func(path string) bool
+	// Program returns the path of a program that is called so; empty if there is none.
+	Program func(word string) string
+	// Agree asks a person a question; otherwise says how else to agree.
+	Agree func(question, otherwise string, yes bool) error
 	// Rewrite puts text in the place of a file that still holds what was read.
 	Rewrite func(path string, read, text []byte) error
 }
@@ -38,7 +42,7 @@ type commands struct {
 // Commands returns the commands.
 func Commands(at *desk.Desk, files Files) []*cobra.Command {
 	d := commands{at, files}
-	return []*cobra.Command{d.lintCommand(), d.diffCommand(), d.testCommand(), d.fmtCommand(), d.schemaCommand()}
+	return []*cobra.Command{d.lintCommand(), d.diffCommand(), d.testCommand(), d.fmtCommand(), d.schemaCommand(), d.learnCommand()}
 }
 
 // broken is what a command says of a policy that doesn't load; hint says what

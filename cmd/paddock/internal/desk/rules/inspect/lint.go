@@ -56,11 +56,12 @@ the policy has errors, and 126 when no FILE is named and no policy applies here.
 }
 
 func (d commands) lint(path string, data []byte, all bool) error {
-	compiled, err := policy.Load(path, data)
+	more := d.Lineage.More(path, data)
+	compiled, err := policy.Load(path, data, more...)
 	if err != nil {
 		return broken(path, err, "nothing was looked over")
 	}
-	found, err := lint.Lint(path, data, d.facts(path, compiled))
+	found, err := lint.Lint(path, data, d.facts(path, compiled), more...)
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,7 @@ func (d commands) gather(args []string) (suite, error) {
 		file, _ := document.Read(path, data)
 		_, roots := file.Sections["roots"]
 		_, executables := file.Sections["executables"]
+		executables = executables || file.Extends.Given()
 		switch {
 		case (roots || executables) && s.path != "":
 			return s, desk.Usage(desk.Plain(s.path)+" and "+desk.Plain(path)+" are both policies", "test one at a time")
@@ -99,13 +100,14 @@ func (d commands) test(ctx context.Context, args []string, covered bool) error {
 	if err != nil {
 		return err
 	}
-	p, err := policy.Load(s.path, s.data)
+	more := d.Lineage.More(s.path, s.data)
+	p, err := policy.Load(s.path, s.data, more...)
 	if err != nil {
 		return broken(s.path, err, "nothing was tested")
 	}
 	tests := append(p.Tests(), s.tests...)
 	r := testReport{File: s.path, Digest: p.Digest(), Tests: len(tests), Failed: []policy.Error{}}
-	if r.Coverage, err = cover.New(s.path, s.data); err != nil {
+	if r.Coverage, err = cover.New(s.path, s.data, more...); err != nil {
 		return err
 	}
 	decisions, err := Judged(ctx, d.Desk, p, tests)

@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"paddock"
+	"paddock/internal/lineage"
 	"paddock/internal/policy"
 	"paddock/internal/trust"
 )
@@ -38,6 +39,8 @@ type Places struct {
 	Config      string // the user's configuration directory for Paddock
 	Dir         string // where the caller is, absolute; empty is nowhere
 	System      string // the policy of the whole machine
+	// Lineage reads what belongs to a policy beside its own file.
+	Lineage lineage.Reader
 }
 
 // A Kind says by which way a policy was found.
@@ -90,17 +93,24 @@ func (p Places) Find() (Found, error) {
 }
 
 // compile makes a policy of the file found.
-func (p Places) compile(found Found) (*policy.Policy, error) {
-	compiled, err := policy.Load(found.Path, found.data)
+func (p Places) compile(found Found, more []policy.Source) (*policy.Policy, error) {
+	compiled, err := policy.Load(found.Path, found.data, more...)
 	if err != nil {
 		return nil, invalid(found.Path, err)
 	}
-	if found.Kind == ByTrust || p.trusted(found) {
-		return compiled, nil // what may be written there is bound by the digest
-	}
-	for _, root := range compiled.Roots() {
-		if Within(RealPath(found.Path), RealPath(root)) {
-			refusal := paddock.Refused(paddock.PolicyInvalid, "The policy %s lies inside its own root %s, where the commands that it allows could change it.", found.Path, root)
+	for i, file := range compiled.Files() {
+		if i == 0 && (found.Kind == ByTrust || p.trusted(found)) {
+			continue // what may be written there is bound by the digest
+		}
+		for _, root := range compiled.Roots() {
+			if !Within(RealPath(file), RealPath(root)) {
+				continue
+			}
+			refusal := paddock.Refused(paddock.PolicyInvalid, "The policy %s lies inside its own root %s, where the commands that it allows could change it.", file, root)
+			if i > 0 {
+				refusal.Hint = "Move it to a place outside every root; the policy " + word(found.Path) + " extends it."
+				return nil, refusal
+			}
 			refusal.Hint = "Move it to a place outside every root, such as " + filepath.Join(p.Config, "projects") + ", or accept this exact content with `paddock policy trust " + word(found.Path) + "` under the name " + WorkspaceFile + "."
 			return nil, refusal
 		}

@@ -25,11 +25,11 @@ import (
 // markers are the files that tell what a project is made with.
 var markers = []string{
 	"go.mod", "go.work", "package.json", "pnpm-lock.yaml", "yarn.lock", "Makefile", "makefile", "GNUmakefile",
-	"Cargo.toml", "pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini", "ruff.toml", ".git",
+	"Cargo.toml", "pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini", "ruff.toml", "mypy.ini", ".mypy.ini", "pom.xml", "build.gradle", "build.gradle.kts", "CMakeLists.txt", "build.ninja", ".git",
 }
 
 // tools are the programs for which a proposal may know rules.
-var tools = []string{"go", "gofmt", "npm", "pnpm", "yarn", "make", "cargo", "pytest", "ruff", "git"}
+var tools = []string{"go", "gofmt", "npm", "pnpm", "yarn", "make", "cargo", "pytest", "ruff", "git", "mypy", "mvn", "gradle", "cmake", "ctest", "ninja"}
 
 // mostBytes bounds what is read of a file of the project.
 const mostBytes = 1 << 20
@@ -37,8 +37,9 @@ const mostBytes = 1 << 20
 // Look returns what there is in the directory root, which is absolute.
 func Look(root string, getenv func(string) string) propose.Project {
 	p := propose.Project{Root: root, Tools: map[string]string{}, GoModCache: goModCache(getenv), Needs: map[string][]string{}}
+	dirs := projects(root)
 	for _, name := range markers {
-		if _, err := os.Stat(filepath.Join(root, name)); err == nil {
+		if slices.ContainsFunc(dirs, func(dir string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }) {
 			p.Markers = append(p.Markers, name)
 		}
 	}
@@ -55,14 +56,76 @@ func Look(root string, getenv func(string) string) propose.Project {
 		home, parts := crates(getenv)
 		p.CargoHome, p.Needs["cargo"] = home, append(p.Needs["cargo"], parts...)
 	}
-	p.Scripts = scripts(read(filepath.Join(root, "package.json")))
-	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} { // the order in which make looks
-		if text := read(filepath.Join(root, name)); text != nil {
-			p.Targets = targets(text)
-			break
+	if home := getenv("HOME"); p.Tools["mvn"] != "" && filepath.IsAbs(home) {
+		if dir := filepath.Join(home, ".m2", "repository"); isDir(dir) {
+			p.MavenRepository = dir
+		}
+	}
+	for _, dir := range dirs {
+		p.Scripts = union(p.Scripts, scripts(read(filepath.Join(dir, "package.json"))))
+		for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} { // the order in which make looks
+			if text := read(filepath.Join(dir, name)); text != nil {
+				p.Targets = union(p.Targets, targets(text))
+				break
+			}
 		}
 	}
 	return p
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func union(a, b []string) []string {
+	for _, one := range b {
+		if !slices.Contains(a, one) {
+			a = append(a, one)
+		}
+	}
+	return a
+}
+
+// mostProjects bounds how many directories are looked into.
+const mostProjects = 200
+
+// projects are root and the directories in which there may be a project of its own,
+// two levels down, links not followed. What tools fetch or make isn't the project's.
+func projects(root string) []string {
+	dirs := []string{root}
+	for level, from := 0, 0; level < 2; level++ {
+		to := len(dirs)
+		for _, dir := range dirs[from:to] {
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				continue
+			}
+			for _, e := range entries {
+				name := e.Name()
+				if !e.IsDir() || name[0] == '.' || slices.Contains(fetched, name) || len(dirs) == mostProjects {
+					continue
+				}
+				dirs = append(dirs, filepath.Join(dir, name))
+			}
+		}
+		from = to
+	}
+	return dirs
+}
+
+var fetched = []string{"node_modules", "vendor", "target", "build", "dist", "out", "testdata", "venv", "env", "third_party"}
+
+// Program returns the path of an installed program that is called so, absolute
+// already or in PATH; empty if there is none.
+func Program(word string, getenv func(string) string) string {
+	if !filepath.IsAbs(word) {
+		return find(word, "", getenv("PATH"))
+	}
+	if info, err := os.Stat(word); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 || filepath.Clean(word) != word {
+		return ""
+	}
+	return word
 }
 
 // find looks for a program in the directories of a PATH. One that comes from
@@ -81,7 +144,7 @@ func find(name, root, path string) string {
 		if err != nil {
 			continue
 		}
-		if inside, err := filepath.Rel(root, real); err == nil && filepath.IsLocal(inside) {
+		if inside, err := filepath.Rel(root, real); root != "" && err == nil && filepath.IsLocal(inside) {
 			continue
 		}
 		return file

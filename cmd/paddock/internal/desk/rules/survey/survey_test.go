@@ -163,3 +163,25 @@ func TestCargo(t *testing.T) {
 		t.Errorf("without a home they are in %q: %q", dir, parts)
 	}
 }
+
+// A directory of several projects has the markers, scripts and targets of all, but
+// not of what tools put there.
+func TestSeveralProjects(t *testing.T) {
+	root := t.TempDir()
+	for path, text := range map[string]string{
+		"web/package.json": `{"scripts": {"test": "x"}}`, "services/api/go.mod": "module a\n", "services/api/Makefile": "api:\n", "Makefile": "all:\n",
+		"node_modules/x/Cargo.toml": "", "a/b/c/pom.xml": "", ".hidden/pyproject.toml": "", "lib/CMakeLists.txt": "",
+	} {
+		file := filepath.Join(root, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := Look(root, func(string) string { return "" })
+	if got := strings.Join(p.Markers, " "); got != "go.mod package.json Makefile CMakeLists.txt" {
+		t.Errorf("markers %s", got)
+	}
+	if got := strings.Join(append(p.Scripts, p.Targets...), " "); got != "test all api" {
+		t.Errorf("scripts and targets %s", got)
+	}
+}

@@ -55,6 +55,26 @@ type File struct {
 	Accept      []Acceptance
 	// Sections are the places of the top-level keys.
 	Sections map[string]paddock.Position
+
+	// Extends is the file that this one narrows, as it is written.
+	Extends Text
+	// Says has every key that is there, one and two deep: limits, limits.output.
+	Says map[string]bool
+	// Narrow are the parts that hold for some requests only.
+	Narrow []Narrowing
+}
+
+// A Narrowing is a part of a policy that holds beside the rest for some requests.
+type Narrowing struct {
+	At paddock.Position
+	// Root is set for one that is about a root; else it is about principals.
+	Root Text
+	// Kind and ID say which principals; empty is any.
+	Kind string
+	ID   Text
+	Part File
+	// Text is how the part reads, without layout and comments.
+	Text string
 }
 
 // An Executable is one entry of executables.

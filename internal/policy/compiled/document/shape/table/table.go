@@ -1,31 +1,37 @@
-package document
+// Package table says what a policy file may look like: every key with its words for
+// people. Package shape makes the strict reader and the JSON Schema of it.
+//
+// # Limits
+//
+// A table knows keys and forms. What needs arithmetic or a look at a neighbour is
+// judged by package document.
+package table
 
 import (
 	"slices"
 
 	"paddock"
-	"paddock/internal/policy/compiled/document/reach"
 	"paddock/internal/policy/compiled/document/shape"
-	"paddock/internal/policy/compiled/document/shape/expression"
-	"paddock/internal/policy/compiled/document/unit"
+	"paddock/internal/policy/compiled/document/shape/table/reach"
+	"paddock/internal/policy/compiled/document/shape/table/unit"
 )
 
 // The texts of a policy file. Patterns are RE2 and mean the same in JSON Schema.
 var (
-	absolutePath = shape.Text{Say: "an absolute path such as /srv/checkout", Pattern: expression.New(`^/[^\x00-\x1f\x7f]*$`)}
-	envName      = shape.Text{Say: "a variable's name (letters, digits and _, not a digit first)", Pattern: expression.New(`^[A-Za-z_][A-Za-z0-9_]*$`)}
-	place        = shape.Text{Say: "host:port or \"*.suffix:port\" in lower case, such as modules.example.org:443", Pattern: expression.New(reach.Form)}
+	absolutePath = shape.Text{Say: "an absolute path such as /srv/checkout", Pattern: shape.Expression(`^/[^\x00-\x1f\x7f]*$`)}
+	envName      = shape.Text{Say: "a variable's name (letters, digits and _, not a digit first)", Pattern: shape.Expression(`^[A-Za-z_][A-Za-z0-9_]*$`)}
+	place        = shape.Text{Say: "host:port or \"*.suffix:port\" in lower case, such as modules.example.org:443", Pattern: shape.Expression(reach.Form)}
 	word         = shape.Text{Say: "a word", Loose: true}
-	sentence     = shape.Text{Say: "a text for people, not empty", Pattern: expression.New(`[^\s]`)}
-	duration     = shape.Text{Say: unit.DurationSay, Pattern: expression.New(unit.DurationForm)}
-	size         = shape.Number{Say: unit.SizeSay, Pattern: expression.New(unit.SizeForm)}
-	origin       = shape.Text{Say: "a host in lower case, such as api.example.org or api.example.org:8443", Pattern: expression.New(reach.OriginForm)}
-	header       = shape.Text{Say: "the name of a header, such as Authorization", Pattern: expression.New(reach.HeaderForm)}
-	prefix       = shape.Text{Say: "1 to 64 letters, digits and signs of ASCII, such as \"Bearer \"", Pattern: expression.New(`^[\x21-\x7e][\x20-\x7e]{0,63}$`)}
+	sentence     = shape.Text{Say: "a text for people, not empty", Pattern: shape.Expression(`[^\s]`)}
+	duration     = shape.Text{Say: unit.DurationSay, Pattern: shape.Expression(unit.DurationForm)}
+	size         = shape.Number{Say: unit.SizeSay, Pattern: shape.Expression(unit.SizeForm)}
+	origin       = shape.Text{Say: "a host in lower case, such as api.example.org or api.example.org:8443", Pattern: shape.Expression(reach.OriginForm)}
+	header       = shape.Text{Say: "the name of a header, such as Authorization", Pattern: shape.Expression(reach.HeaderForm)}
+	prefix       = shape.Text{Say: "1 to 64 letters, digits and signs of ASCII, such as \"Bearer \"", Pattern: shape.Expression(`^[\x21-\x7e][\x20-\x7e]{0,63}$`)}
 	words        = shape.List{Of: word}
 	envNames     = shape.List{Of: envName}
 	envTokens    = shape.Map{Name: envName, Of: word}
-	envValues    = shape.Map{Name: envName, Of: shape.Text{Say: "a value without NUL", Loose: true, Pattern: expression.New(`^[^\x00]*$`)}}
+	envValues    = shape.Map{Name: envName, Of: shape.Text{Say: "a value without NUL", Loose: true, Pattern: shape.Expression(`^[^\x00]*$`)}}
 )
 
 var argumentRule = shape.Object{
@@ -36,7 +42,7 @@ var argumentRule = shape.Object{
 		{Name: "allow", Doc: "The words that are allowed, one token per word. A list without `...` or `rest` means exactly these words.", Shape: words},
 		{Name: "deny", Doc: "The words that are refused, one token per word.", Shape: words},
 		{Name: "flags", Doc: "Flags that may stand after the first word, in any order: `none` for one without value, or the token of its value. Others refuse.",
-			Shape: shape.Map{Name: shape.Text{Say: "a flag such as -v or --count", Loose: true, Pattern: expression.New(`^-[^=\s\x00-\x1f\x7f]*[^-=\s\x00-\x1f\x7f][^=\s\x00-\x1f\x7f]*$`)}, Of: word}},
+			Shape: shape.Map{Name: shape.Text{Say: "a flag such as -v or --count", Loose: true, Pattern: shape.Expression(`^-[^=\s\x00-\x1f\x7f]*[^-=\s\x00-\x1f\x7f][^=\s\x00-\x1f\x7f]*$`)}, Of: word}},
 		{Name: "rest", Doc: "A token with `...` for any number of further words, such as `<package>...`.", Shape: word},
 		{Name: "message", Doc: "What a caller whom this rule refuses is told, word for word.", Shape: sentence},
 	},
@@ -55,14 +61,20 @@ var executableLimits = shape.Object{
 	},
 }
 
+// allLimits are those of every run; some are of all runs together.
+var allLimits = append(slices.Clone(executableLimits.Keys), []shape.Key{
+	{Name: "open_files", Doc: "The most open files of one process.", Shape: shape.Integer{Min: 3, Max: 1 << 20}},
+	{Name: "concurrent", Doc: "The most runs of one principal at once.", Shape: shape.Integer{Min: 1, Max: 10_000}},
+}...)
+
 var executable = shape.Object{
 	Doc: "A program that may be run.",
 	Keys: []shape.Key{
 		{Name: "name", Doc: "The exact word accepted in argv[0]. Without it only the path is accepted.",
-			Shape: shape.Text{Say: "one word of letters, digits and . _ + - that begins with a letter, a digit or _", Pattern: expression.New(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)}},
+			Shape: shape.Text{Say: "one word of letters, digits and . _ + - that begins with a letter, a digit or _", Pattern: shape.Expression(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)}},
 		{Name: "path", Doc: "The absolute path of the file that is executed. PATH is never searched.", Shape: absolutePath, Required: true},
 		{Name: "sha256", Doc: "Pins the file's content.",
-			Shape: shape.Text{Say: "64 hexadecimal digits, as sha256sum prints them", Pattern: expression.New(`^(sha256:)?[0-9a-fA-F]{64}$`)}},
+			Shape: shape.Text{Say: "64 hexadecimal digits, as sha256sum prints them", Pattern: shape.Expression(`^(sha256:)?[0-9a-fA-F]{64}$`)}},
 		{Name: "args", Doc: "either `any`, or a list of rules like `- allow: [test, ./...]`; the first that matches decides and no match refuses.", Required: true,
 			Shape: shape.Either{Scalar: shape.Choice{"any"}, Other: shape.List{Of: argumentRule, Min: 1}}},
 		{Name: "environment", Doc: "Variables for this program, beside those for all.", Shape: shape.Object{
@@ -83,7 +95,7 @@ var rule = shape.Object{
 	OneOf: []string{"deny", "ask"},
 	Keys: []shape.Key{
 		{Name: "name", Doc: "Names the rule in refusals.", Required: true,
-			Shape: shape.Text{Say: "a name of letters, digits and . _ -", Pattern: expression.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)}},
+			Shape: shape.Text{Say: "a name of letters, digits and . _ -", Pattern: shape.Expression(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)}},
 		{Name: "deny", Doc: "A CEL expression; the request is refused when it is true.", Shape: sentence},
 		{Name: "ask", Doc: "A CEL expression; the request needs a person's approval when it is true.", Shape: sentence},
 		{Name: "message", Doc: "What the refused caller is told, word for word.", Shape: sentence},
@@ -106,7 +118,7 @@ var acceptance = shape.Object{
 	Doc: "A finding of `paddock policy lint` that is as it should be, and why.",
 	Keys: []shape.Key{
 		{Name: "id", Doc: "the id of the finding, such as L003.", Required: true,
-			Shape: shape.Text{Say: "the id of a finding, such as L003", Pattern: expression.New(`^L[0-9]{3}$`)}},
+			Shape: shape.Text{Say: "the id of a finding, such as L003", Pattern: shape.Expression(`^L[0-9]{3}$`)}},
 		{Name: "at", Doc: "what the finding is about, as lint says it: `executables.git`.", Required: true, Shape: sentence},
 		{Name: "reason", Doc: "why it is as it should be.", Required: true, Shape: sentence},
 	},
@@ -120,16 +132,19 @@ func codes() shape.Choice {
 	return c
 }
 
-// Table is the whole policy file.
-var Table = shape.Object{
+// Policy is the whole policy file.
+var Policy = shape.Object{
 	Doc: "A Paddock policy: what may be run, where and with which arguments. Whatever isn't named here is refused.",
 	Keys: []shape.Key{
 		{Name: "version", Doc: "the version of this format, `version: 1`.", Shape: shape.Integer{Min: 1, Max: 1}, Required: true},
-		{Name: "roots", Doc: "the directories where commands may run, a list like `- path: /srv/checkout`.", Required: true,
+		{Name: "extends", Doc: "The policy that this one narrows: a file, absolute or relative to this one.", Shape: fileName},
+		{Name: "roots", Doc: "the directories where commands may run, a list like `- path: /srv/checkout`.", Required: true, Unless: "extends",
 			Shape: shape.List{Min: 1, Of: shape.Object{Keys: []shape.Key{
 				{Name: "path", Doc: "an absolute path.", Shape: absolutePath, Required: true},
+				{Name: "narrow", Doc: "What holds beside everything else for commands that run there.", Shape: narrowRoot},
 			}}}},
-		{Name: "executables", Doc: "the programs that may be run; an empty list permits none.", Required: true, Shape: shape.List{Of: executable}},
+		{Name: "executables", Doc: "the programs that may be run; an empty list permits none.", Required: true, Unless: "extends", Shape: shape.List{Of: executable}},
+		{Name: "principals", Doc: "What holds beside everything else for some of those who ask.", Shape: shape.List{Of: principal}},
 		{Name: "rules", Doc: "Rules over whole requests, in CEL. Deny beats ask beats allow.", Shape: shape.List{Of: rule}},
 		{Name: "environment", Doc: "The environment of every program; it is built from nothing.", Shape: shape.Object{
 			Keys: []shape.Key{
@@ -138,10 +153,7 @@ var Table = shape.Object{
 				{Name: "accept", Doc: "Variables that a caller may set, each with the token that its value must match.", Shape: envTokens},
 			}}},
 		{Name: "limits", Doc: "Limits of every run. A caller may ask for less, never for more.", Shape: shape.Object{
-			Keys: append(slices.Clone(executableLimits.Keys), []shape.Key{
-				{Name: "open_files", Doc: "The most open files of one process.", Shape: shape.Integer{Min: 3, Max: 1 << 20}},
-				{Name: "concurrent", Doc: "The most runs of one principal at once.", Shape: shape.Integer{Min: 1, Max: 10_000}},
-			}...),
+			Keys: allLimits,
 		}},
 		{Name: "retention", Doc: "What is kept of runs in these roots that are over; without it, everything.", Shape: shape.Object{
 			Keys: []shape.Key{
@@ -158,9 +170,9 @@ var Table = shape.Object{
 			Keys: []shape.Key{
 				{Name: "executable", Doc: "The absolute path of git.", Shape: absolutePath, Required: true},
 				{Name: "sha256", Doc: "Pins the file's content.",
-					Shape: shape.Text{Say: "64 hexadecimal digits, as sha256sum prints them", Pattern: expression.New(`^(sha256:)?[0-9a-fA-F]{64}$`)}},
+					Shape: shape.Text{Say: "64 hexadecimal digits, as sha256sum prints them", Pattern: shape.Expression(`^(sha256:)?[0-9a-fA-F]{64}$`)}},
 				{Name: "roots", Doc: "The repositories that are read: absolute, or relative to the first root, each inside of a root; every root if absent.",
-					Shape: shape.List{Min: 1, Of: shape.Text{Say: "a path such as . or /srv/checkout", Pattern: expression.New(`^[^\x00-\x1f\x7f]+$`)}}},
+					Shape: shape.List{Min: 1, Of: shape.Text{Say: "a path such as . or /srv/checkout", Pattern: shape.Expression(`^[^\x00-\x1f\x7f]+$`)}}},
 			}}},
 		{Name: "tests", Doc: "Commands and what this policy must say of them.", Shape: shape.List{Of: test}},
 		{Name: "accept", Doc: "Findings of `paddock policy lint` that are as they should be.", Shape: shape.List{Of: acceptance}},
@@ -171,7 +183,7 @@ var Table = shape.Object{
 		"redact": "masking of secrets",
 	},
 	// A list that nothing enforces would promise what isn't kept.
-	Conditions: []any{map[string]any{
+	Conditions: []any{extending, map[string]any{
 		"if": map[string]any{"not": map[string]any{
 			"required":   []any{"containment"},
 			"properties": map[string]any{"containment": allowlisted},
@@ -196,8 +208,8 @@ var secret = shape.Object{
 	Later: map[string]string{"env_for": "variables that hold secrets, and their masking in what is kept"},
 }
 
-// TestsTable is a file of nothing but tests, for whatever policy it is given to.
-var TestsTable = shape.Object{
+// Tests is a file of nothing but tests, for whatever policy it is given to.
+var Tests = shape.Object{
 	Doc: "Commands and what a Paddock policy must say of them.",
 	Keys: []shape.Key{
 		{Name: "version", Doc: "the version of this format, `version: 1`.", Shape: shape.Integer{Min: 1, Max: 1}, Required: true},
@@ -219,7 +231,7 @@ var containment = shape.Object{
 			Shape: shape.Choice{"none", "allowlist", "host"}},
 		{Name: "run_as", Doc: "Whose account programs get where Paddock is root: a user, or uid or uid:gid in numbers. At full an id of nobody's is the default.",
 			Shape: shape.Number{Say: "a user's name, or uid or uid:gid in numbers, and not root's",
-				Pattern: expression.New(`^([A-Za-z_][A-Za-z0-9_.-]{0,31}|[1-9][0-9]{0,9}(:[1-9][0-9]{0,9})?)$`)}},
+				Pattern: shape.Expression(`^([A-Za-z_][A-Za-z0-9_.-]{0,31}|[1-9][0-9]{0,9}(:[1-9][0-9]{0,9})?)$`)}},
 		{Name: "read", Doc: "Paths that programs may read beside the system's own and the root.", Shape: shape.List{Of: absolutePath}},
 		{Name: "write", Doc: "Paths that programs may write beside the root and a private /tmp.", Shape: shape.List{Of: absolutePath}},
 		{Name: "workspace", Doc: "`direct` (the default): what programs write to the root is there at once; or `overlay`, at level full: it is kept apart until an operator looks at it with `paddock diff` and brings it there with `paddock apply`.",

@@ -1,0 +1,113 @@
+package document
+
+import (
+	"bytes"
+	"path"
+	"strconv"
+	"strings"
+
+	"paddock/internal/policy/compiled/document/shape"
+	"paddock/internal/policy/compiled/document/shape/table"
+)
+
+// ReadFloor reads a file that every policy of the machine is held to.
+func ReadFloor(name string, data []byte) (File, []Fault) {
+	b := builder{name: name}
+	v := b.read(data, table.Floor)
+	f := b.narrowed(v)
+	f.Narrow = b.narrow(v)
+	return f, b.faults
+}
+
+// FloorSchema returns the JSON Schema of such a file.
+func FloorSchema() []byte { return schema(table.Floor, "Floor of a machine's Paddock policies") }
+
+// Extended returns the path of the file that the policy in the file called name
+// narrows; empty if there is none, or the text is too broken to tell.
+func Extended(name string, data []byte) string {
+	if !bytes.Contains(data, []byte("extends")) { // nearly always, and it is asked for each request
+		return ""
+	}
+	value, _ := shape.Read(data, table.Policy)
+	v := value.Get("extends")
+	switch {
+	case v == nil:
+		return ""
+	case path.IsAbs(v.Text):
+		return path.Clean(v.Text)
+	}
+	return path.Join(path.Dir(name), v.Text)
+}
+
+// narrow reads the parts that hold for some requests only.
+func (b *builder) narrow(v *shape.Value) []Narrowing {
+	var out []Narrowing
+	for _, item := range v.Get("roots").Items() {
+		if n := item.Get("narrow"); n != nil {
+			out = append(out, Narrowing{At: b.at(item), Root: b.text(item.Get("path")), Part: b.narrowed(n), Text: said(n)})
+		}
+	}
+	for _, item := range v.Get("principals").Items() {
+		out = append(out, Narrowing{
+			At: b.at(item), Kind: b.text(item.Get("kind")).Value, ID: b.text(item.Get("id")), Part: b.narrowed(item.Get("narrow")),
+			Text: said(item.Get("narrow")),
+		})
+	}
+	return out
+}
+
+func (b *builder) narrowed(v *shape.Value) File {
+	f := b.part(v)
+	b.fixed(v)
+	return f
+}
+
+// onlyNarrower refuses what a policy that narrows another can't say.
+func (b *builder) onlyNarrower(v *shape.Value) {
+	for _, e := range v.Pairs() {
+		switch e.Key.Text {
+		case "secrets", "retention", "git":
+			b.fault(e.Key, "`"+e.Key.Text+"` can't be narrower, so only the policy that extends no other has it; say it there")
+		}
+	}
+	b.fixed(v)
+}
+
+// fixed refuses fixed values of variables: none is narrower than another.
+func (b *builder) fixed(v *shape.Value) {
+	environments := []*shape.Value{v.Get("environment")}
+	for _, item := range v.Get("executables").Items() {
+		environments = append(environments, item.Get("environment"))
+	}
+	for _, e := range environments {
+		if set := e.Get("set"); set != nil {
+			b.fault(set, "a variable's value is neither narrower nor wider than another, so only the policy that extends no other sets any; set it there")
+		}
+	}
+}
+
+// said is how a value reads, whatever its layout.
+func said(v *shape.Value) string {
+	var b strings.Builder
+	say(&b, v)
+	return b.String()
+}
+
+func say(b *strings.Builder, v *shape.Value) {
+	if v == nil {
+		return
+	}
+	b.WriteString(strconv.Quote(v.Text))
+	for _, item := range v.Items() {
+		b.WriteByte('[')
+		say(b, item)
+		b.WriteByte(']')
+	}
+	for _, e := range v.Pairs() {
+		b.WriteByte('{')
+		say(b, e.Key)
+		b.WriteByte(':')
+		say(b, e.Value)
+		b.WriteByte('}')
+	}
+}

@@ -1,0 +1,151 @@
+// Package program has what a policy says of one program: which file it is, which
+// arguments it may get, and in which environment.
+//
+// # Limits
+//
+// It holds what was compiled elsewhere and judges no request.
+package program
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"paddock"
+	"paddock/internal/policy/compiled/pattern"
+)
+
+// An Executable is a program of the policy.
+type Executable struct {
+	At   paddock.Position
+	Name string // empty when only the path is accepted
+	Path string
+	Pin  paddock.Digest // empty unless pinned
+	// Any is set when all arguments are allowed; else Forms shows those that are.
+	Any         bool
+	Forms       []string
+	ArgsAt      paddock.Position
+	Environment Environment
+	Limits      paddock.Limits
+	LimitsAt    paddock.Position
+	// Reach is what runs may reach where the network is an allowlist.
+	Reach       []string
+	LineBreaks  bool
+	MaxArgBytes int64
+	MaxArgs     int
+
+	// Layers are the entries whose argument rules must all allow, the policy's own
+	// first; nil when there is only this one.
+	Layers []*Executable
+
+	args []ArgumentRule
+	// first holds, in order, the rules whose first word is the literal key;
+	// other those that aren't so bound.
+	first map[string][]*ArgumentRule
+	other []*ArgumentRule
+}
+
+// Word returns how callers name the executable.
+func (x *Executable) Word() string {
+	if x.Name != "" {
+		return x.Name
+	}
+	return x.Path
+}
+
+// Rules returns the argument rules, in file order.
+func (x *Executable) Rules() []ArgumentRule { return slices.Clone(x.args) }
+
+// Asked returns the entries whose argument rules must all allow.
+func (x *Executable) Asked() []*Executable {
+	if x.Layers == nil {
+		return []*Executable{x}
+	}
+	return x.Layers
+}
+
+// SetRules gives the executable its argument rules.
+func (x *Executable) SetRules(rules []ArgumentRule) {
+	x.args = rules
+	x.first = map[string][]*ArgumentRule{}
+	for i := range x.args {
+		r := &x.args[i]
+		r.order = i
+		if r.Rule == nil {
+			continue // its faults are reported
+		}
+		if word, ok := r.Rule.First(); ok {
+			x.first[word] = append(x.first[word], r)
+		} else {
+			x.other = append(x.other, r)
+		}
+	}
+}
+
+// Candidates returns the rules that can match args, in order.
+func (x *Executable) Candidates(args []string) []*ArgumentRule {
+	if len(args) == 0 || x.first[args[0]] == nil {
+		return x.other
+	}
+	first, other := x.first[args[0]], x.other
+	if len(other) == 0 {
+		return first
+	}
+	merged := slices.Concat(first, other)
+	slices.SortFunc(merged, func(a, b *ArgumentRule) int { return a.order - b.order })
+	return merged
+}
+
+// An ArgumentRule allows or denies a form of arguments.
+type ArgumentRule struct {
+	At      paddock.Position
+	Deny    bool
+	Rule    *pattern.Rule
+	Message string // of a deny rule, if it has one
+	// Form is how messages show the rule, Allowed the detail of a pass.
+	Form, Allowed string
+	order         int // among the rules of its executable
+}
+
+// Refusal is the answer of a deny rule that matches, in its own words where it
+// has some.
+func (r *ArgumentRule) Refusal() *paddock.Refusal {
+	message := r.Message
+	if message == "" {
+		message = fmt.Sprintf("The policy refuses these arguments: %s.", r.Form)
+	}
+	refusal := paddock.Refused(paddock.ArgumentsNotAllowed, "%s", message)
+	refusal.Hint = "A rule of the policy refuses this form on purpose. Use another form, or ask the operator."
+	return refusal
+}
+
+// A Variable is one with a fixed value.
+type Variable struct{ Name, Value string }
+
+// An Environment says which variables programs get. Accept, what callers may
+// set, is only of the whole file.
+type Environment struct {
+	Set    []Variable
+	Pass   []string
+	Accept map[string]pattern.Token
+	// Also are tokens that values must match, too; Withheld are names of Pass, the
+	// file's and the executable's, that something narrower doesn't pass on.
+	Also     map[string][]pattern.Token
+	Withheld []string
+}
+
+// Accepted returns the names that callers may set, sorted.
+func (e Environment) Accepted() []string { return slices.Sorted(maps.Keys(e.Accept)) }
+
+// Add puts the variables into env; host holds what may be passed on, but for what
+// is withheld.
+func (e Environment) Add(env, host map[string]string, withheld []string) {
+	for _, name := range e.Pass {
+		if value, ok := host[name]; ok && !slices.Contains(withheld, name) {
+			env[name] = value
+		}
+	}
+	for _, pair := range e.Set {
+		env[pair.Name] = pair.Value
+	}
+}

@@ -1,0 +1,92 @@
+// Package measure compares bounds, places and variables.
+//
+// # Limits
+//
+// It knows no policy.
+package measure
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"paddock"
+	"paddock/internal/policy/compiled"
+)
+
+// Bound says a bound in words.
+func Bound(n int64) string {
+	if n == math.MaxInt64 {
+		return "any number of"
+	}
+	return fmt.Sprint(n)
+}
+
+// Unbounded is a limit where zero means none.
+func Unbounded(n int64) int64 {
+	if n == 0 {
+		return math.MaxInt64
+	}
+	return n
+}
+
+// Covered reports whether p is one of dirs or lies below one.
+func Covered(p string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
+	})
+}
+
+// Reached reports whether a list of places has entry.
+func Reached(list []string, entry string) bool {
+	return slices.ContainsFunc(list, func(in string) bool {
+		suffix, ok := strings.CutPrefix(in, "*")
+		return in == entry || ok && strings.HasSuffix(entry, suffix)
+	})
+}
+
+// Merged has what either has.
+func Merged(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// Values are the fixed values of variables.
+func Values(e compiled.Environment) map[string]string {
+	m := map[string]string{}
+	for _, p := range e.Set {
+		m[p.Name] = p.Value
+	}
+	return m
+}
+
+// A Part holds for some requests only, and is compared by how it reads.
+type Part struct {
+	At, Text string
+	Where    paddock.Position
+}
+
+// Same reports whether both say the same of the same requests.
+func (p Part) Same(o Part) bool { return p.At == o.At && p.Text == o.Text }
+
+// Parts are those that hold for some requests only.
+func Parts(narrow []compiled.Narrowing) []Part {
+	var out []Part
+	for _, n := range narrow {
+		at := "principals"
+		if n.Root != "" {
+			at = "roots." + n.Root + ".narrow"
+		} else if n.Kind != "" {
+			at += "." + n.Kind
+		}
+		id := ""
+		if n.ID != nil {
+			id = n.ID.Text()
+		}
+		out = append(out, Part{at, id + "\x00" + n.Text, n.At})
+	}
+	return out
+}
