@@ -96,7 +96,7 @@ func read(owner trust.Owner, path string) (data []byte, problem string) {
 		return nil, "there is no such file"
 	}
 	if err != nil {
-		return nil, trust.InWords(path, err)
+		return nil, err.Error()
 	}
 	defer file.Close()
 	data, err = io.ReadAll(io.LimitReader(file, mostBytes+1))
