@@ -3,7 +3,6 @@ package spawn
 import (
 	"errors"
 	"os"
-	"slices"
 	"strconv"
 	"syscall"
 	"unsafe"
@@ -237,7 +236,7 @@ func newLaunch(spec *Spec, isolation paddock.Isolation, reportFD *os.File, group
 	}
 	uid, gid := idMaps(spec, isolation)
 	size := aligned(unsafe.Sizeof(initState{})) + stringsSize(spec.Argv) + stringsSize(spec.Env) + 4096 +
-		opsSize(append(slices.Clone(s.lifecycle), spec.Plan.Setup...), spec.Plan.Become)
+		opsSize(s.lifecycle, spec.Plan.Setup, spec.Plan.Become)
 	m, err := newMemory(spec.Plan, s.lifecycle, size)
 	if err != nil {
 		return nil, &StartError{"memory", err}
