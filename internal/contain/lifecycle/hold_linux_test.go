@@ -31,8 +31,8 @@ func TestAHoldSaysWhatEnforcesEachLimit(t *testing.T) {
 	if len(h.Join()) == 0 {
 		t.Error("there is no group to join")
 	}
-	if used, err := h.Usage(); err != nil || used.OOMKills != 0 {
-		t.Errorf("used %+v, %v", used, err)
+	if kills, err := h.OOMKills(); err != nil || kills != 0 {
+		t.Errorf("%d kills, %v", kills, err)
 	}
 	if err := h.Remove(); err != nil {
 		t.Error(err)
@@ -49,8 +49,10 @@ func TestWithoutLimitsThereIsNoGroup(t *testing.T) {
 	if diff := cmp.Diff(none, h.Means); diff != "" || h.Join() != nil || h.Cgroup() != nil || h.Partial() {
 		t.Errorf("%s %v", diff, h.Join())
 	}
-	if used, err := h.Usage(); err != nil || used != (resource.Usage{}) {
-		t.Errorf("used %+v, %v", used, err)
+	kills, err := h.OOMKills()
+	hits, err2 := h.ProcessLimitHits()
+	if kills != 0 || hits != 0 || err != nil || err2 != nil {
+		t.Errorf("%d kills, %d hits, %v, %v", kills, hits, err, err2)
 	}
 	if err := h.Remove(); err != nil {
 		t.Error(err)
