@@ -271,6 +271,16 @@ func newLaunch(spec *Spec, isolation paddock.Isolation, reportFD *os.File, group
 	return s, nil
 }
 
+// Rehearse prepares the start of spec, forgets it, and starts nothing: what is done
+// for the first time takes longer.
+func Rehearse(spec Spec) error {
+	s, err := newLaunch(&spec, paddock.UserPIDNamespace, spec.Stderr, cgroupFiles{})
+	if err != nil {
+		return err
+	}
+	return s.memory.free()
+}
+
 // namespaces are the flags by which each means holds the tree.
 var namespaces = map[paddock.Isolation]uintptr{
 	paddock.PIDNamespace:     unix.CLONE_NEWPID | unix.CLONE_NEWNS,

@@ -22,6 +22,16 @@ type Path struct {
 	File bool
 }
 
+// Usual is what is kept in a workspace in which nothing of it is.
+func Usual() (paths []Path) {
+	for _, name := range names {
+		if dir := strings.TrimSuffix(name, "/"); !strings.Contains(dir, "/") {
+			paths = append(paths, Path{Name: dir})
+		}
+	}
+	return paths
+}
+
 // filling is what placeholders contain that must not be empty. Git dies of an
 // empty commondir; this one says where the configuration is anyway. Without it
 // a run could say that it is elsewhere.
