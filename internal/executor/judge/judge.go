@@ -20,7 +20,6 @@ import (
 
 	"paddock"
 	"paddock/internal/contain"
-	"paddock/internal/contain/lifecycle"
 	"paddock/internal/egress/credential"
 	"paddock/internal/executor/judge/account"
 	"paddock/internal/executor/judge/facts"
@@ -54,6 +53,7 @@ type Judge struct {
 	cfg    Config
 	finder *facts.Finder
 	owner  trust.Owner // whose secrets are believed, beside root's
+	held   held
 }
 
 // New returns a Judge.
@@ -159,7 +159,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		HostEnv: map[string]string{},
 	}}
 	out.facts.Levels, out.facts.Unavailable = j.cfg.Levels()
-	out.facts.Held, out.facts.Unheld = lifecycle.Holdable(p.Contain().Level)
+	out.facts.Held, out.facts.Unheld = j.held.at(p.Contain().Level, j.cfg.Now())
 	out.facts.Account, out.facts.Unowned = account.Find(p.Contain())
 	for _, name := range wanted.HostEnv {
 		if value, ok := j.cfg.HostEnv(name); ok {
