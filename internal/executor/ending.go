@@ -110,10 +110,7 @@ func (e *Executor) Wait(ctx context.Context, id paddock.RunID) (paddock.Run, err
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	waited := e.hub.Await(ctx, dir, func(*watch.Run) (bool, error) {
-		outcome, err := dir.Outcome()
-		return outcome != nil, err
-	})
+	waited := e.settled(ctx, dir)
 	if waited != nil && ctx.Err() == nil {
 		return paddock.Run{}, waited
 	}
@@ -122,6 +119,29 @@ func (e *Executor) Wait(ctx context.Context, id paddock.RunID) (paddock.Run, err
 		err = waited
 	}
 	return watch.Questioned(dir, run), err
+}
+
+// Settled returns when the run is settled, or with ctx's error.
+func (e *Executor) Settled(ctx context.Context, id paddock.RunID) error {
+	dir, err := e.state.Run(id)
+	if err != nil {
+		return err
+	}
+	return e.settled(ctx, dir)
+}
+
+func (e *Executor) settled(ctx context.Context, dir *rundir.Dir) error {
+	return e.hub.Await(ctx, dir, func(*watch.Run) (bool, error) { return dir.Over() })
+}
+
+// Principal returns who asked for the run; the error is fs.ErrNotExist when there
+// is none.
+func (e *Executor) Principal(id paddock.RunID) (paddock.Principal, error) {
+	dir, err := e.state.Run(id)
+	if err != nil {
+		return paddock.Principal{}, err
+	}
+	return dir.Principal()
 }
 
 // Run returns the run as of now; the error is fs.ErrNotExist when there is none.

@@ -248,6 +248,9 @@ func (e *Executor) begun(ctx context.Context, id paddock.RunID) (paddock.Run, er
 		if w.Begun() {
 			return true, nil
 		}
+		if begun, err := dir.Begun(); !begun || err != nil { // a glance, as often as something happens
+			return false, err
+		}
 		run, err := dir.Record(e.cfg.Now())
 		return run.State != paddock.Starting, err
 	})

@@ -67,18 +67,29 @@ type Entry struct {
 
 func (f *Entry) FileVersion() int { return f.Version }
 
+// asked reads request.json.
+func (d *Dir) asked() (r requestFile, err error) {
+	if err = durable.ReadJSON(d.file("request.json"), &r); err == nil && r.ID != d.id {
+		err = fmt.Errorf("%s is of another run, %q", d.file("request.json"), r.ID)
+	}
+	return r, err
+}
+
+// Principal returns who asked for the run.
+func (d *Dir) Principal() (paddock.Principal, error) {
+	r, err := d.asked()
+	return r.Request.Principal, err
+}
+
 // Sealed returns what the run was asked and granted to be.
 func (d *Dir) Sealed() (Sealed, error) {
-	var r requestFile
-	if err := durable.ReadJSON(d.file("request.json"), &r); err != nil {
+	r, err := d.asked()
+	if err != nil {
 		return Sealed{}, err
 	}
 	var j decisionFile
 	if err := durable.ReadJSON(d.file("decision.json"), &j); err != nil {
 		return Sealed{}, err
-	}
-	if r.ID != d.id {
-		return Sealed{}, fmt.Errorf("%s is of another run, %q", d.file("request.json"), r.ID)
 	}
 	return Sealed{
 		ID: r.ID, Request: r.Request, RequestDigest: r.RequestDigest, Decision: j.Decision, CreatedAt: r.CreatedAt,
