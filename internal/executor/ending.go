@@ -131,7 +131,13 @@ func (e *Executor) Settled(ctx context.Context, id paddock.RunID) error {
 }
 
 func (e *Executor) settled(ctx context.Context, dir *rundir.Dir) error {
-	return e.hub.Await(ctx, dir, func(*watch.Run) (bool, error) { return dir.Over() })
+	return e.hub.Await(ctx, dir, func(w *watch.Run) (bool, error) {
+		over, err := dir.Over()
+		if !over || err != nil || w.Client() == nil {
+			return over, err
+		}
+		return dir.Noted() // the supervisor tells the journal, then us, or it ends
+	})
 }
 
 // Principal returns who asked for the run; the error is fs.ErrNotExist when there
