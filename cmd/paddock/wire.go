@@ -28,6 +28,7 @@ func house(ctx context.Context, d *desk.Desk, flag string, policies executor.Sou
 		State:   state,
 		Policy:  policies,
 		Warm:    warm,
+		Expect:  d.Expect,
 		HostEnv: d.Env,
 		Warn:    func(err error) { warn(d, err) },
 		Now:     d.Now,

@@ -275,6 +275,9 @@ func (p *Pool) Close() {
 	idle := p.idle
 	p.idle = nil
 	if p.early != nil && p.early.stage != nil {
+		// Nobody asked for a run after all, or it was refused, and who asked shouldn't
+		// wait until it has come up to see that. It has got no job.
+		_ = p.early.stage.Kill()
 		idle = append(idle, p.early.stage)
 		p.early = nil
 	}
