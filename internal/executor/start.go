@@ -248,11 +248,11 @@ func (e *Executor) begun(ctx context.Context, id paddock.RunID) (paddock.Run, er
 		if w.Begun() {
 			return true, nil
 		}
-		if begun, err := dir.Begun(); !begun || err != nil { // a glance, as often as something happens
-			return false, err
+		started, err := dir.Started() // not the whole record, as often as something happens
+		if started != nil || err != nil {
+			return err == nil, err
 		}
-		run, err := dir.Record(e.cfg.Now())
-		return run.State != paddock.Starting, err
+		return dir.Over()
 	})
 	if err != nil {
 		return paddock.Run{}, err

@@ -122,15 +122,6 @@ func (d *Dir) MarkNoted() error {
 // Over says whether there is an outcome, without reading it.
 func (d *Dir) Over() (bool, error) { return Settled(d.path) }
 
-// Begun says whether there is anything after the making of the run: a start or an
-// outcome, without reading either.
-func (d *Dir) Begun() (bool, error) {
-	if begun, err := durable.Exists(d.file("started.json")); begun || err != nil {
-		return begun, err
-	}
-	return d.Over()
-}
-
 func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
 
 // What follows is for package rundir alone, and so not among the methods that
