@@ -64,16 +64,6 @@ func PolicyFile(path string) Source { return judge.PolicyFile(path) }
 // PolicyText is the policy that data says; see [judge.PolicyText].
 func PolicyText(name string, data []byte) Source { return judge.PolicyText(name, data) }
 
-// An Expectation is of the run that an Executor is opened for.
-type Expectation int
-
-// What may be expected: a run that ends with this process, or one that doesn't.
-const (
-	ExpectNone Expectation = iota
-	ExpectTied
-	ExpectFree
-)
-
 // Config says what an Executor works with. State and Policy must be set.
 type Config struct {
 	// State is the state directory's absolute path; it is made if need be.
@@ -88,7 +78,7 @@ type Config struct {
 	// Expect says that a run is about to be asked for, and of which kind: then its
 	// supervisor is started at once, beside all that comes before it is needed. The
 	// zero value expects none.
-	Expect Expectation
+	Expect stages.Expectation
 	// Hook is asked last, when everything else allows; nil allows.
 	Hook Hook
 	// HostEnv returns the host's variables that a policy may pass on; nil means
@@ -158,9 +148,9 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	state.OnLost(func(dir *rundir.Dir) error { return remains.Clear(dir, judge.Workspace) })
 	e.hub = watch.New(ctx, e.seek)
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
-	if cfg.Expect != ExpectNone {
+	if cfg.Expect != stages.ExpectNone {
 		if pool, err := e.stages(); err == nil { // else whoever needs it is told
-			pool.Expect(cfg.Expect == ExpectFree)
+			pool.Expect(cfg.Expect == stages.ExpectFree)
 		}
 	}
 	e.notes, err = notes.Open(e.life, state, cfg.Now, cfg.Warn, cfg.Journal)

@@ -14,7 +14,6 @@ import (
 	"paddock/internal/control/handover"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/stages"
-	"paddock/internal/executor/watch"
 	"paddock/internal/failpoint"
 	"paddock/internal/rundir"
 )
@@ -244,16 +243,7 @@ func (e *Executor) begun(ctx context.Context, id paddock.RunID) (paddock.Run, er
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	err = e.hub.Await(ctx, dir, func(w *watch.Run) (bool, error) {
-		if w.Begun() {
-			return true, nil
-		}
-		started, err := dir.Started() // not the whole record, as often as something happens
-		if started != nil || err != nil {
-			return err == nil, err
-		}
-		return dir.Over()
-	})
+	err = e.hub.Begun(ctx, dir)
 	if err != nil {
 		return paddock.Run{}, err
 	}

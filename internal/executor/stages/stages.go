@@ -105,6 +105,16 @@ type early struct {
 	err   error
 }
 
+// An Expectation is of the run that an Executor is opened for.
+type Expectation int
+
+// What may be expected: a run that ends with this process, or one that doesn't.
+const (
+	ExpectNone Expectation = iota
+	ExpectTied
+	ExpectFree
+)
+
 // Expect says that a supervisor will be taken soon. Where none is kept idle, one
 // is started meanwhile, for what comes before takes about as long.
 func (p *Pool) Expect(leave bool) {

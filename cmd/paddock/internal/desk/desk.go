@@ -18,7 +18,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/app"
-	"paddock/internal/executor"
+	"paddock/internal/executor/stages"
 	"paddock/internal/git"
 	"paddock/internal/policy"
 )
@@ -58,7 +58,7 @@ type Desk struct {
 	// Open opens the state directory; whoever got the verbs closes them.
 	Open func(ctx context.Context) (Verbs, error)
 	// Expect is which run the house is opened for.
-	Expect executor.Expectation
+	Expect stages.Expectation
 	// Judge gives verbs for questions about one policy, over a state directory.
 	Judge func(ctx context.Context, state string, p *policy.Policy) (Verbs, error)
 

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/internal/executor"
+	"paddock/internal/executor/stages"
 )
 
 func (d commands) runCommand() *cobra.Command {
@@ -29,9 +29,9 @@ output ends the streaming, not the run.`,
 			if err != nil {
 				return err
 			}
-			d.Expect = executor.ExpectTied
+			d.Expect = stages.ExpectTied
 			if f.Detach {
-				d.Expect = executor.ExpectFree
+				d.Expect = stages.ExpectFree
 			}
 			return d.With(cmd.Context(), func(v desk.Verbs) error {
 				if f.Detach {
