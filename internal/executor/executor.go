@@ -77,6 +77,10 @@ type Config struct {
 	Stage string
 	// Warm is how many supervisors are kept started ahead of need.
 	Warm int
+	// Expect says that a run is about to be asked for, and of which kind: then its
+	// supervisor is started at once, beside all that comes before it is needed. The
+	// zero value expects none.
+	Expect stages.Expectation
 	// Hook is asked last, when everything else allows; nil allows.
 	Hook Hook
 	// HostEnv returns the host's variables that a policy may pass on; nil means
@@ -150,12 +154,17 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	if state.ReadOnly() != nil {
 		return e, nil
 	}
+	if cfg.Expect != stages.ExpectNone {
+		if pool, err := e.stages(); err == nil { // else whoever needs it is told
+			pool.Expect(cfg.Expect == stages.ExpectFree)
+		}
+	}
 	e.notes, err = notes.Open(e.life, state, cfg.Now, cfg.Warn, cfg.Journal)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	sweeper := retain.NewSweeper(state, e.notes.Prune, cfg.Now, cfg.Policy.Load)
-	e.keep = &upkeep.Upkeep{State: state, Flush: e.notes.Flush, Sweep: sweeper.Turn, Sign: signing.New(e.notes.Dir(), cfg.Now).Turn, Now: cfg.Now, Warn: cfg.Warn}
+	e.keep = &upkeep.Upkeep{State: state, Flush: e.notes.Flush, Sweep: func(ctx context.Context) error { return errors.Join(sweeper.Turn(ctx), state.SweepPolicies(cfg.Now())) }, Sign: signing.New(e.notes.Dir(), cfg.Now).Turn, Now: cfg.Now, Warn: cfg.Warn}
 	// A run that can't be reconciled must not keep the others from their owners.
 	if err := e.keep.Reconcile(ctx); err != nil {
 		if ctx.Err() != nil {

@@ -15,7 +15,6 @@ import (
 	"paddock/internal/control/handover"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/stages"
-	"paddock/internal/executor/watch"
 	"paddock/internal/failpoint"
 	"paddock/internal/rundir"
 )
@@ -245,13 +244,7 @@ func (e *Executor) begun(ctx context.Context, id paddock.RunID) (paddock.Run, er
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	err = e.hub.Await(ctx, dir, func(w *watch.Run) (bool, error) {
-		if w.Begun() {
-			return true, nil
-		}
-		run, err := dir.Record(e.cfg.Now())
-		return run.State != paddock.Starting, err
-	})
+	err = e.hub.Begun(ctx, dir)
 	if err != nil {
 		return paddock.Run{}, err
 	}

@@ -21,7 +21,6 @@ import (
 
 	"paddock"
 	"paddock/internal/contain"
-	"paddock/internal/contain/lifecycle"
 	"paddock/internal/egress/credential"
 	"paddock/internal/executor/judge/account"
 	"paddock/internal/executor/judge/facts"
@@ -56,6 +55,7 @@ type Judge struct {
 	cfg    Config
 	finder *facts.Finder
 	owner  trust.Owner // whose secrets are believed, beside root's
+	held   held
 }
 
 // New returns a Judge.
@@ -228,7 +228,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 	out.failed(found.Fault)
 	p = p.Applied(req.Principal, found.Dir.Root)
 	out.facts.Levels, out.facts.Unavailable = j.cfg.Levels()
-	out.facts.Held, out.facts.Unheld = lifecycle.Holdable(p.Contain().Level)
+	out.facts.Held, out.facts.Unheld = j.held.at(p.Contain().Level, j.cfg.Now())
 	var err error
 	out.facts.Account, out.facts.Unowned, err = account.Find(p.Contain())
 	out.failed(err)

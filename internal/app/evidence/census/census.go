@@ -118,8 +118,8 @@ func (k *check) find(kind Kind, run paddock.RunID, path string, mend finding.Men
 
 // below are the names of a state directory, and whether they are directories.
 var below = map[string]bool{
-	"format": false, "claim.lock": false, "migrate.lock": false, "prune.lock": false, "prune.reserve": false, "swept": false, "stage.json": false,
-	"runs": true, links.ActiveDir: true, links.UnseenDir: true, links.KeysDir: true, "tmp": true, "homes": true, "roots": true, "journal": true, "stage": true,
+	"format": false, "claim.lock": false, "migrate.lock": false, "prune.lock": false, "pack.lock": false, "prune.reserve": false, "swept": false, "stage.json": false,
+	"runs": true, links.ActiveDir: true, links.UnseenDir: true, links.KeysDir: true, "tmp": true, "homes": true, "policies": true, "roots": true, "journal": true, "stage": true,
 }
 
 // layout looks at the directory itself and at what is being made in it.

@@ -26,6 +26,7 @@ import (
 var files = []string{
 	"request.json", "decision.json", links.Claim, "token", "lock", "stdin", "started.json", "started.torn", "stdout", "stderr", "frames",
 	"stdout.lines", "stderr.lines", "outcome.json", "noted", links.Seen, "deeds.jsonl", "network.jsonl", "kept.json", "pruned.json", "reserve", "supervisor.log",
+	"stdout.zst", "stderr.zst", "frames.zst", prune.Plain, "before.json", "policy",
 }
 
 func temporary(name string) bool { return strings.HasPrefix(name, durable.TempPrefix) }
@@ -103,7 +104,7 @@ func (k *check) files(d *rundir.Dir) error {
 	for _, e := range entries {
 		path, name := filepath.Join(d.Path(), e.Name()), e.Name()
 		switch {
-		case name == "workspace" && e.IsDir(): // the run's account may have it
+		case (name == "workspace" || name == "quarantine") && e.IsDir(): // the run's account may have what is in it
 		case name == "control" && e.Type()&fs.ModeSocket != 0, name == "reserve", temporary(name):
 			if settled && !k.held(d.Path()) && k.old(path) {
 				err = k.find(finding.Leftover, d.ID(), path, finding.ByUse, "its supervisor was ended before it could take this away")
