@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"paddock"
+	"paddock/internal/policy/allowance"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/secret"
@@ -84,6 +85,9 @@ func (p *Policy) Executables() []string { return p.file.Paths() }
 
 // Concurrent returns the most runs of one principal at once.
 func (p *Policy) Concurrent() int { return p.file.Concurrent }
+
+// Reserve returns how many bytes of a disk of size stay free.
+func (p *Policy) Reserve(size int64) int64 { return allowance.Reserve(p.file.Reserve, size) }
 
 // Retention says what is kept of runs in the policy's roots that are over.
 func (p *Policy) Retention() paddock.Retention { return p.file.Retention }

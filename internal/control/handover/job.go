@@ -8,7 +8,7 @@ import (
 )
 
 // JobVersion is the version of Job and of what its descriptors mean.
-const JobVersion = 3
+const JobVersion = 4
 
 // A Job is one run as its supervisor is told of it. With it come descriptors, in
 // this order: the lock of the run's directory, the directory the program starts
@@ -45,6 +45,8 @@ type Job struct {
 	Timeout   paddock.Duration `json:"timeout_ms"`
 	OutputCap int64            `json:"output_cap"`
 	Grace     paddock.Duration `json:"grace_ms,omitempty"`
+	// Reserve is what output leaves free of the disk; zero means nothing.
+	Reserve int64 `json:"reserve,omitempty"`
 	// Tied runs end when the connection that handed over the job is closed.
 	Tied bool `json:"tied,omitempty"`
 	// Isolation lists means to try in order; empty means all that can work.

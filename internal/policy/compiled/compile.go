@@ -66,10 +66,9 @@ func Load(name string, data []byte) (File, []document.Fault) {
 		Environment: c.environment(source.Environment),
 		Limits:      within(source.Limits, unsaid(source.Containment)),
 		Concurrent:  cmp.Or(source.Limits.Concurrent, defaultConcurrent),
-		Retention:   source.Retention,
-		Contain:     containment(source.Containment),
-		Tests:       source.Tests,
-		Sections:    source.Sections,
+		Reserve:     source.Limits.Reserve, Retention: source.Retention,
+		Contain: containment(source.Containment),
+		Tests:   source.Tests, Sections: source.Sections,
 	}
 	f.Roots = values(source.Roots)
 	c.listed(&f, source)

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"fmt"
 	"paddock"
 	"paddock/internal/policy/compiled/document"
 )
@@ -85,7 +86,23 @@ func (d *differ) git() {
 
 // kept compares how long things are kept, which permits nobody anything.
 func (d *differ) kept() {
+	if o, n := d.old.file.Reserve, d.new.file.Reserve; o != n {
+		effect := Unclear // how large the disk is isn't known
+		if o > 0 && n > o || n >= 1<<30 {
+			effect = Narrowed
+		} else if n > 0 && o > n {
+			effect = Widened
+		}
+		d.add(effect, "limits.reserve", d.new.section("limits"), "%s of the state directory's disk stay free, before %s.", reserve(n), reserve(o))
+	}
 	if d.old.file.Retention != d.new.file.Retention {
 		d.add(Changed, "retention", d.new.section("retention"), "Output or records are kept for another time or up to another size.")
 	}
+}
+
+func reserve(n int64) string {
+	if n == 0 {
+		return "1 GiB or a twentieth"
+	}
+	return fmt.Sprintf("%d bytes", n)
 }

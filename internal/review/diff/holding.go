@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -69,6 +70,9 @@ func (d *differ) limits(at string, o, n paddock.Limits, where paddock.Position) 
 	d.number(at+".memory", "bytes of memory", unbounded(o.Memory), unbounded(n.Memory), where)
 	d.number(at+".processes", "processes", unbounded(int64(o.Processes)), unbounded(int64(n.Processes)), where)
 	d.number(at+".cpus", "thousandths of a processor", unbounded(int64(o.CPUs*1000)), unbounded(int64(n.CPUs*1000)), where)
+	if e := map[string]Effect{paddock.AtLimitDrop: Widened, "": Narrowed}[n.AtLimit]; o.AtLimit != n.AtLimit {
+		d.add(e, at+".at_limit", where, "At a limit of output a run is `%s`, before `%s`: ended, or going on with the rest dropped.", cmp.Or(n.AtLimit, "end"), cmp.Or(o.AtLimit, "end"))
+	}
 	for _, l := range []struct {
 		name     string
 		old, new bool // demanded, so that nothing runs where it can't be enforced

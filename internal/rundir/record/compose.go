@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"paddock"
+	"paddock/internal/rundir/record/durable/losses"
 	"paddock/internal/rundir/record/durable/prune"
 )
 
@@ -121,5 +122,5 @@ func (d *Dir) live(run *paddock.Run, now time.Time) error {
 	if run.State == paddock.Running {
 		run.Silent = paddock.Duration(max(0, now.Sub(last)))
 	}
-	return nil
+	return losses.Add(d.path, &run.Stdout, &run.Stderr)
 }

@@ -11,6 +11,7 @@ import (
 
 	"paddock"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/losses"
 	"paddock/internal/rundir/record/process"
 )
 
@@ -83,6 +84,9 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time) (first bool, 
 	}
 	if err != nil {
 		o.Reason.Detail = "the kept output can't be read: " + err.Error()
+	}
+	if err := losses.Add(d.path, &o.Stdout, &o.Stderr); err != nil {
+		ev.Note += "; " + err.Error()
 	}
 	o.SettledAt = now()
 	if first, err = d.PublishOutcome(o); err == nil {
