@@ -129,16 +129,14 @@ func (r *run) pumpRest(p *pumps, stream paddock.Stream, from *os.File, buffer []
 	}
 }
 
-// keep banks b. What there is no room for is read on and counted, so that the
-// program isn't stopped by a full pipe: in the middle of ending, or for as long as
-// it runs where the policy says that a limit of output ends nothing.
+// keep banks b. What there is no room for is read on and counted, so that no full
+// pipe stops the program: in its ending, or as long as it runs where a limit drops.
 func (r *run) keep(stream paddock.Stream, b []byte) {
 	fits, why := r.room.Take(stream, len(b))
 	kept, over, err := r.bank.Append(stream, b[:fits])
-	switch {
-	case err != nil:
+	if err != nil {
 		why = &paddock.Reason{Kind: paddock.ReasonSink, Stream: stream, Detail: err.Error()}
-	case over:
+	} else if over {
 		why = &paddock.Reason{Kind: paddock.ReasonOutputLimit, Stream: stream, Limit: r.job.OutputCap}
 	}
 	if why != nil {

@@ -208,6 +208,7 @@ func (j *Judgement) reserve(cfg Config) {
 	}
 	if j.reserved = j.policy.Reserve(size); free < j.reserved {
 		r := paddock.Refused(paddock.Unrecordable, "The disk of the state directory has %d bytes free, and %d are kept in reserve, so no run is started.", free, j.reserved)
+		r.Gate = paddock.GateQuota
 		r.Hint = "The operator makes room, by `paddock prune` for example, or says less under `limits.reserve` in the policy."
 		j.trouble = append(j.trouble, *r)
 	}

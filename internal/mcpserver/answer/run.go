@@ -53,8 +53,8 @@ type Status struct {
 	StdoutDropped int64          `json:"stdoutDropped,omitzero" jsonschema:"bytes that came after the limit and were not kept"`
 	StderrDropped int64          `json:"stderrDropped,omitzero" jsonschema:"bytes that came after the limit and were not kept"`
 	Losses        []Loss         `json:"losses,omitzero" jsonschema:"what was dropped of each stream, from where on and when"`
-	StdoutDigest  paddock.Digest `json:"stdoutDigest,omitzero" jsonschema:"SHA-256 of the whole stream, once settled"`
-	StderrDigest  paddock.Digest `json:"stderrDigest,omitzero" jsonschema:"SHA-256 of the whole stream, once settled"`
+	StdoutDigest  paddock.Digest `json:"stdoutDigest,omitzero" jsonschema:"SHA-256 of all that is kept of the stream, once settled"`
+	StderrDigest  paddock.Digest `json:"stderrDigest,omitzero" jsonschema:"SHA-256 of all that is kept of the stream, once settled"`
 	Denied        []string       `json:"denied,omitzero" jsonschema:"what the kernel refused the program, most often first, and what to do about it"`
 	TailPreview   string         `json:"tailPreview" jsonschema:"the end of the output, at most 2000 characters, as view clean shows it"`
 	WaitedMs      *int64         `json:"waitedMs,omitzero" jsonschema:"how long this call waited"`
