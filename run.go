@@ -46,7 +46,6 @@ const (
 	ReasonOutputLimit ReasonKind = "output_limit"  // Stream passed its cap, Limit bytes
 	ReasonOutOfMemory ReasonKind = "out_of_memory" // the kernel ended processes of the tree for want of memory; Limit is bytes
 	ReasonDiskLimit   ReasonKind = "disk_limit"    // the tree wrote more than Limit bytes, Written when it was looked at
-	ReasonQuota       ReasonKind = "quota"         // a quota of output, Limit bytes, was used up; Detail names it
 	ReasonDiskReserve ReasonKind = "disk_reserve"  // the disk of the state directory came down to Limit bytes
 	ReasonSink        ReasonKind = "sink_error"    // output could not be kept; Detail says why
 	ReasonStart       ReasonKind = "start_failed"  // Step could not be carried out; Detail says why
@@ -189,14 +188,14 @@ type Loss struct {
 	// First and Last are when the first and the last of it arrived.
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
-	// Cause is output_limit, quota, disk_reserve or sink_error.
+	// Cause is output_limit, disk_reserve or sink_error.
 	Cause ReasonKind `json:"cause,omitempty"`
 }
 
 // String says it in a line.
 func (l Loss) String() string {
 	why := map[ReasonKind]string{
-		ReasonOutputLimit: "the limit of the stream was reached", ReasonQuota: "the quota of output was used up",
+		ReasonOutputLimit: "the limit of the stream was reached",
 		ReasonDiskReserve: "the disk came down to its reserve", ReasonSink: "it could not be written",
 	}[l.Cause]
 	if why != "" {
