@@ -25,7 +25,7 @@ const (
 	fresh = 200 * time.Millisecond
 )
 
-// A Room is that of one run. Its methods may be called concurrently.
+// A Room is that of one run; nil has room for all. Its methods may be called concurrently.
 type Room struct {
 	reserve int64
 	free    func() (int64, error)
@@ -58,7 +58,7 @@ func New(dir string, reserve int64, now func() time.Time, free func() (int64, er
 // all, why. Once there was none for some there never is again, so that what is
 // kept has no holes.
 func (r *Room) Take(s paddock.Stream, n int) (int, *paddock.Reason) {
-	if r.reserve <= 0 {
+	if r == nil || r.reserve <= 0 {
 		return n, nil
 	}
 	r.mu.Lock()
