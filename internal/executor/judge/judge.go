@@ -30,6 +30,7 @@ import (
 	"paddock/internal/policy"
 	"paddock/internal/policy/known/secret"
 	"paddock/internal/rundir"
+	"paddock/internal/rundir/disk"
 	"paddock/internal/trust"
 )
 
@@ -48,6 +49,9 @@ type Config struct {
 	// Levels lists what containment can be given here, and of each other level
 	// what is missing; nil means that this machine is asked.
 	Levels func() ([]paddock.Level, map[paddock.Level]string)
+	// Disk says how many bytes of the disk of a directory are free, and how large
+	// it is; nil means that it is asked.
+	Disk func(dir string) (free, size int64, err error)
 }
 
 // A Judge judges requests. Its methods may be called concurrently.
@@ -67,6 +71,9 @@ func New(cfg Config) *Judge {
 		host := contain.Probe() // once: it reads a dozen files
 		cfg.Levels = func() ([]paddock.Level, map[paddock.Level]string) { return host.Levels(), host.Unavailable() }
 	}
+	if cfg.Disk == nil {
+		cfg.Disk = disk.Free
+	}
 	return &Judge{cfg: cfg, finder: facts.New(), owner: trust.User()}
 }
 
@@ -81,11 +88,12 @@ type Judgement struct {
 	// Trouble is a change of the policy that doesn't count; nil if there is none.
 	Trouble *lineage.Trouble
 
-	request paddock.Request
-	policy  *policy.Policy
-	facts   policy.Facts
-	secrets map[string]credential.Credential
-	trouble []paddock.Refusal // what stands against the request beside the policy
+	request  paddock.Request
+	policy   *policy.Policy
+	facts    policy.Facts
+	secrets  map[string]credential.Credential
+	reserved int64
+	trouble  []paddock.Refusal // what stands against the request beside the policy
 }
 
 // Home is the private home directory of the workspace.
@@ -246,6 +254,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		out.secrets[i.Secret], out.facts.Secrets[i.Secret], fault = secrets.Read(j.owner, i)
 		out.failed(fault)
 	}
+	out.reserve(j.cfg)
 	if found.Dir.Root != "" {
 		out.home(j.cfg.State, found.Dir.Root)
 	}
@@ -257,6 +266,25 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		out.trouble = append(out.trouble, *Unrecordable(err))
 	}
 	return out
+}
+
+// Reserve is how many bytes of the disk the run's output leaves free.
+func (j *Judgement) Reserve() int64 { return j.reserved }
+
+// reserve refuses where the disk has come down to its reserve: what is left is for
+// the records of runs that go on.
+func (j *Judgement) reserve(cfg Config) {
+	free, size, err := cfg.Disk(cfg.State.Path())
+	if err != nil {
+		j.trouble = append(j.trouble, *Unrecordable(err))
+		return
+	}
+	if j.reserved = j.policy.Reserve(size); free < j.reserved {
+		r := paddock.Refused(paddock.Unrecordable, "The disk of the state directory has %d bytes free, and %d are kept in reserve, so no run is started.", free, j.reserved)
+		r.Gate = paddock.GateQuota
+		r.Hint = "The operator makes room, by `paddock prune` for example, or says less under `limits.reserve` in the policy."
+		j.trouble = append(j.trouble, *r)
+	}
 }
 
 // home makes the private home directory for root.
