@@ -394,6 +394,8 @@ func Describe(r paddock.Run) string {
 		return "ended because " + string(o.Stream) + " passed its limit of " + Size(o.Limit)
 	case paddock.ReasonDiskReserve:
 		return "ended because the disk of its output came down to its reserve of " + Size(o.Limit)
+	case paddock.ReasonQuota:
+		return joined(fmt.Sprintf("ended because it printed the %d bytes that a quota had left when it began; everything up to there is kept", r.Limit), r.Detail)
 	case paddock.ReasonOutOfMemory:
 		return "ended because it needed more memory than its limit of " + Size(o.Limit)
 	case paddock.ReasonDiskLimit:
