@@ -35,7 +35,7 @@ func Explain(run paddock.Run) string {
 	case paddock.ReasonDiskReserve:
 		return fmt.Sprintf("ended because the disk came down to its reserve of %d bytes; everything up to there is kept; ask the operator to make room", r.Limit)
 	case paddock.ReasonQuota:
-		return "ended because it printed the " + Size(o.Limit) + " that a quota had left when it began" + detail
+		return joined(fmt.Sprintf("ended because it printed the %d bytes that a quota had left when it began; everything up to there is kept", r.Limit), r.Detail)
 	case paddock.ReasonOutOfMemory:
 		return fmt.Sprintf("ended because it needed more memory than its limit of %d bytes; use less at once (fewer jobs, smaller inputs), or ask the operator to raise `limits.memory`", r.Limit)
 	case paddock.ReasonDiskLimit:

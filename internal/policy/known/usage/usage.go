@@ -12,6 +12,7 @@
 package usage
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -39,6 +40,8 @@ type Used struct {
 type Open struct {
 	// At is the step in which the run is counted, in seconds.
 	At int64 `json:"at"`
+	// Runs is as how many it is counted: one, or none where no program runs.
+	Runs int `json:"runs,omitempty"`
 	// Reserved is how many bytes it may print.
 	Reserved int64 `json:"reserved"`
 }
@@ -116,3 +119,34 @@ func (u *Usage) again(now time.Time, window time.Duration, limit int64, of func(
 	}
 	return at
 }
+
+// Valid says what is wrong with a usage that was read.
+func (u *Usage) Valid() error {
+	last := int64(-1)
+	for _, s := range u.Steps {
+		switch {
+		case s.At <= last || s.At%int64(Step/time.Second) != 0:
+			return fmt.Errorf("the step at %d isn't one, or is out of order", s.At)
+		case s.Runs < 0 || s.Output < 0 || s.CPU < 0 || s.Runs > most || s.Output > most || s.CPU > most:
+			return fmt.Errorf("the step at %d has numbers that can't be", s.At)
+		}
+		last = s.At
+	}
+	if u.Kept < 0 || u.Kept > most {
+		return fmt.Errorf("%d bytes can't be kept", u.Kept)
+	}
+	for id, o := range u.Open {
+		if _, err := paddock.ParseRunID(string(id)); err != nil || o.Reserved < 0 || o.Reserved > most || o.At < 0 || o.Runs < 0 || o.Runs > 1 {
+			return fmt.Errorf("what is noted of run %q can't be", id)
+		}
+	}
+	for id, bytes := range u.Leaving {
+		if _, err := paddock.ParseRunID(string(id)); err != nil || bytes < 0 || bytes > most {
+			return fmt.Errorf("what is noted of run %q can't be", id)
+		}
+	}
+	return nil
+}
+
+// most is more than any number here can be, and less than what sums overflow by.
+const most = 1 << 52

@@ -395,7 +395,7 @@ func Describe(r paddock.Run) string {
 	case paddock.ReasonDiskReserve:
 		return "ended because the disk of its output came down to its reserve of " + Size(o.Limit)
 	case paddock.ReasonQuota:
-		return joined(fmt.Sprintf("ended because it printed the %d bytes that a quota had left when it began; everything up to there is kept", r.Limit), r.Detail)
+		return "ended because it printed the " + Size(o.Limit) + " that a quota had left when it began" + detail
 	case paddock.ReasonOutOfMemory:
 		return "ended because it needed more memory than its limit of " + Size(o.Limit)
 	case paddock.ReasonDiskLimit:
