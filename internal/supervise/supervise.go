@@ -269,7 +269,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		Reason:    why,
 		Survivors: r.survivors,
 		Denied:    slices.Concat(r.bounds.WithForks(r.denials(heard)), way.Close()),
-		EndedAt:   ended,
+		EndedAt:   ended, CPU: r.bounds.CPU(),
 	}
 	if r.survivors == 0 { // then the tree is gone, and what was found is known
 		outcome.Leftovers, outcome.Survivors = r.program.End().Leftovers, r.program.End().Survivors

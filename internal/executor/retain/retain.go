@@ -271,7 +271,7 @@ func (k *Keeper) remove(ctx context.Context, d *rundir.Dir, item Item) (_ *Item,
 	return &item, errors.Join(err, k.clear(d.Path()))
 }
 
-func (k *Keeper) books() *books.Books { return &books.Books{State: k.State, At: k.At} }
+func (k *Keeper) books() *books.Books { return &books.Books{State: k.State} }
 
 // size is how many bytes, and how many things, go of a run.
 func size(path string) (bytes int64, things int, err error) {

@@ -77,7 +77,7 @@ func (u *Usage) Add(at int64, runs int, output int64, cpu paddock.Duration) {
 
 // Forget drops what no quota is about any more.
 func (u *Usage) Forget(now time.Time) {
-	u.Steps = slices.DeleteFunc(u.Steps, func(s Used) bool { return free(s, Day).Before(now.Add(-Day)) })
+	u.Steps = slices.DeleteFunc(u.Steps, func(s Used) bool { return !now.Before(free(s, Day)) })
 }
 
 // free is when what was used in a step doesn't count any more for a quota of window.
