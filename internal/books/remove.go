@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"paddock"
-	"paddock/internal/policy/known/usage"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
@@ -91,10 +90,4 @@ func (b *Books) left(ctx context.Context, p paddock.Principal, made string) erro
 		}
 		return nil
 	})
-}
-
-// Wrong compares what is noted with what the runs say, and calls each with the path
-// of what is wrong and why. The caller has the claim.
-func (b *Books) Wrong(ctx context.Context, _ *rundir.Claim, now func() usage.Facts, each func(path, why string) error) error {
-	return nil
 }
