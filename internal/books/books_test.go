@@ -331,3 +331,52 @@ func TestHostileFiles(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// A check finds what doesn't fit the runs, and nothing where all of it does.
+func TestWrong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, filepath.Join(t.TempDir(), "state"))
+	defer w.state.Close()
+	w.begin(alice, 50)
+	w.end(0, 30, 4, time.Second)
+	w.look(alice)
+	w.begin(alice, 50)
+	defer func() { must(t, w.open[0].ReleaseLock()) }()
+	wrong := func() (found []string) {
+		t.Helper()
+		must(t, w.claim(func(c *rundir.Claim) error {
+			return w.books.Wrong(t.Context(), c, w.now, func(path, why string, _ bool) error {
+				found = append(found, filepath.Base(path)+": "+why)
+				return nil
+			})
+		}))
+		return found
+	}
+	if found := wrong(); found != nil {
+		t.Fatalf("found %q", found)
+	}
+	name := record.Hash(alice) + ".json"
+	good, err := os.ReadFile(filepath.Join(w.state.Path(), Dir, name))
+	must(t, err)
+	for _, c := range []struct{ old, new, want string }{
+		{`"kept":34`, `"kept":35`, "35 bytes of output are noted as kept, and 34 are"},
+		{`"output":34`, `"output":33`, "less is noted than runs used"},
+		{`"runs":2`, `"runs":1`, "less is noted than runs used"},
+		{string(good), "{}", "it can't be read"},
+		{`"made":"`, `"made":"x`, "made at another time"},
+	} {
+		must(t, os.WriteFile(filepath.Join(w.state.Path(), Dir, name), []byte(strings.Replace(string(good), c.old, c.new, 1)), 0o600))
+		if found := wrong(); len(found) != 1 || !strings.HasPrefix(found[0], name+": ") || !strings.Contains(found[0], c.want) {
+			t.Errorf("%s: found %q", c.new, found)
+		}
+	}
+	must(t, os.Remove(filepath.Join(w.state.Path(), Dir, name)))
+	must(t, os.WriteFile(filepath.Join(w.state.Path(), Dir, "notes.txt"), nil, 0o600))
+	if found := wrong(); len(found) != 2 || !strings.HasSuffix(found[0], ": it is missing") || found[1] != "notes.txt: "+strange {
+		t.Errorf("found %q", found)
+	}
+	must(t, w.claim(func(c *rundir.Claim) error { return w.books.Make(t.Context(), c, w.now) }))
+	if found := wrong(); len(found) != 1 {
+		t.Errorf("found %q", found)
+	}
+}
