@@ -380,3 +380,26 @@ func TestWrong(t *testing.T) {
 		t.Errorf("found %q", found)
 	}
 }
+
+// Principals whose records are all gone don't have everything made again.
+func TestPrincipalsWithoutRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, filepath.Join(t.TempDir(), "state"))
+	defer w.state.Close()
+	for _, p := range []paddock.Principal{alice, bob} {
+		w.begin(p, 50)
+		w.end(0, 1, 0, 0)
+		w.remove(0)
+	}
+	w.look(alice)
+	w.look(bob)
+	before, err := w.books.load(total)
+	must(t, err)
+	for range 2 {
+		w.look(alice)
+		w.look(bob)
+	}
+	if after, err := w.books.load(total); err != nil || after.Made != before.Made {
+		t.Errorf("made again: %v, %v", after, err)
+	}
+}

@@ -38,7 +38,7 @@ func (b *Books) make(ctx context.Context, p paddock.Principal, now time.Time) er
 	if p != (paddock.Principal{}) && all[record.Hash(p)] == nil {
 		all[record.Hash(p)] = &usage.Usage{}
 	}
-	if err := b.clear(all); err != nil {
+	if err := b.others(all); err != nil {
 		return err
 	}
 	made := durable.RandomHex(8)
@@ -58,9 +58,9 @@ func (b *Books) make(ctx context.Context, p paddock.Principal, now time.Time) er
 	return one(total)
 }
 
-// clear removes the files that aren't made again, and what writers left that were
-// ended.
-func (b *Books) clear(all map[string]*usage.Usage) error {
+// others adds principals that have a file and no runs any more: without one all would
+// be made again for each of them. What writers left that were ended is removed.
+func (b *Books) others(all map[string]*usage.Usage) error {
 	dir := filepath.Join(b.State.Path(), Dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -68,7 +68,10 @@ func (b *Books) clear(all map[string]*usage.Usage) error {
 	}
 	for _, e := range entries {
 		name, ours := strings.CutSuffix(e.Name(), ".json")
-		if ours && record.IsOwner(name) && all[name] == nil || strings.HasPrefix(e.Name(), durable.TempPrefix) {
+		if ours && record.IsOwner(name) && all[name] == nil {
+			all[name] = &usage.Usage{}
+		}
+		if strings.HasPrefix(e.Name(), durable.TempPrefix) {
 			if err := durable.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}

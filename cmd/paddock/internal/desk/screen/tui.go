@@ -142,6 +142,9 @@ func (c *Screen) runFields(r paddock.Run) [][2]string {
 	if r.Tree != "" {
 		f = append(f, [2]string{"tree", string(r.Tree) + " (" + string(r.Isolation) + "), containment " + string(r.Containment)})
 	}
+	if o := r.Outcome; o != nil && o.CPU > 0 {
+		f = append(f, [2]string{"processors", o.CPU.String() + " of their time"})
+	}
 	if o := r.Outcome; o != nil && o.Leftovers+o.Survivors > 0 {
 		f = append(f, [2]string{"left behind", fmt.Sprintf("%d ended, %d still there", o.Leftovers, o.Survivors)})
 	}
