@@ -4,6 +4,7 @@ package supervise
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,5 +151,29 @@ func TestProcessorsTime(t *testing.T) {
 	f := newFixture(t, `i=0; while test $i -lt 200000; do i=$((i+1)); done`)
 	if got := f.run(); got.CPU <= 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A program that prints ten times its limit ends, or goes on, with the limit kept to
+// the byte and the rest counted. The long one is of 10 GiB.
+func TestTenTimesTheLimit(t *testing.T) {
+	limit := int64(1 << 20)
+	if os.Getenv("PADDOCK_LONG") != "" {
+		limit = 1 << 30
+	}
+	for _, at := range []string{paddock.AtLimitEnd, paddock.AtLimitDrop} {
+		f := newFixture(t, fmt.Sprintf("head -c %d /dev/zero", 10*limit))
+		f.job.OutputCap, f.job.Limits.AtLimit = limit, at
+		f.job.Timeout = paddock.Duration(10 * time.Minute)
+		got := f.run()
+		if got.Stdout.Bytes != limit || got.Stdout.Loss == nil || got.Stdout.Loss.Offset != limit {
+			t.Errorf("%s: %+v", at, got.Stdout)
+		}
+		switch {
+		case at == paddock.AtLimitEnd && got.State != paddock.OutputLimit:
+			t.Errorf("%s, %+v", got.State, got.Reason)
+		case at == paddock.AtLimitDrop && (got.State != paddock.Exited || got.Stdout.Dropped != 9*limit):
+			t.Errorf("%s, %+v, %+v", got.State, got.Reason, got.Stdout)
+		}
 	}
 }

@@ -17,7 +17,7 @@ func TestLosses(t *testing.T) {
 	loss := paddock.Loss{Stream: paddock.Stdout, Offset: 5, Bytes: 4, First: at, Last: at.Add(time.Second), Cause: paddock.ReasonQuota}
 	run := paddock.Run{State: paddock.Running, Stdout: paddock.StreamSummary{Bytes: 5, Dropped: 4, Loss: &loss}}
 	status := NewStatus(run, "", Counters{})
-	page := NewPage(paddock.Page{Stream: paddock.Stdout, Losses: []paddock.Loss{loss}}, Counters{})
+	page := NewPage("", paddock.Page{Stream: paddock.Stdout, Losses: []paddock.Loss{loss}}, false, Counters{})
 	for _, told := range []any{status.Losses, page.Losses} {
 		text, err := json.Marshal(told)
 		if err != nil || !strings.Contains(string(text), `"stream":"stdout"`) || !strings.Contains(string(text), `"offset":5`) ||
