@@ -49,6 +49,7 @@ type File struct {
 	Secrets     []Secret
 	Limits      Limits
 	Retention   paddock.Retention
+	Quotas      paddock.Quotas
 	Containment Containment
 	Git         Git
 	Tests       []Test
