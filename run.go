@@ -178,6 +178,9 @@ type StreamSummary struct {
 	Digest Digest `json:"digest,omitempty"`
 	// Dropped is how many bytes arrived after the cap and were counted, not kept.
 	Dropped int64 `json:"dropped,omitempty"`
+	// Masked is how many of the bytes belong to secrets and are hidden: in what is
+	// shown or, where the grant's Redact says stored, in what was kept.
+	Masked int64 `json:"masked,omitempty"`
 }
 
 // A Denial is something that the kernel or the way out refused a run.

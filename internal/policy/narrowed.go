@@ -15,6 +15,11 @@ func (p *Policy) For(room string) *Policy {
 	case room == "git" && p.file.Git != nil:
 		file := *p.file.Git
 		file.Digest = p.file.Digest
+		// Nothing there gets a secret, and none is to be seen in what git prints.
+		file.Secrets, file.Given, file.Redact = p.file.Secrets, p.Given(), p.file.Redact
+		for i := range file.Given {
+			file.Given[i].To = nil
+		}
 		return &Policy{file: file, files: p.files, said: p.said, text: p.text, whole: p, room: room}
 	}
 	return nil

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -25,11 +24,9 @@ import (
 	"paddock/internal/egress/credential"
 	"paddock/internal/executor/judge/account"
 	"paddock/internal/executor/judge/facts"
-	"paddock/internal/executor/judge/secrets"
 	"paddock/internal/executor/judge/source"
 	"paddock/internal/lineage"
 	"paddock/internal/policy"
-	"paddock/internal/policy/known/secret"
 	"paddock/internal/rundir"
 	"paddock/internal/trust"
 )
@@ -85,6 +82,7 @@ type Judgement struct {
 	policy  *policy.Policy
 	facts   policy.Facts
 	secrets map[string]credential.Credential
+	values  map[string]string // of secrets, as programs print them
 	trouble []paddock.Refusal // what stands against the request beside the policy
 }
 
@@ -97,19 +95,6 @@ func (j *Judgement) PolicyText() []byte {
 		return nil
 	}
 	return j.policy.Text()
-}
-
-// Sealed returns the secrets that the grant's requests carry, for the run's proxy;
-// nil if there are none. The decision must allow.
-func (j *Judgement) Sealed() (*os.File, error) {
-	var granted []credential.Credential
-	for _, i := range j.Decision.Grant.Contain.Inject {
-		granted = append(granted, j.secrets[i.Secret])
-	}
-	if granted == nil {
-		return nil, nil
-	}
-	return credential.Seal(granted)
 }
 
 // Close closes what was found.
@@ -168,7 +153,7 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 		out.Decision = paddock.Decision{}
 		return out
 	}
-	deny(&out.Decision, slices.Concat(out.trouble, j.exposed(out.Decision.Grant, p), out.rewritable())...)
+	deny(&out.Decision, slices.Concat(out.trouble, j.exposed(out.Decision.Grant, p), out.rewritable(), out.carried())...)
 	if out.Decision.Effect == paddock.Allow && j.cfg.Hook != nil {
 		j.ask(ctx, req, &out.Decision)
 	}
@@ -238,14 +223,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		}
 	}
 	out.trouble = append(out.trouble, unfitting(out.facts.HostEnv)...)
-	for _, i := range wanted.Secrets {
-		if out.secrets == nil {
-			out.secrets, out.facts.Secrets = map[string]credential.Credential{}, map[string]secret.Facts{}
-		}
-		var fault error
-		out.secrets[i.Secret], out.facts.Secrets[i.Secret], fault = secrets.Read(j.owner, i)
-		out.failed(fault)
-	}
+	out.entrusted(j.owner, wanted)
 	if found.Dir.Root != "" {
 		out.home(j.cfg.State, found.Dir.Root)
 	}

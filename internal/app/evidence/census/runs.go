@@ -25,7 +25,7 @@ import (
 // files are those of a run's directory that are regular files.
 var files = []string{
 	"request.json", "decision.json", links.Claim, "token", "lock", "stdin", "started.json", "started.torn", "stdout", "stderr", "frames",
-	"stdout.lines", "stderr.lines", "outcome.json", "noted", links.Seen, "deeds.jsonl", "network.jsonl", "kept.json", "pruned.json", "reserve", "supervisor.log",
+	"stdout.lines", "stderr.lines", "stdout.masks", "stderr.masks", "outcome.json", "noted", links.Seen, "deeds.jsonl", "network.jsonl", "kept.json", "pruned.json", "reserve", "supervisor.log",
 }
 
 func temporary(name string) bool { return strings.HasPrefix(name, durable.TempPrefix) }
