@@ -419,6 +419,9 @@ func summary(s paddock.StreamSummary) string {
 	if s.Dropped > 0 {
 		text += fmt.Sprintf(", %s more were counted and not kept", Size(s.Dropped))
 	}
+	if s.Masked > 0 {
+		text += fmt.Sprintf(", %s of secrets hidden", Size(s.Masked))
+	}
 	if s.Digest != "" {
 		text += ", " + string(s.Digest)
 	}
