@@ -238,7 +238,7 @@ func (y *yard) nowhere(text []byte) {
 	if bytes.Contains(text, []byte(theSecret)) {
 		y.t.Errorf("it says the secret:\n%s", text)
 	}
-	digits := []byte(hex.EncodeToString([]byte(theSecret))) // as the api told it
+	digits := fmt.Appendf(nil, "% x", theSecret) // as the api told it
 	seen := 0
 	err := filepath.WalkDir(filepath.Join(y.work, "home"), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
