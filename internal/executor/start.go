@@ -15,7 +15,6 @@ import (
 	"paddock/internal/control/handover"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/stages"
-	"paddock/internal/executor/watch"
 	"paddock/internal/failpoint"
 	"paddock/internal/rundir"
 )
@@ -220,7 +219,7 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 		Version: handover.JobVersion, RunDir: dir.Path(), RunID: dir.ID(), Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
 		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: j.Programs(), Listed: listed,
 		Held: j.Found.Launch.Held, Copies: j.Copies(), Limits: grant.Limits, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
-		Grace: paddock.Duration(e.cfg.Grace), Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, HasSecrets: secrets != nil, HasKnown: known != nil, Redact: grant.Redact, StageDigest: digest, Journal: e.notes.Dir(),
+		Grace: paddock.Duration(e.cfg.Grace), Reserve: j.Reserve(), Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, HasSecrets: secrets != nil, HasKnown: known != nil, Redact: grant.Redact, StageDigest: digest, Journal: e.notes.Dir(),
 	})
 	if err != nil {
 		return nil, "describe the run", err
@@ -250,13 +249,7 @@ func (e *Executor) begun(ctx context.Context, id paddock.RunID) (paddock.Run, er
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	err = e.hub.Await(ctx, dir, func(w *watch.Run) (bool, error) {
-		if w.Begun() {
-			return true, nil
-		}
-		run, err := dir.Record(e.cfg.Now())
-		return run.State != paddock.Starting, err
-	})
+	err = e.hub.Begun(ctx, dir)
 	if err != nil {
 		return paddock.Run{}, err
 	}

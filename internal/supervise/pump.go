@@ -136,7 +136,9 @@ func (r *run) pumpRest(p *pumps, stream paddock.Stream, from *os.File, buffer []
 // keep banks what can be banked now that b has arrived.
 func (r *run) keep(stream paddock.Stream, b []byte) {
 	ready, err := r.hiding.Pass(stream, b)
-	r.keepReady(stream, ready, err)
+	if len(ready) > 0 {
+		r.keepReady(stream, ready, err)
+	}
 	r.silence.Printed()
 	r.hub.Output(r.bank.Size(paddock.Stdout), r.bank.Size(paddock.Stderr))
 }
@@ -149,22 +151,30 @@ func (r *run) rest(stream paddock.Stream) {
 	}
 }
 
-// keepReady banks b unless there is an error already, and asks for the end when it
-// can't be kept. What comes after the cap is read on and counted, so that the program
-// isn't stopped by a full pipe in the middle of ending.
+// keepReady banks b, unless err says that it may not be. What there is no room for is
+// read on and counted, so that no full pipe stops the program: in its ending, or as
+// long as it runs where a limit drops.
 func (r *run) keepReady(stream paddock.Stream, b []byte, err error) {
+	var why *paddock.Reason
 	kept, over := 0, false
 	if err == nil {
-		kept, over, err = r.bank.Append(stream, b)
+		fits := 0
+		fits, why = r.room.Take(stream, len(b))
+		kept, over, err = r.bank.Append(stream, b[:fits])
 	}
-	if kept < len(b) {
-		r.bank.Drop(stream, int64(len(b)-kept))
+	if err != nil {
+		why = &paddock.Reason{Kind: paddock.ReasonSink, Stream: stream, Detail: err.Error()}
+	} else if over {
+		why = &paddock.Reason{Kind: paddock.ReasonOutputLimit, Stream: stream, Limit: r.job.OutputCap}
 	}
-	switch {
-	case err != nil:
-		r.ask(end{paddock.Reason{Kind: paddock.ReasonSink, Stream: stream, Detail: err.Error()}, syscall.SIGTERM})
-	case over:
-		r.ask(end{paddock.Reason{Kind: paddock.ReasonOutputLimit, Stream: stream, Limit: r.job.OutputCap}, syscall.SIGTERM})
+	if why != nil {
+		r.bank.Lose(stream, int64(len(b)-kept), why.Kind)
+		if r.job.Limits.AtLimit == paddock.AtLimitDrop && err == nil {
+			why = r.room.Note(r.job.RunDir, r.bank.Losses())
+		}
+		if why != nil {
+			r.ask(end{*why, syscall.SIGTERM})
+		}
 	}
 }
 

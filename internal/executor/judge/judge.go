@@ -12,22 +12,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"paddock"
 	"paddock/internal/contain"
-	"paddock/internal/contain/lifecycle"
 	"paddock/internal/egress/credential"
 	"paddock/internal/executor/judge/account"
 	"paddock/internal/executor/judge/facts"
+	"paddock/internal/executor/judge/legible"
 	"paddock/internal/executor/judge/source"
 	"paddock/internal/lineage"
 	"paddock/internal/policy"
 	"paddock/internal/rundir"
+	"paddock/internal/rundir/disk"
 	"paddock/internal/trust"
 )
 
@@ -46,6 +45,9 @@ type Config struct {
 	// Levels lists what containment can be given here, and of each other level
 	// what is missing; nil means that this machine is asked.
 	Levels func() ([]paddock.Level, map[paddock.Level]string)
+	// Disk says how many bytes of the disk of a directory are free, and how large
+	// it is; nil means that it is asked.
+	Disk func(dir string) (free, size int64, err error)
 }
 
 // A Judge judges requests. Its methods may be called concurrently.
@@ -53,6 +55,7 @@ type Judge struct {
 	cfg    Config
 	finder *facts.Finder
 	owner  trust.Owner // whose secrets are believed, beside root's
+	held   held
 }
 
 // New returns a Judge.
@@ -63,6 +66,9 @@ func New(cfg Config) *Judge {
 	if cfg.Levels == nil {
 		host := contain.Probe() // once: it reads a dozen files
 		cfg.Levels = func() ([]paddock.Level, map[paddock.Level]string) { return host.Levels(), host.Unavailable() }
+	}
+	if cfg.Disk == nil {
+		cfg.Disk = disk.Free
 	}
 	return &Judge{cfg: cfg, finder: facts.New(), owner: trust.User()}
 }
@@ -78,12 +84,13 @@ type Judgement struct {
 	// Trouble is a change of the policy that doesn't count; nil if there is none.
 	Trouble *lineage.Trouble
 
-	request paddock.Request
-	policy  *policy.Policy
-	facts   policy.Facts
-	secrets map[string]credential.Credential
-	values  map[string]string // of secrets, as programs print them
-	trouble []paddock.Refusal // what stands against the request beside the policy
+	request  paddock.Request
+	policy   *policy.Policy
+	facts    policy.Facts
+	secrets  map[string]credential.Credential
+	values   map[string]string // of secrets, as programs print them
+	reserved int64
+	trouble  []paddock.Refusal // what stands against the request beside the policy
 }
 
 // Home is the private home directory of the workspace.
@@ -206,14 +213,14 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 			found.Fault = err
 		}
 	}
-	out := &Judgement{request: req, policy: p, Found: found, trouble: unspeakable(req), facts: policy.Facts{
+	out := &Judgement{request: req, policy: p, Found: found, trouble: legible.Request(req), facts: policy.Facts{
 		Executable: found.Executable, Dir: found.Dir, Paths: found.Paths, Stdin: found.Stdin,
 		HostEnv: map[string]string{},
 	}}
 	out.failed(found.Fault)
 	p = p.Applied(req.Principal, found.Dir.Root)
 	out.facts.Levels, out.facts.Unavailable = j.cfg.Levels()
-	out.facts.Held, out.facts.Unheld = lifecycle.Holdable(p.Contain().Level)
+	out.facts.Held, out.facts.Unheld = j.held.at(p.Contain().Level, j.cfg.Now())
 	var err error
 	out.facts.Account, out.facts.Unowned, err = account.Find(p.Contain())
 	out.failed(err)
@@ -222,8 +229,9 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 			out.facts.HostEnv[name] = value
 		}
 	}
-	out.trouble = append(out.trouble, unfitting(out.facts.HostEnv)...)
+	out.trouble = append(out.trouble, legible.Variables(out.facts.HostEnv)...)
 	out.entrusted(j.owner, wanted)
+	out.reserve(j.cfg)
 	if found.Dir.Root != "" {
 		out.home(j.cfg.State, found.Dir.Root)
 	}
@@ -235,6 +243,25 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		out.trouble = append(out.trouble, *Unrecordable(err))
 	}
 	return out
+}
+
+// Reserve is how many bytes of the disk the run's output leaves free.
+func (j *Judgement) Reserve() int64 { return j.reserved }
+
+// reserve refuses where the disk has come down to its reserve: what is left is for
+// the records of runs that go on.
+func (j *Judgement) reserve(cfg Config) {
+	free, size, err := cfg.Disk(cfg.State.Path())
+	if err != nil {
+		j.trouble = append(j.trouble, *Unrecordable(err))
+		return
+	}
+	if j.reserved = j.policy.Reserve(size); free < j.reserved {
+		r := paddock.Refused(paddock.Unrecordable, "The disk of the state directory has %d bytes free, and %d are kept in reserve, so no run is started.", free, j.reserved)
+		r.Gate = paddock.GateQuota
+		r.Hint = "The operator makes room, by `paddock prune` for example, or says less under `limits.reserve` in the policy."
+		j.trouble = append(j.trouble, *r)
+	}
 }
 
 // home makes the private home directory for root.
@@ -270,32 +297,6 @@ func RecordError(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: the run can't be written down: %w", paddock.ErrFault, err)
 	}
 	return Unrecordable(err)
-}
-
-// unspeakable refuses text that neither a record nor a supervisor can be told
-// exactly: both are told in JSON, which has no words for stray bytes.
-func unspeakable(req paddock.Request) []paddock.Refusal {
-	c := req.Command
-	refusals := append(unfitting(c.Env), unfitting(c.ReplaceEnv)...)
-	if c.Stdin.Text != nil && !utf8.ValidString(*c.Stdin.Text) {
-		r := paddock.Refused(paddock.StdinNotAllowed, "The text for standard input isn't valid UTF-8.")
-		r.Hint = "Put the bytes in a file inside a root and give that."
-		refusals = append(refusals, *r)
-	}
-	return refusals
-}
-
-// unfitting refuses variables that aren't text.
-func unfitting(vars map[string]string) []paddock.Refusal {
-	var refusals []paddock.Refusal
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		if !utf8.ValidString(name) || !utf8.ValidString(vars[name]) {
-			r := paddock.Refused(paddock.InvalidRequest, "The variable %q isn't valid UTF-8.", name)
-			r.Gate = paddock.GateEnvironment
-			refusals = append(refusals, *r)
-		}
-	}
-	return refusals
 }
 
 // deny turns d into a refusal for further reasons, if there are any.

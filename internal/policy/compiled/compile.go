@@ -61,20 +61,18 @@ func Compile(name string, source document.File, faults []document.Fault) (File, 
 	f := c.file(name, source, within(source.Limits, unsaid(source.Containment)))
 	f.Concurrent = cmp.Or(f.Concurrent, defaultConcurrent)
 	f.Contain = containment(source.Containment)
+	f.Reserve = source.Limits.Reserve
 	c.listed(&f, source)
-	if source.Redact == paddock.RedactStored {
-		f.Redact = source.Redact
-	}
+	f.Redact = source.Redact
 	for _, s := range source.Secrets {
 		if len(s.EnvFor) > 0 {
 			f.Given = append(f.Given, paddock.Given{Secret: s.Name.Value, File: s.File.Value, To: values(s.EnvFor)})
 		}
-		if s.Place == "" {
-			continue
+		if s.Place != "" {
+			f.Secrets = append(f.Secrets, paddock.Injection{
+				Secret: s.Name.Value, Place: s.Place, Header: s.Header.Value, Prefix: s.Prefix.Value, File: s.File.Value, CA: s.CA.Value,
+			})
 		}
-		f.Secrets = append(f.Secrets, paddock.Injection{
-			Secret: s.Name.Value, Place: s.Place, Header: s.Header.Value, Prefix: s.Prefix.Value, File: s.File.Value, CA: s.CA.Value,
-		})
 	}
 	f.Git = c.git(&f, source.Git)
 	c.narrowings(&f, source)

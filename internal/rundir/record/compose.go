@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"paddock"
+	"paddock/internal/rundir/record/durable/losses"
 	"paddock/internal/rundir/record/durable/prune"
+	"paddock/internal/rundir/record/label"
 )
 
 // Record composes the run as of now out of its files. Any process may call it
@@ -74,32 +74,12 @@ func (s Sealed) run() paddock.Run {
 	}
 	run.Door, run.Tied = req.Door, req.Tied
 	if run.Label == "" {
-		run.Label = firstWords(run.Argv)
+		run.Label = label.Of(run.Argv)
 	}
 	if g := s.Decision.Grant; g != nil {
 		run.Dir, run.Executable, run.Limits, run.Containment = g.Dir, g.Executable.Path, g.Limits, g.Contain.Level
 	}
 	return run
-}
-
-// firstWords is the label of a run that was given none.
-func firstWords(argv []string) string {
-	const most = 80
-	label := strings.ToValidUTF8(strings.Join(argv, " "), "\uFFFD")
-	label = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7F {
-			return ' '
-		}
-		return r
-	}, label)
-	if len(label) <= most {
-		return label
-	}
-	cut := most - len("…")
-	for !utf8.RuneStart(label[cut]) {
-		cut--
-	}
-	return label[:cut] + "…"
 }
 
 // live says what a run that isn't settled has printed so far, and when last.
@@ -126,5 +106,5 @@ func (d *Dir) live(run *paddock.Run, now time.Time) error {
 	if run.State == paddock.Running {
 		run.Silent = paddock.Duration(max(0, now.Sub(last)))
 	}
-	return nil
+	return losses.Add(d.path, &run.Stdout, &run.Stderr)
 }

@@ -132,8 +132,8 @@ func (b *builder) file(v *shape.Value) File {
 		b.unique(f.Git.Roots, "this root is listed before")
 	}
 	b.secrets(v.Get("secrets"), &f)
-	if r := v.Get("redact"); r != nil {
-		f.Redact = paddock.Redaction(r.Text)
+	if r := v.Get("redact"); r != nil && r.Text == string(paddock.RedactStored) {
+		f.Redact = paddock.RedactStored
 	}
 	f.Retention = b.retention(v.Get("retention"))
 	if f.Extends.Given() {
@@ -335,6 +335,8 @@ func (b *builder) limits(v *shape.Value) Limits {
 		CPUs:       b.decimal(v.Get("cpus")),
 		Disk:       b.size(v.Get("disk"), maxMemory),
 		FileSize:   b.size(v.Get("file_size"), maxMemory),
+		AtLimit:    b.text(v.Get("at_limit")).Value,
+		Reserve:    b.size(v.Get("reserve"), maxMemory),
 	}
 }
 

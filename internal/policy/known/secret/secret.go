@@ -66,6 +66,14 @@ func GivenTo(list []paddock.Given, word string) (names []string) {
 	return names
 }
 
+// Withheld are the same secrets, and no program gets one.
+func Withheld(list []paddock.Given) (out []paddock.Given) {
+	for _, g := range list {
+		out = append(out, paddock.Given{Secret: g.Secret, File: g.File})
+	}
+	return out
+}
+
 // Twice are the reasons against a request that sets the named secrets, too.
 func Twice(names []string, vars map[string]string) (refusals []*paddock.Refusal) {
 	for _, name := range names {

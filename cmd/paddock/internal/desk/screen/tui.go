@@ -236,6 +236,9 @@ func (c *Screen) End(r paddock.Run) {
 	case paddock.Killed, paddock.TimedOut, paddock.OutputLimit:
 		c.Say("note", Describe(r))
 	}
+	for _, l := range r.Losses() {
+		c.Say("warning", l.String())
+	}
 	if r.Outcome != nil {
 		c.denied(r.ID, r.Outcome.Denied)
 	}
@@ -389,6 +392,8 @@ func Describe(r paddock.Run) string {
 		return "ended because it printed nothing for " + Span(time.Duration(o.Limit)*time.Millisecond) + detail
 	case paddock.ReasonOutputLimit:
 		return "ended because " + string(o.Stream) + " passed its limit of " + Size(o.Limit)
+	case paddock.ReasonDiskReserve:
+		return "ended because the disk of its output came down to its reserve of " + Size(o.Limit)
 	case paddock.ReasonOutOfMemory:
 		return "ended because it needed more memory than its limit of " + Size(o.Limit)
 	case paddock.ReasonDiskLimit:
@@ -410,20 +415,6 @@ func lost(o paddock.Reason) string {
 	}
 	if o.Evidence != nil && o.Evidence.Note != "" {
 		text += " (" + Plain(o.Evidence.Note) + ")"
-	}
-	return text
-}
-
-func summary(s paddock.StreamSummary) string {
-	text := Size(s.Bytes)
-	if s.Dropped > 0 {
-		text += fmt.Sprintf(", %s more were counted and not kept", Size(s.Dropped))
-	}
-	if s.Masked > 0 {
-		text += fmt.Sprintf(", %s of secrets hidden", Size(s.Masked))
-	}
-	if s.Digest != "" {
-		text += ", " + string(s.Digest)
 	}
 	return text
 }
