@@ -61,6 +61,8 @@ type PageRequest struct {
 	GrepCount bool `json:"grep_count,omitempty"`
 	// Raw asks for bytes: base64 unless they are valid UTF-8.
 	Raw bool `json:"raw,omitempty"`
+	// Unmasked asks for what is hidden of secrets, too. No agent gets that.
+	Unmasked bool `json:"unmasked,omitempty"`
 	// View asks for text that is shown and not as it was written. Offsets and
 	// totals stay those of what was written, and Grep sees the text that is shown.
 	View View `json:"view,omitempty"`

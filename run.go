@@ -185,6 +185,9 @@ type StreamSummary struct {
 	// Loss says where and when. Digest is of what was kept.
 	Dropped int64 `json:"dropped,omitempty"`
 	Loss    *Loss `json:"loss,omitempty"`
+	// Masked is how many of the bytes belong to secrets and are hidden: in what is
+	// shown or, where the grant's Redact says stored, in what was kept.
+	Masked int64 `json:"masked,omitempty"`
 }
 
 // A Loss says what of a stream arrived and wasn't kept: all that came after Offset.

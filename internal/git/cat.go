@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"paddock"
+	"paddock/internal/git/parse"
 	"paddock/internal/git/parse/present"
 	"paddock/internal/git/query"
 )
@@ -175,7 +176,7 @@ func (s session) tracked(ctx context.Context, name string) error {
 		}
 		err = s.exec.Follow(ctx, run.ID, paddock.Stdout, 0, &d)
 	}
-	if run.State == paddock.OutputLimit || errors.Is(err, errFull) {
+	if run.State == paddock.OutputLimit || errors.Is(err, parse.ErrFull) {
 		r := paddock.Refused(paddock.RepositoryRefused, "Git tracks more files than can be looked at before a search of the working tree (run %s).", run.ID)
 		r.Hint = "Search a revision, as HEAD, or give a path."
 		return r
@@ -204,7 +205,7 @@ func (d *directories) Write(text []byte) (int, error) {
 		_, name, _ := bytes.Cut(entry, []byte{'\t'})
 		if dir := path.Dir(string(name)); !d.seen[dir] {
 			if len(d.all) == mostDirs {
-				return 0, errFull
+				return 0, parse.ErrFull
 			}
 			d.seen[dir] = true
 			d.all = append(d.all, dir)

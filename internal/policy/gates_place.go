@@ -44,6 +44,9 @@ func (j *judge) directory() {
 // caller asks for.
 func (j *judge) variables() {
 	c := j.req.Command
+	if j.executable != nil {
+		j.given = secret.GivenTo(j.policy.file.Given, j.executable.Word())
+	}
 	switch {
 	case c.ReplaceEnv == nil:
 		j.env = j.policy.file.Variables(j.executable, j.facts.HostEnv, j.facts.Home, j.facts.Dir.Real)
@@ -60,10 +63,13 @@ func (j *judge) variables() {
 		j.Refuse(j.policy.file.Sections["environment"], paddock.Refused(paddock.SecretInEnvironment,
 			"The program's environment would contain %s, which looks like a secret.", phrase.Names(names)))
 	}
+	for _, r := range secret.Twice(j.given, j.env) {
+		j.Refuse(j.policy.file.Sections["secrets"], r)
+	}
 	if held := secret.Held(j.env, j.facts.Secrets); held != nil {
 		j.Refuse(j.policy.file.Sections["secrets"], paddock.Refused(paddock.SecretInEnvironment, "The program's environment would contain %s.", phrase.Names(held)))
 	}
-	j.Answer(paddock.GateEnvironment, j.policy.file.Sections["environment"], fmt.Sprintf("%d variables", len(j.env)))
+	j.Answer(paddock.GateEnvironment, j.policy.file.Sections["environment"], fmt.Sprintf("%d variables", len(j.env))+secret.Named(j.given))
 }
 
 // accepted adds the variables that the caller asks for, where the policy takes
@@ -163,10 +169,10 @@ func (j *judge) containment() {
 		j.Refuse(j.executable.LimitsAt, r)
 	}
 	j.granted = left
-	for _, r := range secret.Refusals(as.Inject, j.facts.Secrets) {
+	for _, r := range append(secret.Refusals(as.Inject, j.facts.Secrets), secret.Ungiven(j.given, j.facts.Secrets)...) {
 		j.Refuse(j.policy.file.Sections["secrets"], r)
 	}
-	j.Answer(paddock.GateContainment, at, as.String()+secret.Trimmed(as.Inject, j.facts.Secrets))
+	j.Answer(paddock.GateContainment, at, as.String()+secret.Trimmed(as.Inject, j.given, j.facts.Secrets))
 }
 
 // rules asks the policy's CEL rules: deny beats ask, and a rule that can't be

@@ -126,6 +126,9 @@ func (p *Policy) Retention() paddock.Retention { return p.file.Retention }
 // Contain returns how every run is contained.
 func (p *Policy) Contain() paddock.ContainAs { return p.file.Contain }
 
+// Given returns the secrets that programs get as variables.
+func (p *Policy) Given() []paddock.Given { return slices.Clone(p.file.Given) }
+
 // Secrets returns the secrets that requests of runs may carry, by name.
 func (p *Policy) Secrets() []paddock.Injection { return slices.Clone(p.file.Secrets) }
 

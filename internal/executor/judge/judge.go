@@ -12,12 +12,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"paddock"
 	"paddock/internal/contain"
@@ -25,11 +22,10 @@ import (
 	"paddock/internal/executor/judge/account"
 	"paddock/internal/executor/judge/budget"
 	"paddock/internal/executor/judge/facts"
-	"paddock/internal/executor/judge/secrets"
+	"paddock/internal/executor/judge/legible"
 	"paddock/internal/executor/judge/source"
 	"paddock/internal/lineage"
 	"paddock/internal/policy"
-	"paddock/internal/policy/known/secret"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/disk"
 	"paddock/internal/trust"
@@ -94,6 +90,7 @@ type Judgement struct {
 	facts    policy.Facts
 	secrets  map[string]credential.Credential
 	budget   budget.Budget
+	values   map[string]string // of secrets, as programs print them
 	reserved int64
 	room     budget.Room
 	trouble  []paddock.Refusal // what stands against the request beside the policy
@@ -108,19 +105,6 @@ func (j *Judgement) PolicyText() []byte {
 		return nil
 	}
 	return j.policy.Text()
-}
-
-// Sealed returns the secrets that the grant's requests carry, for the run's proxy;
-// nil if there are none. The decision must allow.
-func (j *Judgement) Sealed() (*os.File, error) {
-	var granted []credential.Credential
-	for _, i := range j.Decision.Grant.Contain.Inject {
-		granted = append(granted, j.secrets[i.Secret])
-	}
-	if granted == nil {
-		return nil, nil
-	}
-	return credential.Seal(granted)
 }
 
 // Close closes what was found.
@@ -185,7 +169,7 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 		out.Decision = paddock.Decision{}
 		return out
 	}
-	deny(&out.Decision, slices.Concat(out.trouble, j.exposed(out.Decision.Grant, p), out.rewritable())...)
+	deny(&out.Decision, slices.Concat(out.trouble, j.exposed(out.Decision.Grant, p), out.rewritable(), out.carried())...)
 	if out.Decision.Effect == paddock.Allow && j.cfg.Hook != nil {
 		j.ask(ctx, req, &out.Decision)
 	}
@@ -238,7 +222,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 			found.Fault = err
 		}
 	}
-	out := &Judgement{request: req, policy: p, Found: found, trouble: unspeakable(req), facts: policy.Facts{
+	out := &Judgement{request: req, policy: p, Found: found, trouble: legible.Request(req), facts: policy.Facts{
 		Executable: found.Executable, Dir: found.Dir, Paths: found.Paths, Stdin: found.Stdin,
 		HostEnv: map[string]string{},
 	}}
@@ -254,15 +238,8 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 			out.facts.HostEnv[name] = value
 		}
 	}
-	out.trouble = append(out.trouble, unfitting(out.facts.HostEnv)...)
-	for _, i := range wanted.Secrets {
-		if out.secrets == nil {
-			out.secrets, out.facts.Secrets = map[string]credential.Credential{}, map[string]secret.Facts{}
-		}
-		var fault error
-		out.secrets[i.Secret], out.facts.Secrets[i.Secret], fault = secrets.Read(j.owner, i)
-		out.failed(fault)
-	}
+	out.trouble = append(out.trouble, legible.Variables(out.facts.HostEnv)...)
+	out.entrusted(j.owner, wanted)
 	out.budget = budget.Budget{State: j.cfg.State, Disk: j.cfg.Disk}
 	var short *paddock.Refusal
 	if out.reserved, short = out.budget.Reserve(out.policy); short != nil {
@@ -318,32 +295,6 @@ func RecordError(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: the run can't be written down: %w", paddock.ErrFault, err)
 	}
 	return Unrecordable(err)
-}
-
-// unspeakable refuses text that neither a record nor a supervisor can be told
-// exactly: both are told in JSON, which has no words for stray bytes.
-func unspeakable(req paddock.Request) []paddock.Refusal {
-	c := req.Command
-	refusals := append(unfitting(c.Env), unfitting(c.ReplaceEnv)...)
-	if c.Stdin.Text != nil && !utf8.ValidString(*c.Stdin.Text) {
-		r := paddock.Refused(paddock.StdinNotAllowed, "The text for standard input isn't valid UTF-8.")
-		r.Hint = "Put the bytes in a file inside a root and give that."
-		refusals = append(refusals, *r)
-	}
-	return refusals
-}
-
-// unfitting refuses variables that aren't text.
-func unfitting(vars map[string]string) []paddock.Refusal {
-	var refusals []paddock.Refusal
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		if !utf8.ValidString(name) || !utf8.ValidString(vars[name]) {
-			r := paddock.Refused(paddock.InvalidRequest, "The variable %q isn't valid UTF-8.", name)
-			r.Gate = paddock.GateEnvironment
-			refusals = append(refusals, *r)
-		}
-	}
-	return refusals
 }
 
 // deny turns d into a refusal for further reasons, if there are any.

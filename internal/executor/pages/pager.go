@@ -34,7 +34,11 @@ type Pager struct {
 
 // New returns a Pager of the run in dir that begins at what req asks for.
 func New(dir *rundir.Dir, req paddock.PageRequest) *Pager {
-	return &Pager{dir: dir, reader: packed.Open(dir.Path()), req: req}
+	reader := packed.Open(dir.Path())
+	if req.Unmasked {
+		reader = reader.Unmasked()
+	}
+	return &Pager{dir: dir, reader: reader, req: req}
 }
 
 // Page returns the page read last, and whether one was.

@@ -37,6 +37,8 @@ type File struct {
 	Quotas      paddock.Quotas
 	Contain     paddock.ContainAs
 	Secrets     []paddock.Injection
+	Given       []paddock.Given
+	Redact      paddock.Redaction
 	Tests       []document.Test
 	// Git judges what the git tools ask for; nil when there are none.
 	Git *File

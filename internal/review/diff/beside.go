@@ -76,6 +76,10 @@ func (d *differ) secrets() {
 			d.add(Unclear, at, where, "It comes from another file, goes in another header, or its host is verified otherwise.")
 		}
 	}
+	measure.Given(d.old.file.Given, d.new.file.Given, func(effect, name, text string) { d.add(Effect(effect), "secrets."+name, where, "%s", text) })
+	if d.old.file.Redact != d.new.file.Redact {
+		d.add(Unclear, "redact", d.new.section("redact"), "Secrets are hidden at another time: when output is shown, or before it is stored.")
+	}
 	for _, o := range d.old.file.Secrets {
 		if find(d.new.file.Secrets, o.Secret) == nil {
 			d.add(Narrowed, "secrets."+o.Secret, where, "Requests to %s don't carry it any more.", o.Place)

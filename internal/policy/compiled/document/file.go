@@ -132,6 +132,9 @@ func (b *builder) file(v *shape.Value) File {
 		b.unique(f.Git.Roots, "this root is listed before")
 	}
 	b.secrets(v.Get("secrets"), &f)
+	if r := v.Get("redact"); r != nil && r.Text == string(paddock.RedactStored) {
+		f.Redact = paddock.RedactStored
+	}
 	f.Retention = b.retention(v.Get("retention"))
 	if f.Extends.Given() {
 		b.onlyNarrower(v)

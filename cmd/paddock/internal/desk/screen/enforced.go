@@ -173,6 +173,9 @@ func summary(s paddock.StreamSummary) string {
 	if s.Digest != "" {
 		text += ", " + string(s.Digest)
 	}
+	if s.Masked > 0 {
+		text += fmt.Sprintf("; %s of secrets are hidden", Size(s.Masked))
+	}
 	if s.Dropped > 0 {
 		text += fmt.Sprintf("; %s more were counted and not kept", Size(s.Dropped))
 	}

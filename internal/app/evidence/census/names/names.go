@@ -15,7 +15,7 @@ import (
 // Run are those of a run's directory that are regular files.
 var Run = []string{
 	"request.json", "decision.json", links.Claim, "token", "lock", "stdin", "started.json", "started.torn", "stdout", "stderr", "frames",
-	"stdout.lines", "stderr.lines", "outcome.json", "noted", links.Seen, "deeds.jsonl", "network.jsonl", "kept.json", "pruned.json", "reserve", "supervisor.log", "losses.json",
+	"stdout.lines", "stderr.lines", "stdout.masks", "stderr.masks", "outcome.json", "noted", links.Seen, "deeds.jsonl", "network.jsonl", "kept.json", "pruned.json", "reserve", "supervisor.log", "losses.json",
 	"stdout" + packed.Suffix, "stderr" + packed.Suffix, "frames" + packed.Suffix, prune.Plain, "before.json", "policy",
 }
 

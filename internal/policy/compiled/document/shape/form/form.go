@@ -47,6 +47,7 @@ type File struct {
 	Rules       []Rule
 	Environment Environment
 	Secrets     []Secret
+	Redact      paddock.Redaction
 	Limits      Limits
 	Retention   paddock.Retention
 	Quotas      paddock.Quotas
@@ -156,6 +157,8 @@ type Containment struct {
 // A Secret is one entry of secrets.
 type Secret struct {
 	Name, File, Header, Prefix, CA Text
+	// EnvFor are the words of executables that get it as a variable.
+	EnvFor []Text
 	// Host is as it is written, Place has its port.
 	Host  Text
 	Place string
