@@ -8,9 +8,9 @@ package phrase
 
 import (
 	"fmt"
-	"paddock"
 	"strings"
 
+	"paddock"
 	"paddock/internal/policy/wellformed"
 )
 
