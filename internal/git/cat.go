@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 
 	"paddock"
@@ -44,7 +45,9 @@ const (
 	mostDirs    = 200_000 // directories that git tracks files in
 )
 
-var pointer = regexp.MustCompile(`\Aversion https://git-lfs\.github\.com/spec/v1\n(?:ext-[^\n]*\n)*oid (sha256:[0-9a-f]{64})\nsize ([0-9]{1,18})\n\z`)
+var pointer = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\Aversion https://git-lfs\.github\.com/spec/v1\n(?:ext-[^\n]*\n)*oid (sha256:[0-9a-f]{64})\nsize ([0-9]{1,18})\n\z`)
+})
 
 // cat tells what is at the path, and reads it if it is a file or a link.
 func (s session) cat(ctx context.Context, out Answer, q query.Cat, ids []string, name string) (Answer, error) {
@@ -101,7 +104,7 @@ func (s session) content(ctx context.Context, out *Answer, q query.Cat, run padd
 	if err != nil {
 		return err
 	}
-	if m := pointer.FindSubmatch(head); m != nil && c.Size <= mostPointer {
+	if m := pointer().FindSubmatch(head); m != nil && c.Size <= mostPointer {
 		size, _ := strconv.ParseInt(string(m[2]), 10, 64) // at most 18 digits, as the form says
 		c.LFS = &LFS{ID: string(m[1]), Size: size}
 		*out = out.said("It is a pointer of Git LFS: the file itself, of %d bytes, is kept elsewhere.", size)
