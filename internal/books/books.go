@@ -23,6 +23,7 @@
 package books
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,7 +155,7 @@ func (b *Books) current(ctx context.Context, p paddock.Principal, now time.Time)
 			return nil, nil, err
 		}
 		if all, mine, err = b.read(p); err != nil || all == nil || mine == nil {
-			return nil, nil, fmt.Errorf("what was used can't be written down: %w", cmpErr(err))
+			return nil, nil, fmt.Errorf("what was used can't be written down: %w", cmp.Or(err, errors.New("it isn't there afterwards")))
 		}
 	}
 	for _, one := range []account{{record.Hash(p), mine}, {total, all}} {
@@ -171,13 +172,6 @@ func (b *Books) current(ctx context.Context, p paddock.Principal, now time.Time)
 		}
 	}
 	return all, mine, nil
-}
-
-func cmpErr(err error) error {
-	if err != nil {
-		return err
-	}
-	return errors.New("it isn't there afterwards")
 }
 
 // read returns the files as they are; nil is one that has to be made again. A
