@@ -44,6 +44,9 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 		end.Signal = "TERM"
 	}
 	e.notes.Kill(ctx, dir, end.Kind, end.Signal, end.By, end.Why)
+	if withdrawn, err := e.withdraw(ctx, dir, end); err != nil || withdrawn {
+		return e.recorded(dir, err)
+	}
 	limited, cancel := context.WithTimeout(ctx, e.cfg.Grace+time.Second)
 	defer cancel()
 	told := false
@@ -69,6 +72,13 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 		}
 	case !told:
 		return paddock.Run{}, watch.Silent(dir)
+	}
+	return dir.Record(e.cfg.Now())
+}
+
+func (e *Executor) recorded(dir *rundir.Dir, err error) (paddock.Run, error) {
+	if err != nil {
+		return paddock.Run{}, err
 	}
 	return dir.Record(e.cfg.Now())
 }

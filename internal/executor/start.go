@@ -13,6 +13,7 @@ import (
 
 	"paddock"
 	"paddock/internal/control/handover"
+	"paddock/internal/executor/consent"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/stages"
 	"paddock/internal/executor/watch"
@@ -57,13 +58,20 @@ func (e *Executor) start(ctx context.Context, req paddock.Request) (_ paddock.Ru
 	j := e.judge.Judge(ctx, req)
 	defer j.Close()
 	policy = j.Decision.PolicyDigest
+	var approved *consent.Case
+	if j.Asks() && ctx.Err() == nil {
+		var run paddock.Run
+		if approved, run, err = e.consented(ctx, req, j); approved == nil {
+			return run, policy, err
+		}
+	}
 	if err := cmp.Or(ctx.Err(), j.Allows()); err != nil { // what was judged meanwhile may say so in other words
 		return paddock.Run{}, policy, err
 	}
 	if pool, err := e.stages(); err == nil { // else the run's record will tell
 		pool.Expect(!req.Tied)
 	}
-	dir, existing, err := e.claim(ctx, req, j)
+	dir, existing, err := e.claim(ctx, req, j, approved)
 	var run paddock.Run
 	switch {
 	case err != nil:
@@ -113,14 +121,15 @@ func keyed(c *rundir.Claim, req paddock.Request) (paddock.RunID, error) {
 }
 
 // claim writes the run down and makes it exist, unless its key already stands
-// for one, which is returned instead. The directory comes back locked.
-func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judgement) (*rundir.Dir, paddock.RunID, error) {
+// for one, which is returned instead. The directory comes back locked. Approved is what
+// is used by it; without one, what was approved waits.
+func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judgement, approved *consent.Case) (*rundir.Dir, paddock.RunID, error) {
 	now := e.cfg.Now()
 	id, err := paddock.NewRunID(now, nil)
 	if err != nil {
 		return nil, "", err
 	}
-	dir, err := e.notes.Prepare(ctx, e.state, id, rundir.Intent{Request: req, Decision: j.Decision, CreatedAt: now})
+	dir, err := e.notes.Prepare(ctx, e.state, id, rundir.Intent{Request: req, Decision: j.Decision, CreatedAt: now, Waits: approved == nil && j.Decision.Approval != ""})
 	if err != nil {
 		return nil, "", judge.RecordError(ctx, err)
 	}
@@ -138,6 +147,11 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 		}
 		if busy := j.Busy(active); busy != nil {
 			return busy
+		}
+		if approved != nil {
+			if err := e.Consent().Use(ctx, *approved, id); err != nil {
+				return err
+			}
 		}
 		return c.Publish(dir, req.IdempotencyKey)
 	})

@@ -31,7 +31,7 @@ func WordsOf(argv []string) Words {
 func StartOf(id paddock.RunID, req paddock.Request, d paddock.Decision) Entry {
 	s := StartDetail{
 		Words: WordsOf(req.Command.Argv), Door: req.Door,
-		RequestDigest: d.RequestDigest, PolicyDigest: d.PolicyDigest,
+		RequestDigest: d.RequestDigest, PolicyDigest: d.PolicyDigest, Approval: d.Approval,
 	}
 	if g := d.Grant; g != nil {
 		s.Rule, s.Dir = g.Rule, short.Text(g.Dir, mostPath)
@@ -101,6 +101,20 @@ func AbandonedOf(id paddock.RunID, why error) Entry {
 // PruneOf is the entry of a run of which something is about to be removed.
 func PruneOf(id paddock.RunID, reason paddock.PruneReason, by string, bytes int64, record bool) Entry {
 	return Entry{Kind: Prune, Run: id, Prune: &PruneDetail{reason, short.Text(by, mostText), bytes, record}}
+}
+
+// ApprovalOf is the entry of a step of a. The run is the one that uses it, the vote
+// that of who approves or denies.
+func ApprovalOf(step string, a paddock.Approval, run paddock.RunID, vote *paddock.Vote, envelope paddock.Digest) Entry {
+	d := ApprovalDetail{ID: a.ID, Step: step, Digest: a.Digest, Envelope: envelope}
+	if vote != nil {
+		d.Name, d.Reason = vote.Name, short.Text(vote.Reason, mostText)
+	} else if run == "" {
+		words := WordsOf(a.Matter.Argv)
+		d.Words, d.RequestDigest, d.PolicyDigest = &words, a.Matter.RequestDigest, a.Matter.PolicyDigest
+		d.Rules, _ = short.Words(a.Matter.Rules, mostNames)
+	}
+	return Entry{Kind: Approval, Principal: named(a.Matter.Principal), Run: run, Approval: &d}
 }
 
 func named(p paddock.Principal) *paddock.Principal {

@@ -44,6 +44,7 @@ const (
 	Kill       Kind = "kill"       // somebody asked for a run's end
 	Refusal    Kind = "refusal"    // a request was refused
 	Refusals   Kind = "refusals"   // requests that were refused and not told of one by one
+	Approval   Kind = "approval"   // what a rule asks about was asked, approved, denied or used
 	Prune      Kind = "prune"      // what is kept of a run is about to be removed
 )
 
@@ -71,6 +72,7 @@ type Entry struct {
 	Refusal    *RefusalDetail   `json:"refusal,omitempty"`
 	Refusals   *RefusalsDetail  `json:"refusals,omitempty"`
 	Prune      *PruneDetail     `json:"prune,omitempty"`
+	Approval   *ApprovalDetail  `json:"approval,omitempty"`
 
 	Digest paddock.Digest `json:"entry"`
 }
@@ -116,12 +118,14 @@ type Words struct {
 // StartDetail is what was asked, and granted.
 type StartDetail struct {
 	Words
-	Door          paddock.Door      `json:"door"`
-	RequestDigest paddock.Digest    `json:"request_digest"`
-	PolicyDigest  paddock.Digest    `json:"policy_digest"`
-	Rule          *paddock.Position `json:"rule,omitempty"`
-	Dir           string            `json:"dir"`
-	Executable    string            `json:"executable"`
+	Door          paddock.Door   `json:"door"`
+	RequestDigest paddock.Digest `json:"request_digest"`
+	PolicyDigest  paddock.Digest `json:"policy_digest"`
+	// Approval is what persons approved, where a rule asked.
+	Approval   paddock.ApprovalID `json:"approval,omitempty"`
+	Rule       *paddock.Position  `json:"rule,omitempty"`
+	Dir        string             `json:"dir"`
+	Executable string             `json:"executable"`
 	// ExecutableDigest is of its content; empty where the policy pins none.
 	ExecutableDigest paddock.Digest `json:"executable_digest,omitempty"`
 	// EnvironmentNames are those that the program gets, sorted, in part where
@@ -159,6 +163,24 @@ type KillDetail struct {
 	Signal string             `json:"signal"`
 	By     string             `json:"by"`
 	Why    string             `json:"why,omitempty"`
+}
+
+// ApprovalDetail is a step of a matter that persons are asked about.
+type ApprovalDetail struct {
+	ID paddock.ApprovalID `json:"id"`
+	// Step is asked, approved, denied, used or expired.
+	Step string `json:"step"`
+	// Digest is of what is signed.
+	Digest paddock.Digest `json:"digest"`
+	// Words are the command's, when it is asked about.
+	Words         *Words         `json:"command,omitempty"`
+	Rules         []string       `json:"rules,omitempty"`
+	RequestDigest paddock.Digest `json:"request_digest,omitempty"`
+	PolicyDigest  paddock.Digest `json:"policy_digest,omitempty"`
+	// Name is of the key that signed, Envelope the digest of what it signed.
+	Name     string         `json:"name,omitempty"`
+	Envelope paddock.Digest `json:"envelope,omitempty"`
+	Reason   string         `json:"reason,omitempty"`
 }
 
 // PruneDetail is what is removed of a settled run, and why.

@@ -202,9 +202,23 @@ func (j *judge) rules() {
 		}
 	}
 	for _, r := range asks {
-		j.Refuse(r.At, r.Refusal(paddock.ApprovalRequired, "wants a person's approval for"))
+		if j.facts.Approved && !r.Floor {
+			continue
+		}
+		refusal := r.Refusal(paddock.ApprovalRequired, "wants a person's approval for")
+		switch {
+		case r.Floor:
+			refusal.Hint = "The floor of this machine asks, and no policy lists who could approve that: ask a person to run the command, or change it so that the rule doesn't apply."
+		case len(j.policy.Approvals().Keys) == 0:
+			refusal.Hint = "The policy lists nobody who could approve (`approvals`): ask a person to run the command, or change it so that the rule doesn't apply."
+		}
+		j.Refuse(r.At, refusal)
 	}
-	j.Answer(paddock.GateRules, j.policy.file.Sections["rules"], fmt.Sprintf("none of %d applies", len(j.policy.file.Rules)))
+	found := fmt.Sprintf("none of %d applies", len(j.policy.file.Rules))
+	if len(asks) > 0 {
+		found = fmt.Sprintf("%d of %d ask, and were approved", len(asks), len(j.policy.file.Rules))
+	}
+	j.Answer(paddock.GateRules, j.policy.file.Sections["rules"], found)
 }
 
 // quota asks whether the principal may have one more run.

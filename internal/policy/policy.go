@@ -114,6 +114,15 @@ func (p *Policy) Limits() paddock.Limits { return p.file.Limits }
 // Retention says what is kept of runs in the policy's roots that are over.
 func (p *Policy) Retention() paddock.Retention { return p.file.Retention }
 
+// Approvals says who can approve what a rule asks about. What a room asks for
+// nobody can.
+func (p *Policy) Approvals() paddock.Approvals {
+	if p.room != "" {
+		return paddock.Approvals{}
+	}
+	return p.file.Approvals
+}
+
 // Contain returns how every run is contained.
 func (p *Policy) Contain() paddock.ContainAs { return p.file.Contain }
 

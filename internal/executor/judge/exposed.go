@@ -92,8 +92,10 @@ func Workspace(grant *paddock.Grant) (string, error) {
 
 // Programs lists the files that are executed, or read to execute others, the
 // binary first. The decision must allow.
-func (j *Judgement) Programs() []string {
-	e := j.Decision.Grant.Executable
+func (j *Judgement) Programs() []string { return j.programs(j.Decision.Grant) }
+
+func (j *Judgement) programs(g *paddock.Grant) []string {
+	e := g.Executable
 	programs := []string{j.Found.Launch.Path, e.Path}
 	for _, i := range e.Interpreters {
 		programs = append(programs, i.Path)
@@ -130,7 +132,7 @@ func (j *Judgement) Copies() []string {
 // whatever one of them puts there. A copy can't stand there either, nor in what
 // the run is shown otherwise.
 func (j *Judgement) rewritable() []paddock.Refusal {
-	grant, launch := j.Decision.Grant, j.Found.Launch
+	grant, launch := j.granted(), j.Found.Launch
 	if grant == nil || launch == nil {
 		return nil
 	}

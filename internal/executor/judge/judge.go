@@ -86,6 +86,8 @@ type Judgement struct {
 	facts   policy.Facts
 	secrets map[string]credential.Credential
 	trouble []paddock.Refusal // what stands against the request beside the policy
+	// would is the decision if persons approved; nil where that changes nothing.
+	would *paddock.Decision
 }
 
 // Home is the private home directory of the workspace.
@@ -140,6 +142,16 @@ func (j *Judgement) Busy(active int) *paddock.Refusal {
 
 // Judge decides req. The caller closes the Judgement.
 func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
+	return j.judge(ctx, req, 0)
+}
+
+// Rejudge is Judge for a request whose run is there already, and waits to start.
+func (j *Judge) Rejudge(ctx context.Context, req paddock.Request) *Judgement {
+	return j.judge(ctx, req, 1)
+}
+
+// judge is Judge where own runs of those that are active are the request's.
+func (j *Judge) judge(ctx context.Context, req paddock.Request, own int) *Judgement {
 	p, err := j.policyFor(req)
 	var problem *paddock.Refusal
 	if err != nil && !errors.As(err, &problem) {
@@ -149,29 +161,28 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 	}
 	search := searchPath(p, req)
 	out := j.look(ctx, p, req, search)
+	out.facts.Active -= own
 	out.facts.PolicyProblem = problem
 	if t, ok := j.cfg.Policy.(interface{ Trouble() *lineage.Trouble }); ok && problem == nil {
 		if out.Trouble = t.Trouble(); out.Trouble != nil {
 			out.facts.PolicyNotice = ", as it was before its last change, which doesn't count: " + out.Trouble.Problem.Message
 		}
 	}
-	out.Decision = policy.Decide(p, req, out.facts)
+	out.decide(p, req)
 	// A script was followed with the PATH that we expected its program to get.
-	if got, ok := pathIn(out.Decision.Grant); ok && got != search && out.Fault == nil {
+	if got, ok := pathIn(out.granted()); ok && got != search && out.Fault == nil {
 		out.Close()
 		notice, trouble := out.facts.PolicyNotice, out.Trouble
 		out = j.look(ctx, p, req, got)
+		out.facts.Active -= own
 		out.facts.PolicyNotice, out.Trouble = notice, trouble
-		out.Decision = policy.Decide(p, req, out.facts)
+		out.decide(p, req)
 	}
 	if out.Fault != nil {
-		out.Decision = paddock.Decision{}
+		out.Decision, out.would = paddock.Decision{}, nil
 		return out
 	}
-	deny(&out.Decision, slices.Concat(out.trouble, j.exposed(out.Decision.Grant, p), out.rewritable())...)
-	if out.Decision.Effect == paddock.Allow && j.cfg.Hook != nil {
-		j.ask(ctx, req, &out.Decision)
-	}
+	out.conclude(ctx, j, slices.Concat(out.trouble, j.exposed(out.granted(), p), out.rewritable()))
 	return out
 }
 

@@ -113,6 +113,14 @@ func (n *Notes) Prune(ctx context.Context, e journal.Entry) error {
 	return n.w.Append(ctx, e)
 }
 
+// Approval tells a step of what persons are asked about, before it is one. What can't
+// be told isn't done.
+func (n *Notes) Approval(ctx context.Context, step string, a paddock.Approval, run paddock.RunID, vote *paddock.Vote, envelope paddock.Digest) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	return n.w.Append(ctx, journal.ApprovalOf(step, a, run, vote, envelope))
+}
+
 func (n *Notes) tell(ctx context.Context, e journal.Entry) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()

@@ -84,6 +84,7 @@ func (c *compiler) file(name string, source document.File, limits paddock.Limits
 		Limits:      limits,
 		Concurrent:  source.Limits.Concurrent,
 		Retention:   source.Retention,
+		Approvals:   source.Approvals,
 		Tests:       source.Tests,
 		Sections:    source.Sections,
 		Roots:       values(source.Roots),

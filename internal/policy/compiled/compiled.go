@@ -33,6 +33,7 @@ type File struct {
 	Limits      paddock.Limits
 	Concurrent  int
 	Retention   paddock.Retention
+	Approvals   paddock.Approvals
 	Contain     paddock.ContainAs
 	Secrets     []paddock.Injection
 	Tests       []document.Test
@@ -136,9 +137,12 @@ type (
 
 // A Rule is a CEL rule: it denies, or asks for a person's approval.
 type Rule struct {
-	At      paddock.Position
-	Name    string
-	Ask     bool
+	At   paddock.Position
+	Name string
+	Ask  bool
+	// Floor is set when the floor of the machine asks, which lists no keys: nobody
+	// that the policy lists can approve that.
+	Floor   bool
 	Rule    *celrule.Rule
 	Message string
 }

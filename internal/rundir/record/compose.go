@@ -45,6 +45,10 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 		run.Stdout, run.Stderr = outcome.Stdout, outcome.Stderr
 	} else if err := d.live(&run, now); err != nil {
 		return paddock.Run{}, err
+	} else if waits, err := d.Waits(); err != nil {
+		return paddock.Run{}, err
+	} else if waits && started == nil {
+		run.State = paddock.Waiting
 	}
 	if outcome != nil && outcome.State == paddock.Lost { // no other is doubted
 		if run.Addenda, err = d.Addenda(); err != nil {
@@ -72,7 +76,7 @@ func (s Sealed) run() paddock.Run {
 		Dir: s.Request.Command.Dir, Principal: s.Request.Principal, CreatedAt: s.CreatedAt,
 		PolicyDigest: s.Decision.PolicyDigest, RequestDigest: s.RequestDigest,
 	}
-	run.Door, run.Tied = req.Door, req.Tied
+	run.Door, run.Tied, run.Approval = req.Door, req.Tied, s.Decision.Approval
 	if run.Label == "" {
 		run.Label = firstWords(run.Argv)
 	}

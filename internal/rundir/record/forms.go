@@ -16,6 +16,8 @@ type Intent struct {
 	Request   paddock.Request
 	Decision  paddock.Decision
 	CreatedAt time.Time
+	// Waits is set when persons must approve it before it starts.
+	Waits bool
 }
 
 // Sealed is what request.json and decision.json say of a run for ever. The

@@ -113,6 +113,10 @@ func found(d *Dir, seen time.Time) paddock.Outcome {
 	if ev.BootIDThen != "" && ev.BootIDNow != "" && ev.BootIDThen != ev.BootIDNow {
 		o.Reason.Kind = paddock.ReasonHost
 	}
+	if waits, err := d.Waits(); err == nil && waits && started == nil {
+		// It was nobody's to start any more, and so it can't have been.
+		o.State, o.Reason = paddock.Killed, paddock.Reason{Kind: paddock.ReasonCallerGone, Detail: "whoever asked for it is gone, before it was approved and started", Evidence: &ev}
+	}
 	return o
 }
 

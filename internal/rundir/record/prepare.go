@@ -95,6 +95,9 @@ func Seal(id paddock.RunID, rec Intent) ([]File, error) {
 		}
 		files = append(files, File{f.name, b})
 	}
+	if rec.Waits {
+		files = append(files, File{waitingFile, []byte("\n")})
+	}
 	return append(files, File{"token", []byte(durable.RandomHex(tokenBytes) + "\n")}), nil
 }
 

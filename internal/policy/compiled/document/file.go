@@ -133,6 +133,7 @@ func (b *builder) file(v *shape.Value) File {
 	}
 	b.secrets(v.Get("secrets"), &f)
 	f.Retention = b.retention(v.Get("retention"))
+	f.Approvals = b.approvals(v.Get("approvals"))
 	if f.Extends.Given() {
 		b.onlyNarrower(v)
 	}

@@ -49,6 +49,7 @@ type File struct {
 	Secrets     []Secret
 	Limits      Limits
 	Retention   paddock.Retention
+	Approvals   paddock.Approvals
 	Containment Containment
 	Git         Git
 	Tests       []Test
