@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -44,8 +43,8 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 		end.Signal = "TERM"
 	}
 	e.notes.Kill(ctx, dir, end.Kind, end.Signal, end.By, end.Why)
-	if withdrawn, err := e.withdraw(ctx, dir, end); err != nil || withdrawn {
-		return e.recorded(dir, err)
+	if err := e.Consent().Withdraw(ctx, dir, end.Kind, end.By, end.Why); err != nil {
+		return paddock.Run{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, e.cfg.Grace+time.Second)
 	defer cancel()
@@ -56,7 +55,7 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 			return true, err
 		}
 		if !told {
-			if told, err = tell(limited, w, end); err != nil {
+			if told, err = w.Tell(limited, control.Kill{Kind: end.Kind, Signal: end.Signal, By: end.By, Why: end.Why}); err != nil {
 				return false, fmt.Errorf("run %s: %w", id, err)
 			}
 		}
@@ -67,53 +66,13 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 	case ctx.Err() != nil || limited.Err() == nil:
 		return paddock.Run{}, err
 	case !told && end.Signal == "KILL":
-		if err := e.overrule(ctx, dir); err != nil {
+		if err := e.hub.Overrule(ctx, dir, e.cfg.Grace+time.Second); err != nil {
 			return paddock.Run{}, err
 		}
 	case !told:
 		return paddock.Run{}, watch.Silent(dir)
 	}
 	return dir.Record(e.cfg.Now())
-}
-
-func (e *Executor) recorded(dir *rundir.Dir, err error) (paddock.Run, error) {
-	if err != nil {
-		return paddock.Run{}, err
-	}
-	return dir.Record(e.cfg.Now())
-}
-
-// overrule ends a supervisor that doesn't answer, and by that its run, and
-// settles the run as lost: nobody is left who could say how it ended.
-func (e *Executor) overrule(ctx context.Context, dir *rundir.Dir) error {
-	started, err := dir.Started()
-	if err != nil || started == nil {
-		return watch.Silent(dir)
-	}
-	if err := watch.KillVerified(started.Supervisor); err != nil {
-		return fmt.Errorf("run %s: end its supervisor: %w", dir.ID(), err)
-	}
-	limited, cancel := context.WithTimeout(ctx, e.cfg.Grace+time.Second)
-	defer cancel()
-	return e.hub.Await(limited, dir, func(*watch.Run) (bool, error) {
-		outcome, err := dir.Outcome()
-		return outcome != nil, err
-	})
-}
-
-// tell reports whether the supervisor took note. A connection that breaks isn't
-// an error: the supervisor is asked again, or found gone.
-func tell(ctx context.Context, w *watch.Run, end Ending) (bool, error) {
-	client := w.Client()
-	if client == nil {
-		return false, nil
-	}
-	err := client.Kill(ctx, control.Kill{Kind: end.Kind, Signal: end.Signal, By: end.By, Why: end.Why})
-	var answer *control.Error
-	if errors.As(err, &answer) {
-		return false, err
-	}
-	return err == nil, nil
 }
 
 // Wait returns when the run is settled. When ctx ends before, it returns the run

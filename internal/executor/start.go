@@ -8,13 +8,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"paddock"
 	"paddock/internal/control/handover"
 	"paddock/internal/executor/consent"
 	"paddock/internal/executor/judge"
+	"paddock/internal/executor/judge/speech"
 	"paddock/internal/executor/stages"
 	"paddock/internal/executor/watch"
 	"paddock/internal/failpoint"
@@ -89,8 +88,8 @@ func (e *Executor) again(ctx context.Context, req paddock.Request) (run paddock.
 	if key == "" {
 		return paddock.Run{}, false, nil
 	}
-	if strings.IndexByte(key, 0) >= 0 || !utf8.ValidString(key) {
-		return paddock.Run{}, false, paddock.Refused(paddock.InvalidRequest, "The idempotency key must be valid UTF-8 without NUL.")
+	if err := speech.Key(key); err != nil {
+		return paddock.Run{}, false, err
 	}
 	var id paddock.RunID
 	err = e.state.Claim(ctx, func(c *rundir.Claim) (err error) {

@@ -5,6 +5,7 @@ import (
 
 	"paddock"
 	"paddock/internal/journal/short"
+	"paddock/internal/journal/short/asked"
 )
 
 // What an entry has room for. JSON makes of one byte six at the worst.
@@ -103,18 +104,10 @@ func PruneOf(id paddock.RunID, reason paddock.PruneReason, by string, bytes int6
 	return Entry{Kind: Prune, Run: id, Prune: &PruneDetail{reason, short.Text(by, mostText), bytes, record}}
 }
 
-// ApprovalOf is the entry of a step of a. The run is the one that uses it, the vote
-// that of who approves or denies.
-func ApprovalOf(step string, a paddock.Approval, run paddock.RunID, vote *paddock.Vote, envelope paddock.Digest) Entry {
-	d := ApprovalDetail{ID: a.ID, Step: step, Digest: a.Digest, Envelope: envelope}
-	if vote != nil {
-		d.Name, d.Reason = vote.Name, short.Text(vote.Reason, mostText)
-	} else if run == "" {
-		words := WordsOf(a.Matter.Argv)
-		d.Words, d.RequestDigest, d.PolicyDigest = &words, a.Matter.RequestDigest, a.Matter.PolicyDigest
-		d.Rules, _ = short.Words(a.Matter.Rules, mostNames)
-	}
-	return Entry{Kind: Approval, Principal: named(a.Matter.Principal), Run: run, Approval: &d}
+// ApprovalOf is the entry of a step of a matter that p asked about. The run is the one
+// that uses it.
+func ApprovalOf(p paddock.Principal, run paddock.RunID, d *asked.Detail) Entry {
+	return Entry{Kind: Approval, Principal: named(p), Run: run, Approval: d}
 }
 
 func named(p paddock.Principal) *paddock.Principal {

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/journal/short/asked"
 )
 
 // A Kind says what an entry tells. Readers pass over kinds they don't know.
@@ -72,7 +73,7 @@ type Entry struct {
 	Refusal    *RefusalDetail   `json:"refusal,omitempty"`
 	Refusals   *RefusalsDetail  `json:"refusals,omitempty"`
 	Prune      *PruneDetail     `json:"prune,omitempty"`
-	Approval   *ApprovalDetail  `json:"approval,omitempty"`
+	Approval   *asked.Detail    `json:"approval,omitempty"`
 
 	Digest paddock.Digest `json:"entry"`
 }
@@ -163,24 +164,6 @@ type KillDetail struct {
 	Signal string             `json:"signal"`
 	By     string             `json:"by"`
 	Why    string             `json:"why,omitempty"`
-}
-
-// ApprovalDetail is a step of a matter that persons are asked about.
-type ApprovalDetail struct {
-	ID paddock.ApprovalID `json:"id"`
-	// Step is asked, approved, denied, used or expired.
-	Step string `json:"step"`
-	// Digest is of what is signed.
-	Digest paddock.Digest `json:"digest"`
-	// Words are the command's, when it is asked about.
-	Words         *Words         `json:"command,omitempty"`
-	Rules         []string       `json:"rules,omitempty"`
-	RequestDigest paddock.Digest `json:"request_digest,omitempty"`
-	PolicyDigest  paddock.Digest `json:"policy_digest,omitempty"`
-	// Name is of the key that signed, Envelope the digest of what it signed.
-	Name     string         `json:"name,omitempty"`
-	Envelope paddock.Digest `json:"envelope,omitempty"`
-	Reason   string         `json:"reason,omitempty"`
 }
 
 // PruneDetail is what is removed of a settled run, and why.

@@ -206,11 +206,8 @@ func (j *judge) rules() {
 			continue
 		}
 		refusal := r.Refusal(paddock.ApprovalRequired, "wants a person's approval for")
-		switch {
-		case r.Floor:
-			refusal.Hint = "The floor of this machine asks, and no policy lists who could approve that: ask a person to run the command, or change it so that the rule doesn't apply."
-		case len(j.policy.Approvals().Keys) == 0:
-			refusal.Hint = "The policy lists nobody who could approve (`approvals`): ask a person to run the command, or change it so that the rule doesn't apply."
+		if r.Floor {
+			refusal.Hint = "No policy lists who can approve what the floor of this machine asks. " + refusal.Hint
 		}
 		j.Refuse(r.At, refusal)
 	}

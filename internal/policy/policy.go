@@ -117,10 +117,10 @@ func (p *Policy) Retention() paddock.Retention { return p.file.Retention }
 // Approvals says who can approve what a rule asks about. What a room asks for
 // nobody can.
 func (p *Policy) Approvals() paddock.Approvals {
-	if p.room != "" {
-		return paddock.Approvals{}
+	if p.room == "" {
+		return p.file.Approvals
 	}
-	return p.file.Approvals
+	return paddock.Approvals{}
 }
 
 // Contain returns how every run is contained.

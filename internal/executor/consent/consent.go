@@ -16,17 +16,33 @@ import (
 
 	"paddock"
 	"paddock/internal/approval"
-	"paddock/internal/executor/judge"
-	"paddock/internal/executor/notes"
 	"paddock/internal/rundir"
 )
 
 // A Desk asks, for one state directory.
 type Desk struct {
 	State *rundir.State
-	Notes *notes.Notes
-	Judge *judge.Judge
+	Notes Notes
 	Now   func() time.Time
+}
+
+// Notes are what is told to the journal.
+type Notes interface {
+	Approval(ctx context.Context, step string, a paddock.Approval, run paddock.RunID, vote *paddock.Vote, envelope paddock.Digest) error
+	NeverStarted(ctx context.Context, dir *rundir.Dir, state paddock.State, reason paddock.Reason) (paddock.Run, error)
+}
+
+// A Judgement is of one request, with everything it was based on still open.
+type Judgement interface {
+	// Asks reports whether persons can approve it, and Approvals who.
+	Asks() bool
+	Approvals() paddock.Approvals
+	// Matter is what their approval is bound to.
+	Matter(ctx context.Context) (paddock.Matter, error)
+	// Allows says what is against it otherwise, and Approve makes it what they allow.
+	Allows() error
+	Approve(id paddock.ApprovalID)
+	Close()
 }
 
 func (d Desk) book() approval.Book { return approval.In(d.State.Path()) }
@@ -39,8 +55,8 @@ type Case struct {
 
 // Look returns how what j asks about stands. Where nobody was asked about exactly
 // that, or what came of it is over, they are asked now. j must ask.
-func (d Desk) Look(ctx context.Context, j *judge.Judgement) (Case, error) {
-	m, err := d.Judge.Matter(ctx, j)
+func (d Desk) Look(ctx context.Context, j Judgement) (Case, error) {
+	m, err := j.Matter(ctx)
 	if err != nil {
 		return Case{}, err
 	}
@@ -69,7 +85,17 @@ func (d Desk) Look(ctx context.Context, j *judge.Judgement) (Case, error) {
 	if err == nil && asked {
 		err = d.Notes.Approval(ctx, "asked", c.Approval, "", nil, "")
 	}
-	return c, judge.RecordError(ctx, err)
+	return c, err
+}
+
+// Consented returns the case of what j asks about, if it may be used or, where who
+// asks stays, if it is waited for. Else the error is a [*paddock.Refusal].
+func (d Desk) Consented(ctx context.Context, j Judgement, stays bool) (Case, error) {
+	c, err := d.Look(ctx, j)
+	if err != nil || c.State == paddock.ApprovalApproved || stays && c.State == paddock.ApprovalWaiting {
+		return c, err
+	}
+	return c, c.Refusal()
 }
 
 // Again returns how c stands now, by the policy that judged it.
@@ -80,14 +106,14 @@ func (d Desk) Again(c Case) (Case, error) {
 
 // Fits says whether j asks about exactly what c is about, by the same policy, and
 // why not.
-func (d Desk) Fits(ctx context.Context, j *judge.Judgement, c Case) error {
+func (d Desk) Fits(ctx context.Context, j Judgement, c Case) error {
 	if !j.Asks() {
 		if err := j.Allows(); err != nil {
 			return err
 		}
 		return errors.New("no rule asks about it any more")
 	}
-	m, err := d.Judge.Matter(ctx, j)
+	m, err := j.Matter(ctx)
 	if err != nil {
 		return err
 	}

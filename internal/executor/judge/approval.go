@@ -2,16 +2,10 @@ package judge
 
 import (
 	"context"
-	"crypto/sha256"
-	"errors"
-	"fmt"
-	"io"
-	"os"
 	"slices"
-	"strings"
-	"syscall"
 
 	"paddock"
+	"paddock/internal/executor/judge/matter"
 	"paddock/internal/policy"
 )
 
@@ -80,102 +74,14 @@ func (j *Judgement) Approve(id paddock.ApprovalID) {
 }
 
 // Matter is what an approval of j is bound to. It must ask.
-func (by *Judge) Matter(ctx context.Context, j *Judgement) (paddock.Matter, error) {
-	g := j.would.Grant
-	m := paddock.Matter{
-		Version: 1, Principal: j.request.Principal, RequestDigest: j.would.RequestDigest, PolicyDigest: j.would.PolicyDigest,
-		Argv: g.Argv, Root: g.Root, Dir: g.Dir, EnvironmentNames: g.EnvironmentNames, Limits: g.Limits, Containment: g.Contain,
-		EnvironmentDigest: paddock.DigestOf(sha256.Sum256([]byte(strings.Join(g.Environment, "\x00")))),
+func (j *Judgement) Matter(ctx context.Context) (paddock.Matter, error) {
+	stdin, err := matter.Stdin(j.state, j.request.Command.Stdin)
+	if err != nil {
+		return paddock.Matter{}, err
 	}
+	var rules []string
 	for _, r := range j.Decision.Refusals {
-		m.Rules = append(m.Rules, r.Rule)
+		rules = append(rules, r.Rule)
 	}
-	seen := map[string]bool{}
-	for i, path := range j.programs(g) {
-		if seen[path] {
-			continue
-		}
-		seen[path] = true
-		same := j.Found.Launch.File
-		if i > 0 {
-			same = nil
-		}
-		digest, err := contentOf(ctx, path, same)
-		if err != nil {
-			return m, fmt.Errorf("%w: what is to be approved can't be read: %w", paddock.ErrFault, err)
-		}
-		m.Programs = append(m.Programs, paddock.ProgramFile{Path: path, Digest: digest})
-	}
-	var err error
-	m.Stdin, err = by.read(j.request.Command.Stdin)
-	return m, err
-}
-
-// read is the digest of what the program reads; empty for nothing.
-func (by *Judge) read(s paddock.Stdin) (paddock.Digest, error) {
-	switch {
-	case s.Text != nil:
-		return paddock.DigestOf(sha256.Sum256([]byte(*s.Text))), nil
-	case s.Run == "":
-		return "", nil
-	}
-	dir, err := by.cfg.State.Run(s.Run)
-	if err != nil {
-		return "", err
-	}
-	outcome, err := dir.Outcome()
-	if err == nil && outcome == nil {
-		err = fmt.Errorf("run %s is not over yet", s.Run)
-	}
-	if err != nil {
-		return "", err
-	}
-	if s.Stream == paddock.Stderr {
-		return outcome.Stderr.Digest, nil
-	}
-	return outcome.Stdout.Digest, nil
-}
-
-// contentOf is the digest of the file at path, which must be the file same if that
-// isn't nil.
-func contentOf(ctx context.Context, path string, same *os.File) (_ paddock.Digest, err error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	info, err := file.Stat()
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s isn't a regular file", path)
-	}
-	if same != nil {
-		judged, err := same.Stat()
-		if err != nil {
-			return "", err
-		}
-		if !os.SameFile(info, judged) {
-			return "", fmt.Errorf("%s was exchanged while it was looked at", path)
-		}
-	}
-	h := sha256.New()
-	if _, err := io.Copy(h, &reader{ctx, file}); err != nil {
-		return "", err
-	}
-	return paddock.DigestOf([sha256.Size]byte(h.Sum(nil))), nil
-}
-
-// reader ends with its context.
-type reader struct {
-	ctx  context.Context
-	file *os.File
-}
-
-func (r *reader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.file.Read(p)
+	return matter.Of(ctx, j.request.Principal, *j.would, rules, j.programs(j.would.Grant), j.Found.Launch.File, stdin)
 }

@@ -12,12 +12,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"paddock"
 	"paddock/internal/contain"
@@ -27,6 +25,7 @@ import (
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/executor/judge/secrets"
 	"paddock/internal/executor/judge/source"
+	"paddock/internal/executor/judge/speech"
 	"paddock/internal/lineage"
 	"paddock/internal/policy"
 	"paddock/internal/policy/known/secret"
@@ -82,6 +81,7 @@ type Judgement struct {
 	Trouble *lineage.Trouble
 
 	request paddock.Request
+	state   *rundir.State
 	policy  *policy.Policy
 	facts   policy.Facts
 	secrets map[string]credential.Credential
@@ -232,7 +232,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 			found.Fault = err
 		}
 	}
-	out := &Judgement{request: req, policy: p, Found: found, trouble: unspeakable(req), facts: policy.Facts{
+	out := &Judgement{request: req, state: j.cfg.State, policy: p, Found: found, trouble: speech.Unspeakable(req), facts: policy.Facts{
 		Executable: found.Executable, Dir: found.Dir, Paths: found.Paths, Stdin: found.Stdin,
 		HostEnv: map[string]string{},
 	}}
@@ -248,7 +248,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 			out.facts.HostEnv[name] = value
 		}
 	}
-	out.trouble = append(out.trouble, unfitting(out.facts.HostEnv)...)
+	out.trouble = append(out.trouble, speech.Unfitting(out.facts.HostEnv)...)
 	for _, i := range wanted.Secrets {
 		if out.secrets == nil {
 			out.secrets, out.facts.Secrets = map[string]credential.Credential{}, map[string]secret.Facts{}
@@ -303,32 +303,6 @@ func RecordError(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: the run can't be written down: %w", paddock.ErrFault, err)
 	}
 	return Unrecordable(err)
-}
-
-// unspeakable refuses text that neither a record nor a supervisor can be told
-// exactly: both are told in JSON, which has no words for stray bytes.
-func unspeakable(req paddock.Request) []paddock.Refusal {
-	c := req.Command
-	refusals := append(unfitting(c.Env), unfitting(c.ReplaceEnv)...)
-	if c.Stdin.Text != nil && !utf8.ValidString(*c.Stdin.Text) {
-		r := paddock.Refused(paddock.StdinNotAllowed, "The text for standard input isn't valid UTF-8.")
-		r.Hint = "Put the bytes in a file inside a root and give that."
-		refusals = append(refusals, *r)
-	}
-	return refusals
-}
-
-// unfitting refuses variables that aren't text.
-func unfitting(vars map[string]string) []paddock.Refusal {
-	var refusals []paddock.Refusal
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		if !utf8.ValidString(name) || !utf8.ValidString(vars[name]) {
-			r := paddock.Refused(paddock.InvalidRequest, "The variable %q isn't valid UTF-8.", name)
-			r.Gate = paddock.GateEnvironment
-			refusals = append(refusals, *r)
-		}
-	}
-	return refusals
 }
 
 // deny turns d into a refusal for further reasons, if there are any.

@@ -140,8 +140,7 @@ type Rule struct {
 	At   paddock.Position
 	Name string
 	Ask  bool
-	// Floor is set when the floor of the machine asks, which lists no keys: nobody
-	// that the policy lists can approve that.
+	// Floor is set when the machine's floor asks: whom the policy lists can't approve.
 	Floor   bool
 	Rule    *celrule.Rule
 	Message string

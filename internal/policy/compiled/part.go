@@ -105,13 +105,3 @@ func Extended(name string, data []byte) string               { return document.E
 
 // Below reports whether inner is outer or lies below it.
 func Below(outer, inner string) bool { return below(outer, inner) }
-
-// AskAsFloor marks what f's rules and those of its parts ask as the floor's.
-func (f *File) AskAsFloor() {
-	for i := range f.Rules {
-		f.Rules[i].Floor = true
-	}
-	for i := range f.Narrow {
-		f.Narrow[i].Part.AskAsFloor()
-	}
-}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"paddock"
 	"paddock/internal/rundir/record/durable/prune"
+	"paddock/internal/rundir/record/durable/waiting"
+	"paddock/internal/rundir/record/label"
 )
 
 // Record composes the run as of now out of its files. Any process may call it
@@ -31,6 +31,11 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 		return paddock.Run{}, err
 	}
 	run := sealed.run()
+	if waits, err := waiting.Is(d.path); err != nil {
+		return paddock.Run{}, err
+	} else if waits {
+		run.State = paddock.Waiting
+	}
 	if started != nil {
 		at, process := started.At, started.Supervisor
 		run.State, run.StartedAt, run.Supervisor = paddock.Running, &at, &process
@@ -45,10 +50,6 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 		run.Stdout, run.Stderr = outcome.Stdout, outcome.Stderr
 	} else if err := d.live(&run, now); err != nil {
 		return paddock.Run{}, err
-	} else if waits, err := d.Waits(); err != nil {
-		return paddock.Run{}, err
-	} else if waits && started == nil {
-		run.State = paddock.Waiting
 	}
 	if outcome != nil && outcome.State == paddock.Lost { // no other is doubted
 		if run.Addenda, err = d.Addenda(); err != nil {
@@ -78,32 +79,12 @@ func (s Sealed) run() paddock.Run {
 	}
 	run.Door, run.Tied, run.Approval = req.Door, req.Tied, s.Decision.Approval
 	if run.Label == "" {
-		run.Label = firstWords(run.Argv)
+		run.Label = label.Of(run.Argv)
 	}
 	if g := s.Decision.Grant; g != nil {
 		run.Dir, run.Executable, run.Limits, run.Containment = g.Dir, g.Executable.Path, g.Limits, g.Contain.Level
 	}
 	return run
-}
-
-// firstWords is the label of a run that was given none.
-func firstWords(argv []string) string {
-	const most = 80
-	label := strings.ToValidUTF8(strings.Join(argv, " "), "\uFFFD")
-	label = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7F {
-			return ' '
-		}
-		return r
-	}, label)
-	if len(label) <= most {
-		return label
-	}
-	cut := most - len("…")
-	for !utf8.RuneStart(label[cut]) {
-		cut--
-	}
-	return label[:cut] + "…"
 }
 
 // live says what a run that isn't settled has printed so far, and when last.

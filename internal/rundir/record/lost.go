@@ -11,6 +11,7 @@ import (
 	"paddock"
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/outcome/addenda"
+	"paddock/internal/rundir/record/durable/waiting"
 	"paddock/internal/rundir/record/process"
 )
 
@@ -113,9 +114,8 @@ func found(d *Dir, seen time.Time) paddock.Outcome {
 	if ev.BootIDThen != "" && ev.BootIDNow != "" && ev.BootIDThen != ev.BootIDNow {
 		o.Reason.Kind = paddock.ReasonHost
 	}
-	if waits, err := d.Waits(); err == nil && waits && started == nil {
-		// It was nobody's to start any more, and so it can't have been.
-		o.State, o.Reason = paddock.Killed, paddock.Reason{Kind: paddock.ReasonCallerGone, Detail: "whoever asked for it is gone, before it was approved and started", Evidence: &ev}
+	if waits, err := waiting.Is(d.path); err == nil && waits {
+		o.State, o.Reason.Kind, o.Reason.Detail = paddock.Killed, paddock.ReasonCallerGone, "whoever asked for it is gone, before it was approved"
 	}
 	return o
 }

@@ -22,6 +22,7 @@ import (
 	"paddock"
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/outcome"
+	"paddock/internal/rundir/record/label"
 	"paddock/internal/rundir/record/process"
 )
 
@@ -461,9 +462,9 @@ func TestFirstWords(t *testing.T) {
 		{"\xff", "\uFFFD"},
 		{strings.Repeat("é", 60), strings.Repeat("é", 38) + "…"},
 	} {
-		got := firstWords(strings.Split(c.argv, "|"))
+		got := label.Of(strings.Split(c.argv, "|"))
 		if got != c.want || len(got) > 80 || !utf8.ValidString(got) {
-			t.Errorf("firstWords(%q) = %q, want %q", c.argv, got, c.want)
+			t.Errorf("label.Of(%q) = %q, want %q", c.argv, got, c.want)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func (l *loader) compile() compiled.File {
 		} else {
 			parts[i], faults = compiled.Part(one.name, one.source, one.faults)
 			if one.floor {
-				parts[i].AskAsFloor()
+				asksAsFloor(&parts[i])
 			}
 		}
 		l.faults = append(l.faults, faults...)
