@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -36,12 +37,7 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 	if err := e.unwritable(); err != nil {
 		return paddock.Run{}, err
 	}
-	if end.Kind == "" {
-		end.Kind = paddock.ReasonKill
-	}
-	if end.Signal == "" {
-		end.Signal = "TERM"
-	}
+	end.Kind, end.Signal = cmp.Or(end.Kind, paddock.ReasonKill), cmp.Or(end.Signal, "TERM")
 	e.notes.Kill(ctx, dir, end.Kind, end.Signal, end.By, end.Why)
 	if err := e.Consent().Withdraw(ctx, dir, end.Kind, end.By, end.Why); err != nil {
 		return paddock.Run{}, err

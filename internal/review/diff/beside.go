@@ -109,6 +109,16 @@ func (d *differ) kept() {
 	}
 }
 
+// approvals compares who can approve what rules ask about.
+func (d *differ) approvals() {
+	switch wider, narrower := measure.Approvals(d.old.file.Approvals, d.new.file.Approvals); {
+	case wider:
+		d.add(Widened, "approvals", d.new.section("approvals"), "Others can approve what rules ask about, fewer must, or an approval starts more, or for longer.")
+	case narrower:
+		d.add(Narrowed, "approvals", d.new.section("approvals"), "Fewer can approve what rules ask about, more must, or an approval starts less, or for a shorter time.")
+	}
+}
+
 // sometimes compares the parts that hold for some requests only, by how they read.
 func (d *differ) sometimes() {
 	o, n := measure.Parts(d.old.file.Narrow), measure.Parts(d.new.file.Narrow)
