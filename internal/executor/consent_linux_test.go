@@ -131,7 +131,7 @@ func TestWaitsAndStarts(t *testing.T) {
 	a.used(t, run.Approval, 1)
 }
 
-func TestWaitsAndIsDenied(t *testing.T) {
+func TestRefusal_approval_denied(t *testing.T) {
 	t.Parallel()
 	a := openAsking(t)
 	run := a.waiting(t)
@@ -148,7 +148,7 @@ func TestWaitsAndIsDenied(t *testing.T) {
 	a.used(t, run.Approval, 0)
 }
 
-func TestWaitsAndExpires(t *testing.T) {
+func TestRefusal_approval_expired(t *testing.T) {
 	t.Parallel()
 	a := openAsking(t)
 	run := a.waiting(t)

@@ -102,20 +102,16 @@ func (d *differ) git() {
 	}
 }
 
-// kept compares how long things are kept, which permits nobody anything.
+// kept compares how long things are kept, and who can approve what is asked about.
 func (d *differ) kept() {
 	if d.old.file.Retention != d.new.file.Retention {
 		d.add(Changed, "retention", d.new.section("retention"), "Output or records are kept for another time, up to another size or in another form.")
 	}
-}
-
-// approvals compares who can approve what rules ask about.
-func (d *differ) approvals() {
-	switch wider, narrower := measure.Approvals(d.old.file.Approvals, d.new.file.Approvals); {
-	case wider:
-		d.add(Widened, "approvals", d.new.section("approvals"), "Others can approve what rules ask about, fewer must, or an approval starts more, or for longer.")
-	case narrower:
-		d.add(Narrowed, "approvals", d.new.section("approvals"), "Fewer can approve what rules ask about, more must, or an approval starts less, or for a shorter time.")
+	switch more, less := measure.Approvals(d.old.file.Approvals, d.new.file.Approvals); {
+	case more:
+		d.add(Widened, "approvals", d.new.section("approvals"), "Others can approve what rules ask about, fewer must, or it starts more, or for longer.")
+	case less:
+		d.add(Narrowed, "approvals", d.new.section("approvals"), "Fewer can approve what rules ask about, more must, or it starts less, or for a shorter time.")
 	}
 }
 

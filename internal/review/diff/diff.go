@@ -109,7 +109,6 @@ func Compare(before, after Source) (Changes, error) {
 	d.secrets()
 	d.git()
 	d.kept()
-	d.approvals()
 	d.sometimes()
 	order := []Effect{Widened, Unclear, Narrowed, Changed}
 	slices.SortStableFunc(d.changes, func(a, b Change) int {
