@@ -314,16 +314,26 @@ func TestTampered(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(t *testing.T, b Book, id paddock.ApprovalID){
 		"another command": func(t *testing.T, b Book, id paddock.ApprovalID) { edit(t, b.path(id, askName), `"push"`, `"pull"`) },
-		"an unknown key":  func(t *testing.T, b Book, id paddock.ApprovalID) { edit(t, b.path(id, askName), `{"version"`, `{"x":1,"version"`) },
-		"a doubled key":   func(t *testing.T, b Book, id paddock.ApprovalID) { edit(t, b.path(id, askName), `{"version"`, `{"version":1,"version"`) },
-		"a space":         func(t *testing.T, b Book, id paddock.ApprovalID) { edit(t, b.path(id, askName), `{"version"`, `{ "version"`) },
-		"a version":       func(t *testing.T, b Book, id paddock.ApprovalID) { edit(t, b.path(id, askName), `{"version":1`, `{"version":2`) },
-		"nothing":         func(t *testing.T, b Book, id paddock.ApprovalID) { write(t, b.path(id, askName), "") },
-		"NUL":             func(t *testing.T, b Book, id paddock.ApprovalID) { write(t, b.path(id, askName), "\x00") },
+		"an unknown key": func(t *testing.T, b Book, id paddock.ApprovalID) {
+			edit(t, b.path(id, askName), `{"version"`, `{"x":1,"version"`)
+		},
+		"a doubled key": func(t *testing.T, b Book, id paddock.ApprovalID) {
+			edit(t, b.path(id, askName), `{"version"`, `{"version":1,"version"`)
+		},
+		"a space": func(t *testing.T, b Book, id paddock.ApprovalID) {
+			edit(t, b.path(id, askName), `{"version"`, `{ "version"`)
+		},
+		"a version": func(t *testing.T, b Book, id paddock.ApprovalID) {
+			edit(t, b.path(id, askName), `{"version":1`, `{"version":2`)
+		},
+		"nothing": func(t *testing.T, b Book, id paddock.ApprovalID) { write(t, b.path(id, askName), "") },
+		"NUL":     func(t *testing.T, b Book, id paddock.ApprovalID) { write(t, b.path(id, askName), "\x00") },
 		"a link": func(t *testing.T, b Book, id paddock.ApprovalID) {
 			move(t, b.path(id, askName), filepath.Join(t.TempDir(), "ask"))
 		},
-		"a linked directory": func(t *testing.T, b Book, id paddock.ApprovalID) { move(t, b.path(id), filepath.Join(t.TempDir(), "dir")) },
+		"a linked directory": func(t *testing.T, b Book, id paddock.ApprovalID) {
+			move(t, b.path(id), filepath.Join(t.TempDir(), "dir"))
+		},
 		"a use that can't be read": func(t *testing.T, b Book, id paddock.ApprovalID) {
 			write(t, b.path(id, useName(0)), "{}")
 		},

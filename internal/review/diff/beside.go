@@ -107,10 +107,9 @@ func (d *differ) kept() {
 	if d.old.file.Retention != d.new.file.Retention {
 		d.add(Changed, "retention", d.new.section("retention"), "Output or records are kept for another time, up to another size or in another form.")
 	}
-	switch more, less := measure.Approvals(d.old.file.Approvals, d.new.file.Approvals); {
-	case more:
+	if more, less := measure.Approvals(d.old.file.Approvals, d.new.file.Approvals); more {
 		d.add(Widened, "approvals", d.new.section("approvals"), "Others can approve what rules ask about, fewer must, or it starts more, or for longer.")
-	case less:
+	} else if less {
 		d.add(Narrowed, "approvals", d.new.section("approvals"), "Fewer can approve what rules ask about, more must, or it starts less, or for a shorter time.")
 	}
 }

@@ -44,7 +44,7 @@ and who approves say more, and only if nothing is different then.`,
 }
 
 func (d commands) listCommand() *cobra.Command {
-	var all bool
+	var all, quiet bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List what waits for approval",
@@ -61,19 +61,26 @@ func (d commands) listCommand() *cobra.Command {
 						shown = append(shown, a)
 					}
 				}
-				return errors.Join(d.list(shown), broken)
+				return errors.Join(d.list(shown, quiet), broken)
 			})
 		},
 	}
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "only their ids")
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "also what was approved, denied, used or expired")
 	return cmd
 }
 
-func (d commands) list(shown []paddock.Approval) error {
+func (d commands) list(shown []paddock.Approval, quiet bool) error {
 	if d.JSON {
 		return d.Object(map[string]any{"approvals": shown})
 	}
 	for _, a := range shown {
+		if quiet {
+			if _, err := fmt.Fprintln(d.Out, a.ID); err != nil {
+				return err
+			}
+			continue
+		}
 		_, err := fmt.Fprintf(d.Out, "%s  %-8s  until %s  %s\n", a.ID, a.State, a.ExpiresAt.UTC().Format(time.RFC3339), desk.QuoteAll(a.Matter.Argv))
 		if err != nil {
 			return err
