@@ -163,12 +163,21 @@ type Limits struct {
 	// a process may make a file long; zero means unlimited by us.
 	Disk     int64 `json:"disk,omitempty"`
 	FileSize int64 `json:"file_size,omitempty"`
+	// AtLimit is AtLimitDrop where output beyond a limit is dropped and counted;
+	// else it ends the run.
+	AtLimit string `json:"at_limit,omitempty"`
 	// MemoryByDefault and the like say that the policy is silent: such
 	// a limit holds where it can be enforced and never stands against a run.
 	MemoryByDefault    bool `json:"memory_by_default,omitempty"`
 	ProcessesByDefault bool `json:"processes_by_default,omitempty"`
 	DiskByDefault      bool `json:"disk_by_default,omitempty"`
 }
+
+// What a policy says of output that comes to a limit.
+const (
+	AtLimitEnd  = "end"
+	AtLimitDrop = "drop"
+)
 
 // A Level of containment.
 type Level string

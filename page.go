@@ -98,6 +98,9 @@ type Page struct {
 	// GrepOwed says how many lines after the last match weren't there yet, or
 	// didn't fit; the request for the next page takes it along.
 	GrepOwed int `json:"grep_owed,omitempty"`
+	// Losses say what came after the end of what was kept and was dropped. They
+	// are on pages that reach it.
+	Losses []Loss `json:"losses,omitempty"`
 }
 
 // A Line says where a line that a Grep kept is from.

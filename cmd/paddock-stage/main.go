@@ -24,6 +24,7 @@ import (
 	"paddock/internal/control/handover"
 	"paddock/internal/supervise"
 	"paddock/internal/supervise/outlet"
+	"paddock/internal/supervise/rehearse"
 )
 
 func main() {
@@ -60,6 +61,7 @@ func run() error {
 		return err
 	}
 	defer conn.Close()
+	rehearse.Run(func() bool { return control.HasJob(conn) })
 	text, descriptors, err := control.ReceiveJob(conn)
 	if errors.Is(err, io.EOF) {
 		return nil // started ahead of need, and not needed

@@ -28,6 +28,7 @@ func house(ctx context.Context, d *desk.Desk, flag string, policies executor.Sou
 		Reading: warm == 0,
 		Policy:  policies,
 		Warm:    warm,
+		Expect:  d.Expect,
 		HostEnv: d.Env,
 		Warn:    func(err error) { warn(d, err) },
 		Now:     d.Now,

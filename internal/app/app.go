@@ -78,7 +78,7 @@ func (a *App) Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, w
 	if wait < 0 {
 		return paddock.Run{}, paddock.Refused(paddock.InvalidRequest, "The time to wait is negative.")
 	}
-	if _, err := a.visible(ctx, p, id); err != nil {
+	if err := a.may(p, id); err != nil {
 		return paddock.Run{}, err
 	}
 	limited, cancel := ctx, context.CancelFunc(func() {})
@@ -306,6 +306,19 @@ func (a *App) visible(ctx context.Context, p paddock.Principal, id paddock.RunID
 		return paddock.Run{}, paddock.Refused(paddock.NotFound, "There is no such run among those that you may see.")
 	}
 	return run, err
+}
+
+// may says whether p may see the run, in the words of visible and without looking
+// further than at who asked for it.
+func (a *App) may(p paddock.Principal, id paddock.RunID) error {
+	if err := named(p); err != nil {
+		return err
+	}
+	owner, err := a.exec.Principal(id)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !sees(p, paddock.Run{Principal: owner}) {
+		return paddock.Refused(paddock.NotFound, "There is no such run among those that you may see.")
+	}
+	return err
 }
 
 // read notes that p was given the end of its run.

@@ -49,9 +49,8 @@ func (a *App) Shutdown(ctx context.Context, p paddock.Principal, ids []paddock.R
 // Settled returns when the run is settled or ctx ends. Unlike Wait it doesn't
 // count as reading the run's end.
 func (a *App) Settled(ctx context.Context, p paddock.Principal, id paddock.RunID) error {
-	if _, err := a.visible(ctx, p, id); err != nil {
+	if err := a.may(p, id); err != nil {
 		return err
 	}
-	_, err := a.exec.Wait(ctx, id)
-	return err
+	return a.exec.Settled(ctx, id)
 }

@@ -160,6 +160,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	if err := w.listable(host); err != nil {
 		return nil, err
 	}
+	p.reserve(w)
 	p.join(w)
 	p.process(w)
 	var err error
@@ -196,6 +197,19 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	p.Enforced.Network = w.Network
 	p.identity(w, host)
 	return p, nil
+}
+
+// reserve makes room for about as many calls as there will be. A list that grows
+// is copied several times, each time into memory that nothing has touched yet,
+// and of that a start is made slow.
+func (p *Plan) reserve(w Wish) {
+	switch w.Level {
+	case paddock.Full:
+		p.Setup = make([]Call, 0, 256+4*(len(w.Protect)+len(w.Read)+len(w.Write)))
+		p.Become = make([]Call, 0, 112)
+	case paddock.Standard:
+		p.Become = make([]Call, 0, 224+3*(len(w.Read)+len(w.Write)))
+	}
 }
 
 // filter is the last thing before the program: from here on system calls that a

@@ -81,3 +81,7 @@ func SendJob(conn *net.UnixConn, job []byte, files []*os.File) error {
 func ReceiveJob(conn *net.UnixConn) (job []byte, files []*os.File, err error) {
 	return handover.Receive(conn)
 }
+
+// HasJob reports whether something can be received on conn, or its end is known,
+// so that ReceiveJob wouldn't wait.
+func HasJob(conn *net.UnixConn) bool { return handover.Ready(conn) }

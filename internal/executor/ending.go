@@ -7,23 +7,12 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/control"
 	"paddock/internal/executor/watch"
 	"paddock/internal/rundir"
 )
 
 // An Ending says how a run is to be ended and why.
-type Ending struct {
-	// Kind is ReasonKill (also when empty), ReasonAbort or ReasonShutdown.
-	Kind paddock.ReasonKind
-	// Signal is TERM (also when empty), INT, HUP or KILL. All but KILL are
-	// followed by KILL after the grace period.
-	Signal string
-	// By is the principal id, and Why the words, of who asks.
-	By, Why string
-	// NoWait returns once the supervisor was told.
-	NoWait bool
-}
+type Ending = watch.Ending
 
 // Kill asks for the end of a run and returns its record when it is settled, or
 // as it is when that takes longer than the grace period and a second. A settled
@@ -51,7 +40,7 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 			return true, err
 		}
 		if !told {
-			if told, err = w.Tell(limited, control.Kill{Kind: end.Kind, Signal: end.Signal, By: end.By, Why: end.Why}); err != nil {
+			if told, err = w.Tell(limited, end); err != nil {
 				return false, fmt.Errorf("run %s: %w", id, err)
 			}
 		}
@@ -78,13 +67,15 @@ func (e *Executor) Wait(ctx context.Context, id paddock.RunID) (paddock.Run, err
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	waited := e.hub.Await(ctx, dir, func(*watch.Run) (bool, error) {
-		if outcome, err := dir.Outcome(); outcome != nil || err != nil || e.state.ReadOnly() == nil {
-			return outcome != nil, err
-		}
-		run, err := e.state.Look(dir, e.cfg.Now())
-		return run.State.Settled(), err
-	})
+	var waited error
+	if e.state.ReadOnly() == nil {
+		waited = e.hub.Settled(ctx, dir)
+	} else { // nobody may settle it here
+		waited = e.hub.Await(ctx, dir, func(*watch.Run) (bool, error) {
+			run, err := e.state.Look(dir, e.cfg.Now())
+			return run.State.Settled(), err
+		})
+	}
 	if waited != nil && ctx.Err() == nil {
 		return paddock.Run{}, waited
 	}
@@ -93,6 +84,25 @@ func (e *Executor) Wait(ctx context.Context, id paddock.RunID) (paddock.Run, err
 		err = waited
 	}
 	return watch.Questioned(dir, run), err
+}
+
+// Settled returns when the run is settled, or with ctx's error.
+func (e *Executor) Settled(ctx context.Context, id paddock.RunID) error {
+	dir, err := e.state.Run(id)
+	if err != nil {
+		return err
+	}
+	return e.hub.Settled(ctx, dir)
+}
+
+// Principal returns who asked for the run; the error is fs.ErrNotExist when there
+// is none.
+func (e *Executor) Principal(id paddock.RunID) (paddock.Principal, error) {
+	dir, err := e.state.Run(id)
+	if err != nil {
+		return paddock.Principal{}, err
+	}
+	return dir.Principal()
 }
 
 // Run returns the run as of now; the error is fs.ErrNotExist when there is none.

@@ -77,6 +77,10 @@ type Config struct {
 	Stage string
 	// Warm is how many supervisors are kept started ahead of need.
 	Warm int
+	// Expect says that a run is about to be asked for, and of which kind: then its
+	// supervisor is started at once, beside all that comes before it is needed. The
+	// zero value expects none.
+	Expect stages.Expectation
 	// Hook is asked last, when everything else allows; nil allows.
 	Hook Hook
 	// HostEnv returns the host's variables that a policy may pass on; nil means
@@ -96,6 +100,7 @@ type Config struct {
 	// Levels lists what containment can be given here, and of each other level
 	// what is missing; nil means that this machine is asked.
 	Levels func() ([]paddock.Level, map[paddock.Level]string)
+	Disk   func(dir string) (free, size int64, err error) // see judge.Config
 	// Journal is for tests that let the disk fail.
 	Journal writer.Options
 }
@@ -143,19 +148,24 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 		return nil, err
 	}
 	e := &Executor{cfg: cfg, state: state}
-	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels})
+	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels, Disk: cfg.Disk})
 	state.OnLost(func(dir *rundir.Dir) (*paddock.Deeper, error) { return remains.Clear(dir, judge.Workspace, cfg.Now) })
 	e.hub = watch.New(ctx, e.seek)
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	if state.ReadOnly() != nil {
 		return e, nil
 	}
+	if cfg.Expect != stages.ExpectNone {
+		if pool, err := e.stages(); err == nil { // else whoever needs it is told
+			pool.Expect(cfg.Expect == stages.ExpectFree)
+		}
+	}
 	e.notes, err = notes.Open(e.life, state, cfg.Now, cfg.Warn, cfg.Journal)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	sweeper := retain.NewSweeper(state, e.notes.Prune, cfg.Now, cfg.Policy.Load)
-	e.keep = &upkeep.Upkeep{State: state, Flush: e.notes.Flush, Sweep: sweeper.Turn, Sign: signing.New(e.notes.Dir(), cfg.Now).Turn, Now: cfg.Now, Warn: cfg.Warn}
+	e.keep = &upkeep.Upkeep{State: state, Flush: e.notes.Flush, Sweep: func(ctx context.Context) error { return errors.Join(sweeper.Turn(ctx), state.SweepPolicies(cfg.Now())) }, Sign: signing.New(e.notes.Dir(), cfg.Now).Turn, Now: cfg.Now, Warn: cfg.Warn}
 	// A run that can't be reconciled must not keep the others from their owners.
 	if err := e.keep.Reconcile(ctx); err != nil {
 		if ctx.Err() != nil {

@@ -18,6 +18,7 @@ import (
 
 	"paddock"
 	"paddock/internal/contain/lifecycle"
+	"paddock/internal/executor/stages"
 	"paddock/internal/journal"
 	"paddock/internal/journal/audit"
 	"paddock/internal/rundir/record"
@@ -180,6 +181,36 @@ func TestWaitThatIsOverAtOnce(t *testing.T) {
 	}
 	if page, err := f.e.Output(t.Context(), run.ID, paddock.PageRequest{Wait: 1}); err != nil || page.Content != "said\n" {
 		t.Errorf("%+v, %v", page, err)
+	}
+}
+
+// A run that was expected has its supervisor before it is judged: the first to be
+// asked for gets it. One that is refused gets nothing, and nothing is left of it.
+// Not parallel: it looks for what is left.
+func TestAnExpectedRunHasItsSupervisorAtOnce(t *testing.T) {
+	testproc.Leaks(t)
+	for _, refused := range []bool{false, true} {
+		f := open(t, func(c *Config) { c.Expect = stages.ExpectTied })
+		if f.e.pool == nil {
+			t.Fatal("nobody was started")
+		}
+		req := request("exit 3")
+		req.Tied = true
+		if refused {
+			req.Command.Argv[0] = "no-such-word"
+		}
+		run, err := f.e.Start(t.Context(), req)
+		if refused != (err != nil) {
+			t.Fatalf("refused %v: %v", refused, err)
+		}
+		if err == nil {
+			if run, err = f.e.Wait(t.Context(), run.ID); err != nil || run.State != paddock.Exited || *run.Outcome.Reason.ExitCode != 3 {
+				t.Errorf("%s %+v %v", run.State, run.Outcome, err)
+			}
+		}
+		if err := f.e.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

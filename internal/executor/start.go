@@ -14,8 +14,8 @@ import (
 	"paddock/internal/executor/consent"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/judge/speech"
+	"paddock/internal/executor/roster"
 	"paddock/internal/executor/stages"
-	"paddock/internal/executor/watch"
 	"paddock/internal/failpoint"
 	"paddock/internal/rundir"
 )
@@ -93,7 +93,7 @@ func (e *Executor) again(ctx context.Context, req paddock.Request) (run paddock.
 	}
 	var id paddock.RunID
 	err = e.state.Claim(ctx, func(c *rundir.Claim) (err error) {
-		id, err = keyed(c, req)
+		id, err = roster.Keyed(c, req)
 		return err
 	})
 	if err != nil || id == "" {
@@ -101,22 +101,6 @@ func (e *Executor) again(ctx context.Context, req paddock.Request) (run paddock.
 	}
 	run, err = e.begun(ctx, id)
 	return run, true, err
-}
-
-// keyed returns the run of req's key, if there is one and it was made for the
-// same request.
-func keyed(c *rundir.Claim, req paddock.Request) (paddock.RunID, error) {
-	if req.IdempotencyKey == "" {
-		return "", nil
-	}
-	id, digest, found, err := c.Key(req.Principal, req.IdempotencyKey)
-	if err != nil || !found {
-		return "", err
-	}
-	if digest != req.Digest() {
-		return "", paddock.Refused(paddock.Conflict, "The idempotency key was used for a different request, which became run %s.", id)
-	}
-	return id, nil
 }
 
 // claim writes the run down and makes it exist, unless its key already stands
@@ -136,7 +120,7 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 	e.notes.Policy(ctx, e.state, dir, j.Decision.PolicyDigest, j.PolicyText(), j.Trouble)
 	err = e.state.Claim(ctx, func(c *rundir.Claim) error {
 		var err error
-		if existing, err = keyed(c, req); err != nil || existing != "" {
+		if existing, err = roster.Keyed(c, req); err != nil || existing != "" {
 			return err
 		}
 		// Others may have started runs since we judged.
@@ -228,7 +212,7 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 		Version: handover.JobVersion, RunDir: dir.Path(), RunID: dir.ID(), Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
 		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: j.Programs(), Listed: listed,
 		Held: j.Found.Launch.Held, Copies: j.Copies(), Limits: grant.Limits, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
-		Grace: paddock.Duration(e.cfg.Grace), Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, HasSecrets: secrets != nil, StageDigest: digest, Journal: e.notes.Dir(),
+		Grace: paddock.Duration(e.cfg.Grace), Reserve: j.Reserve(), Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, HasSecrets: secrets != nil, StageDigest: digest, Journal: e.notes.Dir(),
 	})
 	if err != nil {
 		return nil, "describe the run", err
@@ -258,13 +242,7 @@ func (e *Executor) begun(ctx context.Context, id paddock.RunID) (paddock.Run, er
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	err = e.hub.Await(ctx, dir, func(w *watch.Run) (bool, error) {
-		if w.Begun() {
-			return true, nil
-		}
-		run, err := dir.Record(e.cfg.Now())
-		return run.State != paddock.Starting, err
-	})
+	err = e.hub.Begun(ctx, dir)
 	if err != nil {
 		return paddock.Run{}, err
 	}

@@ -75,7 +75,7 @@ containment: {require: ` + string(level) + `}
 		State: base + "/state", Policy: executor.PolicyText("policy.yaml", []byte(policy)), Stage: stage(t), Warm: 2,
 	})
 	must(t, err)
-	t.Cleanup(func() { must(t, w.exec.Close()) })
+	t.Cleanup(func() { must(t, errorsOf(w.exec.Close(), testproc.Unlocked(base+"/state/runs/*/*/lock"))) })
 	w.room = New(w.exec)
 	_, err = w.room.root(t.Context(), Ask{Principal: alice, Door: paddock.DoorGo})
 	if r, ok := errors.AsType[*paddock.Refusal](err); ok && r.Code == paddock.ContainmentUnavailable {

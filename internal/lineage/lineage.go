@@ -114,7 +114,7 @@ func read(owner trust.Owner, path string) (data []byte, problem string, err erro
 	case trust.Fault(err):
 		return nil, "", fmt.Errorf("the policy %s: %w", path, err)
 	case err != nil:
-		return nil, trust.InWords(path, err), nil
+		return nil, err.Error(), nil
 	}
 	defer file.Close()
 	data, err = io.ReadAll(io.LimitReader(file, mostBytes+1))

@@ -211,11 +211,7 @@ func (j *judge) rules() {
 		}
 		j.Refuse(r.At, refusal)
 	}
-	found := fmt.Sprintf("none of %d applies", len(j.policy.file.Rules))
-	if len(asks) > 0 {
-		found = fmt.Sprintf("%d of %d ask, and were approved", len(asks), len(j.policy.file.Rules))
-	}
-	j.Answer(paddock.GateRules, j.policy.file.Sections["rules"], found)
+	j.Answer(paddock.GateRules, j.policy.file.Sections["rules"], phrase.Rules(len(asks), len(j.policy.file.Rules)))
 }
 
 // quota asks whether the principal may have one more run.

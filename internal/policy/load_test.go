@@ -245,6 +245,9 @@ func TestLoadDefaults(t *testing.T) {
 	if g.Limits.Timeout.String() != "720h0m0s" || g.Limits.Output != 1<<40 {
 		t.Errorf("limits are %+v", g.Limits)
 	}
+	if l := p.Limits(); l.Timeout.String() != "36h0m0s" || l.Output != 1<<40 {
+		t.Errorf("the policy's limits are %+v", l)
+	}
 	p = load(t, head+"executables: []\n")
 	if p.Contain().Level != paddock.Full {
 		t.Errorf("requires %q", p.Contain().Level)

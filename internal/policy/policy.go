@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"paddock"
+	"paddock/internal/policy/allowance"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/layered"
@@ -110,6 +111,9 @@ func (p *Policy) Concurrent() int { return p.file.Concurrent }
 
 // Limits are those that hold where an executable says nothing of its own.
 func (p *Policy) Limits() paddock.Limits { return p.file.Limits }
+
+// Reserve returns how many bytes of a disk of size stay free.
+func (p *Policy) Reserve(size int64) int64 { return allowance.Reserve(p.file.Reserve, size) }
 
 // Retention says what is kept of runs in the policy's roots that are over.
 func (p *Policy) Retention() paddock.Retention { return p.file.Retention }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -155,6 +156,13 @@ func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 	p.removeCgroup()
 }
 
+// forks counts what this process has forked, or tried to.
+var forks atomic.Int64
+
+// Forks returns how many processes this one has forked, for tests that count them.
+// Each of them forks one more, at most, which becomes the program.
+func Forks() int { return int(forks.Load()) }
+
 func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*launch, *net.UnixConn, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -175,6 +183,7 @@ func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*launch, *net.UnixC
 	if spec.tamper != nil {
 		spec.tamper(state)
 	}
+	forks.Add(1)
 	pid, err := forkAs(state, spec.Plan.Account)
 	runtime.KeepAlive(spec)
 	_ = state.memory.free() // the children have their own

@@ -3,7 +3,6 @@ package spawn
 import (
 	"errors"
 	"os"
-	"slices"
 	"strconv"
 	"syscall"
 	"unsafe"
@@ -237,7 +236,7 @@ func newLaunch(spec *Spec, isolation paddock.Isolation, reportFD *os.File, group
 	}
 	uid, gid := idMaps(spec, isolation)
 	size := aligned(unsafe.Sizeof(initState{})) + stringsSize(spec.Argv) + stringsSize(spec.Env) + 4096 +
-		opsSize(append(slices.Clone(s.lifecycle), spec.Plan.Setup...), spec.Plan.Become)
+		opsSize(s.lifecycle, spec.Plan.Setup, spec.Plan.Become)
 	m, err := newMemory(spec.Plan, s.lifecycle, size)
 	if err != nil {
 		return nil, &StartError{"memory", err}
@@ -270,6 +269,16 @@ func newLaunch(spec *Spec, isolation paddock.Isolation, reportFD *os.File, group
 	}
 	s.descriptors(append([]*os.File{spec.Stdin, spec.Stdout, spec.Stderr, reportFD, spec.Exec, group.procs, group.kill}, spec.Plan.Files...))
 	return s, nil
+}
+
+// Rehearse prepares the start of spec, forgets it, and starts nothing: what is done
+// for the first time takes longer.
+func Rehearse(spec Spec) error {
+	s, err := newLaunch(&spec, paddock.UserPIDNamespace, spec.Stderr, cgroupFiles{})
+	if err != nil {
+		return err
+	}
+	return s.memory.free()
 }
 
 // namespaces are the flags by which each means holds the tree.

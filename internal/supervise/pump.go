@@ -129,19 +129,24 @@ func (r *run) pumpRest(p *pumps, stream paddock.Stream, from *os.File, buffer []
 	}
 }
 
-// keep banks b, and asks for the end when it can't be kept. What comes after
-// the cap is read on and counted, so that the program isn't stopped by a full
-// pipe in the middle of ending.
+// keep banks b. What there is no room for is read on and counted, so that no full
+// pipe stops the program: in its ending, or as long as it runs where a limit drops.
 func (r *run) keep(stream paddock.Stream, b []byte) {
-	kept, over, err := r.bank.Append(stream, b)
-	if kept < len(b) {
-		r.bank.Drop(stream, int64(len(b)-kept))
+	fits, why := r.room.Take(stream, len(b))
+	kept, over, err := r.bank.Append(stream, b[:fits])
+	if err != nil {
+		why = &paddock.Reason{Kind: paddock.ReasonSink, Stream: stream, Detail: err.Error()}
+	} else if over {
+		why = &paddock.Reason{Kind: paddock.ReasonOutputLimit, Stream: stream, Limit: r.job.OutputCap}
 	}
-	switch {
-	case err != nil:
-		r.ask(end{paddock.Reason{Kind: paddock.ReasonSink, Stream: stream, Detail: err.Error()}, syscall.SIGTERM})
-	case over:
-		r.ask(end{paddock.Reason{Kind: paddock.ReasonOutputLimit, Stream: stream, Limit: r.job.OutputCap}, syscall.SIGTERM})
+	if why != nil {
+		r.bank.Lose(stream, int64(len(b)-kept), why.Kind)
+		if r.job.Limits.AtLimit == paddock.AtLimitDrop && err == nil {
+			why = r.room.Note(r.job.RunDir, r.bank.Losses())
+		}
+		if why != nil {
+			r.ask(end{*why, syscall.SIGTERM})
+		}
 	}
 	r.silence.Printed()
 	r.hub.Output(r.bank.Size(paddock.Stdout), r.bank.Size(paddock.Stderr))

@@ -42,6 +42,7 @@ import (
 	"paddock/internal/supervise/bounds/written"
 	"paddock/internal/supervise/hub"
 	"paddock/internal/supervise/reason"
+	"paddock/internal/supervise/room"
 	"paddock/internal/supervise/silence"
 	"paddock/internal/supervise/walls"
 	"paddock/internal/workspace/apply/tree/quarantine"
@@ -83,16 +84,7 @@ type Options struct {
 	// Self is the supervisor binary, which is the proxy's too; empty means this
 	// very program.
 	Self string
-}
-
-func check(j Job) error {
-	switch {
-	case j.Version != handover.JobVersion:
-		return fmt.Errorf("the job has version %d and this supervisor speaks %d: paddock and paddock-stage are of different releases", j.Version, handover.JobVersion)
-	case len(j.Argv) == 0, j.RunDir == "", j.Timeout <= 0, j.OutputCap <= 0:
-		return errors.New("the job is incomplete")
-	}
-	return nil
+	Free func() (int64, error) // see room.New
 }
 
 // Run supervises job until it is settled: the tree is gone, the output is
@@ -101,7 +93,7 @@ func check(j Job) error {
 //
 // The error is for what could not be written down; the run is over anyway.
 func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) error {
-	if err := check(job); err != nil {
+	if err := job.Check(); err != nil {
 		return err
 	}
 	if job.Grace == 0 {
@@ -128,6 +120,7 @@ func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) 
 		return errors.Join(err, publish(ctx, job, dir, reason.FailedToStart("output files", err, opt.Now()), opt))
 	}
 	r := &run{job: job, files: files, dir: dir, bank: bank, opt: opt, ends: make(chan end), over: make(chan struct{}), hub: hub.New()}
+	r.room = room.New(job.RunDir, job.Reserve, opt.Now, opt.Free)
 	r.silence = &silence.Watch{Most: time.Duration(job.Limits.Idle), Now: opt.Now, After: opt.After}
 	return errors.Join(r.supervise(ctx, conn), bank.Close())
 }
@@ -147,6 +140,7 @@ type run struct {
 
 	bounds  *bounds.Bounds // set before the start
 	silence *silence.Watch
+	room    *room.Room
 	program *spawn.Program
 	reason  *paddock.Reason // the first to come
 	// survivors is how many processes were left when the end was given up.
@@ -174,12 +168,10 @@ func (r *run) ask(e end) {
 
 // loss remembers the first output that could not be kept.
 func (r *run) loss(reason paddock.Reason) {
-	if reason.Kind != paddock.ReasonOutputLimit && reason.Kind != paddock.ReasonSink {
-		return
-	}
+	loss := slices.Contains([]paddock.ReasonKind{paddock.ReasonOutputLimit, paddock.ReasonDiskReserve, paddock.ReasonSink}, reason.Kind)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.late == nil {
+	if loss && r.late == nil {
 		r.late = &reason
 	}
 }

@@ -59,9 +59,14 @@ func furnish(t *testing.T, s *sheet, p place) *furniture {
 		t: t, sheet: s, place: p.name, work: work, root: filepath.Join(work, "root"), paddock: testproc.Build(t, "paddock/cmd/paddock"),
 		policies: map[paddock.Level]string{}, warm: map[paddock.Level]*runner.Runner{},
 	}
+	must(t, os.Chmod(work, 0o711)) // runs of another account have their home in there
 	must(t, os.Mkdir(f.root, 0o755))
 	for _, l := range levels {
-		text := strings.NewReplacer("ROOT", f.root, "WRITER", testproc.Program(t, "writer"), "LEVEL", string(l.level)).Replace(policyText)
+		level := string(l.level)
+		if l.level == paddock.Standard && os.Geteuid() == 0 {
+			level += ", run_as: nobody" // root's runs need it there
+		}
+		text := strings.NewReplacer("ROOT", f.root, "WRITER", testproc.Program(t, "writer"), "LEVEL", level).Replace(policyText)
 		name := filepath.Join(work, string(l.level)+".yaml")
 		must(t, os.WriteFile(name, []byte(text), 0o600))
 		f.policies[l.level] = name

@@ -12,6 +12,7 @@ package prompt
 import (
 	"bytes"
 	"regexp"
+	"sync"
 
 	"paddock"
 	"paddock/internal/artifact"
@@ -36,16 +37,18 @@ func Asked(r *artifact.Reader) bool {
 
 var (
 	// escapes are what colours a prompt.
-	escapes = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
+	escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`) })
 	// choices are unmistakable, also where the line was ended.
-	choices = regexp.MustCompile(`(?i)[\[(](y/n|yes/no|y/n/[a-z]|yes/no/[\[\]a-z]+)[\])]|press (any key|enter|return)|hit (enter|return)`)
+	choices = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)[\[(](y/n|yes/no|y/n/[a-z]|yes/no/[\[\]a-z]+)[\])]|press (any key|enter|return)|hit (enter|return)`)
+	})
 	// marks are how a line ends that waits for its other half.
-	marks = regexp.MustCompile(`(\?|:|>|❯|»|[\])]\??:?)\s*$`)
+	marks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\?|:|>|❯|»|[\])]\??:?)\s*$`) })
 )
 
 // Question reports whether tail, the end of some output, looks like one.
 func Question(tail []byte) bool {
-	tail = escapes.ReplaceAll(tail, nil)
+	tail = escapes().ReplaceAll(tail, nil)
 	open := len(tail) > 0 && tail[len(tail)-1] != '\n'
 	tail = bytes.TrimRight(tail, "\r\n")
 	if i := bytes.LastIndexAny(tail, "\r\n"); i >= 0 {
@@ -54,5 +57,5 @@ func Question(tail []byte) bool {
 	if len(bytes.TrimSpace(tail)) == 0 {
 		return false
 	}
-	return choices.Match(tail) || open && marks.Match(tail)
+	return choices().Match(tail) || open && marks().Match(tail)
 }

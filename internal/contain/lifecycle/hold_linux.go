@@ -120,12 +120,22 @@ func (h *Hold) Cgroup() *Cgroup {
 // of memory and leave the others.
 func (h *Hold) Partial() bool { return h.Means[resource.Memory] == resource.CgroupV1 }
 
-// Usage reads what the tree has used; zero where nothing counts.
-func (h *Hold) Usage() (resource.Usage, error) {
+// OOMKills is how many processes the kernel ended for want of memory; zero where
+// nothing counts.
+func (h *Hold) OOMKills() (int, error) {
 	if h.group == nil {
-		return resource.Usage{}, nil
+		return 0, nil
 	}
-	return h.group.Usage()
+	return h.group.OOMKills()
+}
+
+// ProcessLimitHits is how many times no process could be made; zero where nothing
+// counts.
+func (h *Hold) ProcessLimitHits() (int, error) {
+	if h.group == nil {
+		return 0, nil
+	}
+	return h.group.ProcessLimitHits()
 }
 
 // Remove removes the group. It is called once and last.

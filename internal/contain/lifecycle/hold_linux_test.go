@@ -31,8 +31,8 @@ func TestAHoldSaysWhatEnforcesEachLimit(t *testing.T) {
 	if len(h.Join()) == 0 {
 		t.Error("there is no group to join")
 	}
-	if used, err := h.Usage(); err != nil || used.OOMKills != 0 {
-		t.Errorf("used %+v, %v", used, err)
+	if kills, err := h.OOMKills(); err != nil || kills != 0 {
+		t.Errorf("%d kills, %v", kills, err)
 	}
 	if err := h.Remove(); err != nil {
 		t.Error(err)
@@ -49,8 +49,10 @@ func TestWithoutLimitsThereIsNoGroup(t *testing.T) {
 	if diff := cmp.Diff(none, h.Means); diff != "" || h.Join() != nil || h.Cgroup() != nil || h.Partial() {
 		t.Errorf("%s %v", diff, h.Join())
 	}
-	if used, err := h.Usage(); err != nil || used != (resource.Usage{}) {
-		t.Errorf("used %+v, %v", used, err)
+	kills, err := h.OOMKills()
+	hits, err2 := h.ProcessLimitHits()
+	if kills != 0 || hits != 0 || err != nil || err2 != nil {
+		t.Errorf("%d kills, %d hits, %v, %v", kills, hits, err, err2)
 	}
 	if err := h.Remove(); err != nil {
 		t.Error(err)
@@ -59,6 +61,34 @@ func TestWithoutLimitsThereIsNoGroup(t *testing.T) {
 
 // Where the kernel refuses what it seemed to offer, defaults are given up and
 // nothing else is.
+// A run has a group where a limit is held, and no other: each hierarchy costs its
+// making, its joining and its removal.
+func TestAHoldMakesNoMoreGroupsThanItNeeds(t *testing.T) {
+	t.Parallel()
+	if names, why := Holdable(paddock.Off); !slices.Contains(names, resource.Memory) || !slices.Contains(names, resource.Processes) {
+		testproc.Skip(t, "memory and processes can't be held: "+why)
+	}
+	for i, c := range []struct {
+		limits paddock.Limits
+		most   int
+	}{
+		{paddock.Limits{OpenFiles: 9, Disk: 1 << 30}, 0},
+		{paddock.Limits{Memory: 1 << 20}, 1},
+		{paddock.Limits{Memory: 1 << 20, Processes: 9}, 2}, // two of v1, or one of v2
+	} {
+		h, err := NewHold(fmt.Sprint(holdName(t), "-", i), c.limits, paddock.Off)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(h.Join()); n > c.most {
+			t.Errorf("%+v: %d groups, want at most %d", c.limits, n, c.most)
+		}
+		if err := h.Remove(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestADefaultNeverStandsInTheWay(t *testing.T) {
 	t.Parallel()
 	bad := "no/name"

@@ -22,6 +22,16 @@ type Path struct {
 	File bool
 }
 
+// Usual is what is kept in a workspace in which nothing of it is.
+func Usual() (paths []Path) {
+	for _, name := range names {
+		if dir := strings.TrimSuffix(name, "/"); !strings.Contains(dir, "/") {
+			paths = append(paths, Path{Name: dir})
+		}
+	}
+	return paths
+}
+
 // filling is what placeholders contain that must not be empty. Git dies of an
 // empty commondir; this one says where the configuration is anyway. Without it
 // a run could say that it is elsewhere.
@@ -113,6 +123,10 @@ const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_N
 // stat looks at name without following it.
 func (g *Guard) stat(name string) (unix.Stat_t, error) {
 	var st unix.Stat_t
+	if !strings.Contains(name, "/") { // nothing is on the way
+		err := unix.Fstatat(int(g.root.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+		return st, err
+	}
 	fd, err := unix.Openat2(int(g.root.Fd()), name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS})
 	if err != nil {
 		if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EXDEV) {
@@ -132,23 +146,28 @@ func isPlaceholder(name string, st unix.Stat_t) bool {
 // hold makes a placeholder, or joins those who rely on the one that is there.
 func (g *Guard) hold(name string, dir bool) error {
 	for range 100 {
-		f, err := g.open(name, dir)
+		f, ours, err := g.open(name, dir)
 		if errors.Is(err, unix.ENOENT) {
 			continue // one that sweeps took it before it was in place
 		}
 		if err != nil {
 			return err
 		}
+		if ours {
+			g.places = append(g.places, f)
+			g.add(Path{Name: name, File: !dir})
+			return nil
+		}
 		if err := unix.Flock(int(f.Fd()), unix.LOCK_SH); err != nil {
 			return errors.Join(err, f.Close())
 		}
 		// Another run may have taken it away before we had the lock.
-		var ours, there unix.Stat_t
-		if err := unix.Fstat(int(f.Fd()), &ours); err != nil {
+		var opened, there unix.Stat_t
+		if err := unix.Fstat(int(f.Fd()), &opened); err != nil {
 			return errors.Join(err, f.Close())
 		}
 		there, err = g.stat(name)
-		if err == nil && ours.Ino == there.Ino && ours.Dev == there.Dev {
+		if err == nil && opened.Ino == there.Ino && opened.Dev == there.Dev {
 			g.places = append(g.places, f)
 			g.add(Path{Name: name, File: !dir})
 			return nil
@@ -160,11 +179,12 @@ func (g *Guard) hold(name string, dir bool) error {
 	return errors.New("it comes and goes")
 }
 
-// open opens the placeholder, which it puts there if there is none.
-func (g *Guard) open(name string, dir bool) (*os.File, error) {
+// open opens the placeholder, which it puts there, locked, if there is none: then it
+// is ours.
+func (g *Guard) open(name string, dir bool) (_ *os.File, ours bool, err error) {
 	f, err := g.make(name, dir)
 	if !errors.Is(err, unix.EEXIST) {
-		return f, err
+		return f, true, err
 	}
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK, Resolve: beneath}
 	if dir {
@@ -172,14 +192,15 @@ func (g *Guard) open(name string, dir bool) (*os.File, error) {
 	}
 	fd, err := unix.Openat2(int(g.root.Fd()), name, &how)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return os.NewFile(uintptr(fd), name), nil
+	return os.NewFile(uintptr(fd), name), false, nil
 }
 
-// make puts a placeholder in place, dated: one that is ended while it does so
-// must leave nothing that nobody knows for a placeholder, and nobody may come by
-// and take one that has no date yet for something else.
+// make puts a placeholder in place, dated and locked: one that is ended while it
+// does so must leave nothing that nobody knows for a placeholder, and nobody may
+// come by and take one that has no date yet for something else, or one that nobody
+// has locked yet away.
 func (g *Guard) make(name string, dir bool) (*os.File, error) {
 	at, temp := int(g.root.Fd()), path.Join(path.Dir(name), tempPrefix+rand.Text())
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_DIRECTORY, Resolve: beneath}
@@ -202,6 +223,9 @@ func (g *Guard) make(name string, dir bool) (*os.File, error) {
 	}
 	if err == nil {
 		err = date1970(f)
+	}
+	if err == nil {
+		err = unix.Flock(fd, unix.LOCK_SH)
 	}
 	if err == nil {
 		err = unix.Renameat2(at, temp, at, name, unix.RENAME_NOREPLACE)

@@ -81,6 +81,19 @@ func Receive(conn *net.UnixConn) (job []byte, files []*os.File, err error) {
 	return job, files, nil
 }
 
+// Ready reports whether Receive would find something at once, if only the end.
+func Ready(conn *net.UnixConn) (ready bool) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return true // Receive will say why
+	}
+	err = raw.Control(func(fd uintptr) {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		ready = n > 0 || err != nil && !errors.Is(err, unix.EINTR)
+	})
+	return ready || err != nil
+}
+
 // readJob doesn't make room for more than has come, whatever the length says.
 func readJob(conn *net.UnixConn, length uint32) ([]byte, error) {
 	if length > maxJob {

@@ -96,6 +96,27 @@ func TestJobOfNothing(t *testing.T) {
 	}
 }
 
+func TestReadySaysWhetherReceiveWouldWait(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	if Ready(b) {
+		t.Error("ready before anything was sent")
+	}
+	if err := Send(a, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !Ready(b) {
+		t.Error("not ready with a job there")
+	}
+	if _, _, err := Receive(b); err != nil || Ready(b) {
+		t.Errorf("after the job: %v", err)
+	}
+	a.Close()
+	if !Ready(b) {
+		t.Error("not ready at the end, for which nobody should wait")
+	}
+}
+
 func TestJobBounds(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)

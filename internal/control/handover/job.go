@@ -45,6 +45,8 @@ type Job struct {
 	Timeout   paddock.Duration `json:"timeout_ms"`
 	OutputCap int64            `json:"output_cap"`
 	Grace     paddock.Duration `json:"grace_ms,omitempty"`
+	// Reserve is what output leaves free of the disk; zero means nothing.
+	Reserve int64 `json:"reserve,omitempty"`
 	// Tied runs end when the connection that handed over the job is closed.
 	Tied bool `json:"tied,omitempty"`
 	// Isolation lists means to try in order; empty means all that can work.

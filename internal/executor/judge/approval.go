@@ -6,6 +6,7 @@ import (
 
 	"paddock"
 	"paddock/internal/executor/judge/matter"
+	"paddock/internal/executor/judge/speech"
 	"paddock/internal/policy"
 )
 
@@ -31,8 +32,7 @@ func (j *Judgement) granted() *paddock.Grant {
 	return j.Decision.Grant
 }
 
-// conclude adds what stands against the request beside the policy, and the hook's
-// word, to both decisions.
+// conclude adds what else stands against the request, and the hook's word.
 func (j *Judgement) conclude(ctx context.Context, by *Judge, reasons []paddock.Refusal) {
 	if j.would == nil {
 		deny(&j.Decision, reasons...)
@@ -41,11 +41,7 @@ func (j *Judgement) conclude(ctx context.Context, by *Judge, reasons []paddock.R
 		}
 		return
 	}
-	if j.request.Command.Stdin.File != "" {
-		r := paddock.Refused(paddock.StdinNotAllowed, "What needs approval can't read a file on its standard input: the file can change after it was approved.")
-		r.Gate, r.Hint = paddock.GateStdin, "Give text, or the output of a settled run."
-		reasons = append(slices.Clip(reasons), *r)
-	}
+	reasons = slices.Concat(reasons, speech.Changeable(j.request.Command.Stdin))
 	deny(j.would, reasons...)
 	if j.would.Effect == paddock.Allow && by.cfg.Hook != nil {
 		by.ask(ctx, j.request, j.would)

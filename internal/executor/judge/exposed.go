@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"paddock"
+	"paddock/internal/executor/judge/search"
 	"paddock/internal/policy"
 )
 
@@ -106,10 +107,10 @@ func (j *Judgement) programs(g *paddock.Grant) []string {
 // Listed lists what the run's whole tree may execute beside its own program; nil
 // where that is anything. The decision must allow.
 func (j *Judge) Listed(ctx context.Context, g *paddock.Grant) ([]string, error) {
-	search, _ := pathIn(g)
+	from, _ := search.Granted(g)
 	var listed []string
 	for _, path := range g.Contain.Executes {
-		found, err := j.finder.Executes(ctx, path, search)
+		found, err := j.finder.Executes(ctx, path, from)
 		if err != nil {
 			return nil, err
 		}

@@ -14,15 +14,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"paddock"
 	"paddock/internal/contain"
-	"paddock/internal/contain/lifecycle"
 	"paddock/internal/egress/credential"
 	"paddock/internal/executor/judge/account"
 	"paddock/internal/executor/judge/facts"
+	"paddock/internal/executor/judge/search"
 	"paddock/internal/executor/judge/secrets"
 	"paddock/internal/executor/judge/source"
 	"paddock/internal/executor/judge/speech"
@@ -30,6 +29,7 @@ import (
 	"paddock/internal/policy"
 	"paddock/internal/policy/known/secret"
 	"paddock/internal/rundir"
+	"paddock/internal/rundir/disk"
 	"paddock/internal/trust"
 )
 
@@ -48,6 +48,9 @@ type Config struct {
 	// Levels lists what containment can be given here, and of each other level
 	// what is missing; nil means that this machine is asked.
 	Levels func() ([]paddock.Level, map[paddock.Level]string)
+	// Disk says how many bytes of the disk of a directory are free, and how large
+	// it is; nil means that it is asked.
+	Disk func(dir string) (free, size int64, err error)
 }
 
 // A Judge judges requests. Its methods may be called concurrently.
@@ -55,6 +58,7 @@ type Judge struct {
 	cfg    Config
 	finder *facts.Finder
 	owner  trust.Owner // whose secrets are believed, beside root's
+	held   held
 }
 
 // New returns a Judge.
@@ -65,6 +69,9 @@ func New(cfg Config) *Judge {
 	if cfg.Levels == nil {
 		host := contain.Probe() // once: it reads a dozen files
 		cfg.Levels = func() ([]paddock.Level, map[paddock.Level]string) { return host.Levels(), host.Unavailable() }
+	}
+	if cfg.Disk == nil {
+		cfg.Disk = disk.Free
 	}
 	return &Judge{cfg: cfg, finder: facts.New(), owner: trust.User()}
 }
@@ -80,12 +87,13 @@ type Judgement struct {
 	// Trouble is a change of the policy that doesn't count; nil if there is none.
 	Trouble *lineage.Trouble
 
-	request paddock.Request
-	state   *rundir.State
-	policy  *policy.Policy
-	facts   policy.Facts
-	secrets map[string]credential.Credential
-	trouble []paddock.Refusal // what stands against the request beside the policy
+	request  paddock.Request
+	state    *rundir.State
+	policy   *policy.Policy
+	facts    policy.Facts
+	secrets  map[string]credential.Credential
+	reserved int64
+	trouble  []paddock.Refusal // what stands against the request beside the policy
 	// would is the decision if persons approved; nil where that changes nothing.
 	would *paddock.Decision
 }
@@ -159,8 +167,8 @@ func (j *Judge) judge(ctx context.Context, req paddock.Request, own int) *Judgem
 		out.failed(err)
 		return out
 	}
-	search := searchPath(p, req)
-	out := j.look(ctx, p, req, search)
+	path := search.Expected(p, req)
+	out := j.look(ctx, p, req, path)
 	out.facts.Active -= own
 	out.facts.PolicyProblem = problem
 	if t, ok := j.cfg.Policy.(interface{ Trouble() *lineage.Trouble }); ok && problem == nil {
@@ -170,7 +178,7 @@ func (j *Judge) judge(ctx context.Context, req paddock.Request, own int) *Judgem
 	}
 	out.decide(p, req)
 	// A script was followed with the PATH that we expected its program to get.
-	if got, ok := pathIn(out.granted()); ok && got != search && out.Fault == nil {
+	if got, ok := search.Granted(out.granted()); ok && got != path && out.Fault == nil {
 		out.Close()
 		notice, trouble := out.facts.PolicyNotice, out.Trouble
 		out = j.look(ctx, p, req, got)
@@ -216,14 +224,14 @@ func (j *Judgement) starved(err error) bool {
 }
 
 // look finds out what p must know to judge req.
-func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request, search string) *Judgement {
+func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request, path string) *Judgement {
 	if p == nil {
 		return &Judgement{request: req, Found: &facts.Found{}}
 	}
 	wanted := p.Wanted(req)
 	theirs := p.Applied(req.Principal, "")
 	found := j.finder.Find(ctx, facts.Query{
-		Wanted: wanted, Roots: theirs.Roots(), Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: search,
+		Wanted: wanted, Roots: theirs.Roots(), Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: path,
 		PrivateFiles: theirs.Contain().Level == paddock.Full,
 	})
 	if id := req.Command.Stdin.Run; id != "" && req.Command.Stdin.File == "" {
@@ -239,7 +247,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 	out.failed(found.Fault)
 	p = p.Applied(req.Principal, found.Dir.Root)
 	out.facts.Levels, out.facts.Unavailable = j.cfg.Levels()
-	out.facts.Held, out.facts.Unheld = lifecycle.Holdable(p.Contain().Level)
+	out.facts.Held, out.facts.Unheld = j.held.at(p.Contain().Level, j.cfg.Now())
 	var err error
 	out.facts.Account, out.facts.Unowned, err = account.Find(p.Contain())
 	out.failed(err)
@@ -257,6 +265,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		out.secrets[i.Secret], out.facts.Secrets[i.Secret], fault = secrets.Read(j.owner, i)
 		out.failed(fault)
 	}
+	out.reserve(j.cfg)
 	if found.Dir.Root != "" {
 		out.home(j.cfg.State, found.Dir.Root)
 	}
@@ -268,6 +277,25 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		out.trouble = append(out.trouble, *Unrecordable(err))
 	}
 	return out
+}
+
+// Reserve is how many bytes of the disk the run's output leaves free.
+func (j *Judgement) Reserve() int64 { return j.reserved }
+
+// reserve refuses where the disk has come down to its reserve: what is left is for
+// the records of runs that go on.
+func (j *Judgement) reserve(cfg Config) {
+	free, size, err := cfg.Disk(cfg.State.Path())
+	if err != nil {
+		j.trouble = append(j.trouble, *Unrecordable(err))
+		return
+	}
+	if j.reserved = j.policy.Reserve(size); free < j.reserved {
+		r := paddock.Refused(paddock.Unrecordable, "The disk of the state directory has %d bytes free, and %d are kept in reserve, so no run is started.", free, j.reserved)
+		r.Gate = paddock.GateQuota
+		r.Hint = "The operator makes room, by `paddock prune` for example, or says less under `limits.reserve` in the policy."
+		j.trouble = append(j.trouble, *r)
+	}
 }
 
 // home makes the private home directory for root.
@@ -324,28 +352,4 @@ func answer(d *paddock.Decision, result paddock.GateResult) {
 		return
 	}
 	d.Gates[i] = result
-}
-
-// searchPath is the PATH that req's program is expected to get.
-func searchPath(p *policy.Policy, req paddock.Request) string {
-	if req.Command.ReplaceEnv != nil {
-		return req.Command.ReplaceEnv["PATH"]
-	}
-	if p == nil {
-		return ""
-	}
-	return p.SearchPath()
-}
-
-// pathIn returns the PATH of a granted environment.
-func pathIn(g *paddock.Grant) (string, bool) {
-	if g == nil {
-		return "", false
-	}
-	for _, v := range g.Environment {
-		if value, ok := strings.CutPrefix(v, "PATH="); ok {
-			return value, true
-		}
-	}
-	return "", true
 }

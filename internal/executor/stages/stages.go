@@ -17,6 +17,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"paddock"
 	"paddock/internal/contain/lifecycle"
@@ -68,10 +70,12 @@ type Pool struct {
 	warn   func(error)
 	known  paddock.Digest // of the one inside this program; else empty
 	digest *digests
+	cgroup atomic.Pointer[string] // see away
 
 	mu      sync.Mutex // guards all below
 	idle    []*Stage
 	early   *early
+	later   *time.Timer // to refill; nil when none is set
 	filling bool
 	closed  bool
 	fillers sync.WaitGroup
@@ -100,6 +104,16 @@ type early struct {
 	stage *Stage
 	err   error
 }
+
+// An Expectation is of the run that an Executor is opened for.
+type Expectation int
+
+// What may be expected: a run that ends with this process, or one that doesn't.
+const (
+	ExpectNone Expectation = iota
+	ExpectTied
+	ExpectFree
+)
 
 // Expect says that a supervisor will be taken soon. Where none is kept idle, one
 // is started meanwhile, for what comes before takes about as long.
@@ -138,7 +152,7 @@ func (p *Pool) Take(leave bool) (*Stage, error) {
 	if s, err := p.expected(leave); s != nil || err != nil {
 		return s, err
 	}
-	defer p.refill()
+	defer p.refillSoon()
 	for {
 		p.mu.Lock()
 		if p.closed {
@@ -163,10 +177,8 @@ func (p *Pool) Take(leave bool) (*Stage, error) {
 func (p *Pool) start(leave bool) (*Stage, error) {
 	var cgroup *os.File
 	if leave {
-		// Where there is none, the supervisor says why in the run's record.
-		if c, err := lifecycle.Supervisors(); err == nil {
-			defer c.Close()
-			cgroup = c
+		if cgroup = p.away(); cgroup != nil {
+			defer cgroup.Close()
 		}
 	}
 	started, err := spawn.StartStage(p.path, cgroup)
@@ -176,10 +188,55 @@ func (p *Pool) start(leave bool) (*Stage, error) {
 	return &Stage{Stage: started, ended: make(chan struct{})}, nil
 }
 
+// away opens the cgroup that supervisors leave to; nil where there is none, and
+// then the supervisor says why in the run's record. Where it was is remembered: to
+// find it takes longer than to start a process.
+func (p *Pool) away() *os.File {
+	if known := p.cgroup.Load(); known != nil {
+		if f, err := os.Open(*known); err == nil {
+			return f
+		}
+	}
+	f, err := lifecycle.Supervisors()
+	if err != nil {
+		return nil
+	}
+	name := f.Name()
+	p.cgroup.Store(&name)
+	return f
+}
+
+// lull is how long a refill waits for the run that made it necessary: on a machine
+// with few processors the two would hold each other up.
+const lull = 20 * time.Millisecond
+
+// refillSoon refills in a while, or now if there is nothing left to take.
+func (p *Pool) refillSoon() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed || p.later != nil:
+	case len(p.idle) == 0:
+		p.fill()
+	default:
+		p.later = time.AfterFunc(lull, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.later = nil
+			p.fill()
+		})
+	}
+}
+
 // refill brings the idle ones up to their number, in the background.
 func (p *Pool) refill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.fill()
+}
+
+// fill is refill for who holds p.mu.
+func (p *Pool) fill() {
 	if p.closed || p.filling || len(p.idle) >= p.warm {
 		return
 	}
@@ -219,12 +276,18 @@ func (p *Pool) addIdle() bool {
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
+	if p.later != nil {
+		p.later.Stop() // and should it have begun, it finds the pool closed
+	}
 	p.mu.Unlock()
 	p.fillers.Wait()
 	p.mu.Lock()
 	idle := p.idle
 	p.idle = nil
 	if p.early != nil && p.early.stage != nil {
+		// Nobody asked for a run after all, or it was refused, and who asked shouldn't
+		// wait until it has come up to see that. It has got no job.
+		_ = p.early.stage.Kill()
 		idle = append(idle, p.early.stage)
 		p.early = nil
 	}

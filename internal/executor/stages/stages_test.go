@@ -78,6 +78,42 @@ func TestDeadIdleSupervisorIsNotTaken(t *testing.T) {
 	<-dead.Reap()
 }
 
+// What is taken is replaced: at once where none is left, in a while where there is
+// one for who comes next. A pool that is closed meanwhile starts none.
+func TestWhatIsTakenIsReplaced(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, 2)
+	idle := func() int {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.idle)
+	}
+	var taken []*Stage
+	for range 3 {
+		until(t, func() bool { return idle() == 2 })
+		s, err := p.Take(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken = append(taken, s)
+	}
+	p.mu.Lock()
+	if p.later == nil && !p.filling && len(p.idle) < 2 {
+		t.Error("nothing will replace what was taken")
+	}
+	p.mu.Unlock()
+	p.Close()
+	if n := idle(); n != 0 {
+		t.Errorf("%d are left in a closed pool", n)
+	}
+	for _, s := range taken {
+		if err := s.Conn().Close(); err != nil {
+			t.Error(err)
+		}
+		<-s.Reap()
+	}
+}
+
 func TestClosedPool(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, 3)

@@ -6,9 +6,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-var hunkForm = regexp.MustCompile(`^@@ -([0-9]{1,15})(,([0-9]{1,15}))? \+([0-9]{1,15})(,([0-9]{1,15}))? @@`)
+var hunkForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^@@ -([0-9]{1,15})(,([0-9]{1,15}))? \+([0-9]{1,15})(,([0-9]{1,15}))? @@`)
+})
 
 const section = "diff --git "
 
@@ -72,7 +75,7 @@ func (r *reader) patch(files []File) (more bool, err error) {
 }
 
 func (r *reader) hunk(line []byte, begin int) (h Hunk, err error) {
-	m := hunkForm.FindSubmatch(line)
+	m := hunkForm().FindSubmatch(line)
 	if m == nil {
 		return h, fmt.Errorf("byte %d: a hunk: %w", begin, ErrForm)
 	}

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -56,8 +57,12 @@ const (
 // (:/text, ^{/text}) and paths (rev:path) aren't among them. A name has what git
 // lets one have, but for braces.
 var (
-	refForm = regexp.MustCompile(`^([^\x00-\x20\x7f~^:?*\[\\{}\pZ\pC./-][^\x00-\x20\x7f~^:?*\[\\{}\pZ\pC]*|@\{[A-Za-z0-9_-]{1,40}\})(@\{[A-Za-z0-9_-]{1,40}\}|\^\{(commit|tag|object|)\}|[~^][0-9]{0,6})*$`)
-	ago     = regexp.MustCompile(`^([1-9][0-9]{0,5}) (second|minute|hour|day|week|month|year)s?( ago)?$`)
+	refForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([^\x00-\x20\x7f~^:?*\[\\{}\pZ\pC./-][^\x00-\x20\x7f~^:?*\[\\{}\pZ\pC]*|@\{[A-Za-z0-9_-]{1,40}\})(@\{[A-Za-z0-9_-]{1,40}\}|\^\{(commit|tag|object|)\}|[~^][0-9]{0,6})*$`)
+	})
+	ago = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([1-9][0-9]{0,5}) (second|minute|hour|day|week|month|year)s?( ago)?$`)
+	})
 )
 
 // Ref checks a revision, which is empty for HEAD.
@@ -69,7 +74,7 @@ func Ref(name, ref string) error {
 		r := paddock.Refused(paddock.RevisionInvalid, "%s is %q; a revision with a colon names a file or a search.", name, ref)
 		r.Hint = "Give the revision and the path apart."
 		return r
-	case strings.Contains(ref, "..") || !utf8.ValidString(ref) || !refForm.MatchString(ref):
+	case strings.Contains(ref, "..") || !utf8.ValidString(ref) || !refForm().MatchString(ref):
 		return paddock.Refused(paddock.RevisionInvalid, "%s is %q; want a branch, a tag, HEAD or an object id, perhaps with ~N, ^N, ^{commit} or @{N}.", name, ref)
 	}
 	return nil
@@ -123,7 +128,7 @@ func since(name, s string) (string, error) {
 	if s == "" {
 		return "", nil
 	}
-	if m := ago.FindStringSubmatch(s); m != nil {
+	if m := ago().FindStringSubmatch(s); m != nil {
 		return m[1] + " " + m[2] + "s ago", nil
 	}
 	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05", time.DateTime, time.RFC3339} {

@@ -61,6 +61,7 @@ func Compile(name string, source document.File, faults []document.Fault) (File, 
 	f := c.file(name, source, within(source.Limits, unsaid(source.Containment)))
 	f.Concurrent = cmp.Or(f.Concurrent, defaultConcurrent)
 	f.Contain = containment(source.Containment)
+	f.Reserve = source.Limits.Reserve
 	c.listed(&f, source)
 	for _, s := range source.Secrets {
 		f.Secrets = append(f.Secrets, paddock.Injection{

@@ -32,6 +32,7 @@ type File struct {
 	Environment Environment
 	Limits      paddock.Limits
 	Concurrent  int
+	Reserve     int64 // zero means the default
 	Retention   paddock.Retention
 	Approvals   paddock.Approvals
 	Contain     paddock.ContainAs

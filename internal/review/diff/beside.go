@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"paddock"
@@ -104,6 +105,15 @@ func (d *differ) git() {
 
 // kept compares how long things are kept, and who can approve what is asked about.
 func (d *differ) kept() {
+	if o, n := d.old.file.Reserve, d.new.file.Reserve; o != n {
+		effect := Unclear // how large the disk is isn't known
+		if o > 0 && n > o || n >= 1<<30 {
+			effect = Narrowed
+		} else if n > 0 && o > n {
+			effect = Widened
+		}
+		d.add(effect, "limits.reserve", d.new.section("limits"), "%s of the state directory's disk stay free, before %s.", reserve(n), reserve(o))
+	}
 	if d.old.file.Retention != d.new.file.Retention {
 		d.add(Changed, "retention", d.new.section("retention"), "Output or records are kept for another time, up to another size or in another form.")
 	}
@@ -127,4 +137,11 @@ func (d *differ) sometimes() {
 			d.add(Narrowed, one.At, one.Where, "A part is new that holds for some requests; it refuses more and allows nothing.")
 		}
 	}
+}
+
+func reserve(n int64) string {
+	if n == 0 {
+		return "1 GiB or a twentieth"
+	}
+	return fmt.Sprintf("%d bytes", n)
 }

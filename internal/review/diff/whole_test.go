@@ -19,7 +19,7 @@ func TestEverythingIsCompared(t *testing.T) {
 		{reflect.TypeFor[document.File](), "Roots Executables Rules Environment Secrets Limits Retention Approvals Containment Git " +
 			"Extends Says Narrow Tests Accept Sections"}, // the first three as a whole, the others permit nothing
 		{reflect.TypeFor[paddock.Limits](), "Timeout Output Idle OpenFiles Memory Processes CPUs Disk FileSize " +
-			"MemoryByDefault ProcessesByDefault DiskByDefault"}, // with what they are of
+			"AtLimit MemoryByDefault ProcessesByDefault DiskByDefault"}, // with what they are of
 		{reflect.TypeFor[paddock.ContainAs](), "Level Network Reach Inject Read Write RunAs Exec Executes Workspace Deeper " +
 			"ReadOnly Account"}, // the git tools' own, and looked up on the machine
 	} {

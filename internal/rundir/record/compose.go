@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/rundir/record/durable/losses"
 	"paddock/internal/rundir/record/durable/prune"
 	"paddock/internal/rundir/record/durable/waiting"
 	"paddock/internal/rundir/record/label"
@@ -27,15 +28,12 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 		return paddock.Run{}, err
 	}
 	started, err := d.Started()
-	if err != nil {
+	state, unknown := waiting.State(d.path)
+	if err := errors.Join(err, unknown); err != nil {
 		return paddock.Run{}, err
 	}
 	run := sealed.run()
-	if waits, err := waiting.Is(d.path); err != nil {
-		return paddock.Run{}, err
-	} else if waits {
-		run.State = paddock.Waiting
-	}
+	run.State = state
 	if started != nil {
 		at, process := started.At, started.Supervisor
 		run.State, run.StartedAt, run.Supervisor = paddock.Running, &at, &process
@@ -111,5 +109,5 @@ func (d *Dir) live(run *paddock.Run, now time.Time) error {
 	if run.State == paddock.Running {
 		run.Silent = paddock.Duration(max(0, now.Sub(last)))
 	}
-	return nil
+	return losses.Add(d.path, &run.Stdout, &run.Stderr)
 }

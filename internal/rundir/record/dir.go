@@ -121,6 +121,9 @@ func (d *Dir) MarkNoted() error {
 	return f.Close()
 }
 
+// Over says whether there is an outcome, without reading it.
+func (d *Dir) Over() (bool, error) { return Settled(d.path) }
+
 func (d *Dir) file(name string) string { return filepath.Join(d.path, name) }
 
 // What follows is for package rundir alone, and so not among the methods that

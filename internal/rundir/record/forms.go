@@ -16,8 +16,7 @@ type Intent struct {
 	Request   paddock.Request
 	Decision  paddock.Decision
 	CreatedAt time.Time
-	// Waits is set when persons must approve it before it starts.
-	Waits bool
+	Waits     bool // persons must approve it before it starts
 }
 
 // Sealed is what request.json and decision.json say of a run for ever. The
@@ -64,18 +63,29 @@ func (f *decisionFile) FileVersion() int { return f.Version }
 // An Entry is what claim.json, and the links to it elsewhere, say of a run.
 type Entry = links.Entry
 
+// asked reads request.json.
+func (d *Dir) asked() (r requestFile, err error) {
+	if err = durable.ReadJSON(d.file("request.json"), &r); err == nil && r.ID != d.id {
+		err = fmt.Errorf("%s is of another run, %q", d.file("request.json"), r.ID)
+	}
+	return r, err
+}
+
+// Principal returns who asked for the run.
+func (d *Dir) Principal() (paddock.Principal, error) {
+	r, err := d.asked()
+	return r.Request.Principal, err
+}
+
 // Sealed returns what the run was asked and granted to be.
 func (d *Dir) Sealed() (Sealed, error) {
-	var r requestFile
-	if err := durable.ReadJSON(d.file("request.json"), &r); err != nil {
+	r, err := d.asked()
+	if err != nil {
 		return Sealed{}, err
 	}
 	var j decisionFile
 	if err := durable.ReadJSON(d.file("decision.json"), &j); err != nil {
 		return Sealed{}, err
-	}
-	if r.ID != d.id {
-		return Sealed{}, fmt.Errorf("%s is of another run, %q", d.file("request.json"), r.ID)
 	}
 	return Sealed{
 		ID: r.ID, Request: r.Request, RequestDigest: r.RequestDigest, Decision: j.Decision, CreatedAt: r.CreatedAt,
@@ -146,6 +156,15 @@ func (d *Dir) tornStart() (bool, error) {
 // o is not written then.
 func (d *Dir) PublishOutcome(o paddock.Outcome) (first bool, err error) {
 	return outcome.Publish(d.path, o, "started.json")
+}
+
+// Rehearse composes what a supervisor writes down, and reads the start as it does,
+// without a file: the first time takes many times as long as the next.
+func Rehearse(s Started, o paddock.Outcome) {
+	if b, err := durable.EncodeJSON(startedFile{durable.Version, s}, false); err == nil {
+		_ = durable.DecodeJSON(b, &startedFile{})
+	}
+	_, _ = durable.EncodeJSON(outcome.File{Version: durable.Version, Outcome: o}, false)
 }
 
 // Outcome returns how the run ended; nil when it isn't settled.

@@ -10,6 +10,7 @@ import (
 
 	"paddock"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/losses"
 	"paddock/internal/rundir/record/durable/outcome/addenda"
 	"paddock/internal/rundir/record/durable/waiting"
 	"paddock/internal/rundir/record/process"
@@ -58,6 +59,9 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time, deeper *paddo
 	}
 	if err != nil {
 		o.Reason.Detail = "the kept output can't be read: " + err.Error()
+	}
+	if err := losses.Add(d.path, &o.Stdout, &o.Stderr); err != nil {
+		o.Reason.Evidence.Note += "; " + err.Error()
 	}
 	o.SettledAt = now()
 	if torn {
@@ -114,9 +118,7 @@ func found(d *Dir, seen time.Time) paddock.Outcome {
 	if ev.BootIDThen != "" && ev.BootIDNow != "" && ev.BootIDThen != ev.BootIDNow {
 		o.Reason.Kind = paddock.ReasonHost
 	}
-	if waits, err := waiting.Is(d.path); err == nil && waits {
-		o.State, o.Reason.Kind, o.Reason.Detail = paddock.Killed, paddock.ReasonCallerGone, "whoever asked for it is gone, before it was approved"
-	}
+	waiting.Gone(d.path, &o)
 	return o
 }
 

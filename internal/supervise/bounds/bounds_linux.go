@@ -61,7 +61,7 @@ func (b *Bounds) NextLook(after func(time.Duration) <-chan time.Time) <-chan tim
 
 // Starved reports whether the kernel has ended a process of the run for want of
 // memory. What is left of such a tree seldom says so, and should be ended too.
-func (b *Bounds) Starved() bool { return b.usage().OOMKills > 0 }
+func (b *Bounds) Starved() bool { return known(b.OOMKills()) > 0 }
 
 // OutOfMemory is the reason of a run that starved.
 func (b *Bounds) OutOfMemory() paddock.Reason {
@@ -70,7 +70,7 @@ func (b *Bounds) OutOfMemory() paddock.Reason {
 
 // WithForks adds to what the run was denied the processes that it couldn't make.
 func (b *Bounds) WithForks(denied []paddock.Denial) []paddock.Denial {
-	hits := b.usage().ProcessLimitHits
+	hits := known(b.ProcessLimitHits())
 	if hits == 0 {
 		return denied
 	}
@@ -82,13 +82,13 @@ func (b *Bounds) WithForks(denied []paddock.Denial) []paddock.Denial {
 	return denied
 }
 
-// usage reads what the tree has used; zero if that can't be known.
-func (b *Bounds) usage() resource.Usage {
-	used, err := b.Usage()
+// known is n; zero if that can't be known.
+func known(n int, err error) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "what the run used:", err)
+		return 0
 	}
-	return used
+	return n
 }
 
 // Release removes what was made. What the kernel didn't end stays in its group.

@@ -25,7 +25,15 @@ type Hub struct {
 	closed bool
 	subs   map[chan control.Event]bool
 	gone   sync.Cond // signalled when a subscriber leaves
+
+	told  time.Time   // when the last output was
+	later *time.Timer // tells of what was printed since; nil when nothing waits
 }
+
+// pause is how often outputs are told of at most. A program that prints as fast as
+// it can would have us write and everybody read thousands of events a second, on
+// the processors that it prints with.
+const pause = 2 * time.Millisecond
 
 // mailbox is how many events a subscriber can be behind.
 const mailbox = 8
@@ -82,9 +90,29 @@ func (h *Hub) Output(stdout, stderr int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now.Stdout, h.now.Stderr = max(h.now.Stdout, stdout), max(h.now.Stderr, stderr)
-	if h.now.State == paddock.Starting {
-		return // a fast program; the news of its start will say the sizes
+	switch wait := pause - time.Since(h.told); {
+	case h.now.State == paddock.Starting, h.closed:
+		// A fast program; the news of its start, or of its end, will say the sizes.
+	case wait <= 0:
+		h.output()
+	case h.later == nil:
+		h.later = time.AfterFunc(wait, func() {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if h.later != nil && !h.closed {
+				h.output()
+			}
+		})
 	}
+}
+
+// output tells the sizes as they are now. The caller holds mu.
+func (h *Hub) output() {
+	if h.later != nil {
+		h.later.Stop() // or it finds that it was told already
+		h.later = nil
+	}
+	h.told = time.Now()
 	event := control.Event{Kind: "output", Stdout: h.now.Stdout, Stderr: h.now.Stderr}
 	for c := range h.subs {
 		select {
@@ -127,6 +155,9 @@ func (h *Hub) shut() {
 		return
 	}
 	h.closed = true
+	if h.later != nil {
+		h.later.Stop()
+	}
 	for c := range h.subs {
 		close(c)
 	}

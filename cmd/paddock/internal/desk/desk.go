@@ -18,6 +18,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/app"
+	"paddock/internal/executor/stages"
 	"paddock/internal/git"
 	"paddock/internal/lineage"
 	"paddock/internal/policy"
@@ -64,6 +65,8 @@ type Desk struct {
 	Signals func() (<-chan os.Signal, func())
 	// Open opens the state directory; whoever got the verbs closes them.
 	Open func(ctx context.Context) (Verbs, error)
+	// Expect is which run the house is opened for.
+	Expect stages.Expectation
 	// Judge gives verbs for questions about one policy, over a state directory.
 	Judge func(ctx context.Context, state string, p *policy.Policy) (Verbs, error)
 

@@ -32,6 +32,7 @@ import (
 	"paddock/internal/app/evidence"
 	"paddock/internal/app/evidence/census/finding"
 	"paddock/internal/app/evidence/census/finding/index"
+	"paddock/internal/app/evidence/census/names"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record/durable/links"
 )
@@ -116,12 +117,6 @@ func (k *check) find(kind Kind, run paddock.RunID, path string, mend finding.Men
 	return k.each(Finding{Kind: kind, Run: run, Path: path, Mend: mend, Detail: fmt.Sprintf(format, args...)})
 }
 
-// below are the names of a state directory, and whether they are directories.
-var below = map[string]bool{
-	"format": false, "claim.lock": false, "migrate.lock": false, "prune.lock": false, "prune.reserve": false, "swept": false, "stage.json": false,
-	"runs": true, links.ActiveDir: true, links.UnseenDir: true, links.KeysDir: true, "tmp": true, "homes": true, "roots": true, "journal": true, "stage": true,
-}
-
 // layout looks at the directory itself and at what is being made in it.
 func (k *check) layout() error {
 	info, err := os.Lstat(k.state.Path())
@@ -135,7 +130,7 @@ func (k *check) layout() error {
 	}
 	for _, e := range entries {
 		path := filepath.Join(k.state.Path(), e.Name())
-		dir, ours := below[e.Name()]
+		dir, ours := names.State[e.Name()]
 		switch {
 		case temporary(e.Name()):
 			err = k.temp("", path)

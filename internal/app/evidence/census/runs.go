@@ -12,7 +12,9 @@ import (
 
 	"paddock"
 	"paddock/internal/app/evidence/census/finding"
+	"paddock/internal/app/evidence/census/names"
 	"paddock/internal/artifact"
+	"paddock/internal/artifact/packed"
 	"paddock/internal/executor/judge"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record"
@@ -21,12 +23,6 @@ import (
 	"paddock/internal/rundir/record/durable/prune"
 	"paddock/internal/rundir/shelf"
 )
-
-// files are those of a run's directory that are regular files.
-var files = []string{
-	"request.json", "decision.json", links.Claim, "token", "lock", "stdin", "started.json", "started.torn", "stdout", "stderr", "frames",
-	"stdout.lines", "stderr.lines", "outcome.json", "noted", links.Seen, "deeds.jsonl", "network.jsonl", "kept.json", "pruned.json", "reserve", "supervisor.log",
-}
 
 func temporary(name string) bool { return strings.HasPrefix(name, durable.TempPrefix) }
 
@@ -103,12 +99,12 @@ func (k *check) files(d *rundir.Dir) error {
 	for _, e := range entries {
 		path, name := filepath.Join(d.Path(), e.Name()), e.Name()
 		switch {
-		case name == "workspace" && e.IsDir(): // the run's account may have it
+		case (name == "workspace" || name == "quarantine") && e.IsDir(): // the run's account may have what is in it
 		case name == "control" && e.Type()&fs.ModeSocket != 0, name == "reserve", temporary(name):
 			if settled && !k.held(d.Path()) && k.old(path) {
 				err = k.find(finding.Leftover, d.ID(), path, finding.ByUse, "its supervisor was ended before it could take this away")
 			}
-		case slices.Contains(files, name), strings.HasPrefix(name, "addendum."):
+		case slices.Contains(names.Run, name), strings.HasPrefix(name, "addendum."):
 			_, err = k.plain(d.ID(), path, false)
 		case e.Type().IsRegular() || e.IsDir():
 			err = k.find(finding.Stranger, d.ID(), path, "", "Paddock puts nothing of this name here; look at it and move it away")
@@ -216,16 +212,26 @@ func (k *check) output(d *rundir.Dir, run paddock.Run, sealed rundir.Sealed) err
 	for _, stream := range []paddock.Stream{paddock.Stdout, paddock.Stderr} {
 		sum, path := sums[stream], filepath.Join(d.Path(), string(stream))
 		info, err := os.Lstat(path)
+		if packedInfo, packedErr := os.Lstat(path + packed.Suffix); errors.Is(err, fs.ErrNotExist) && packedErr == nil {
+			path, info, err = path+packed.Suffix, packedInfo, nil
+		}
+		var size int64
+		if err == nil {
+			if !info.Mode().IsRegular() {
+				continue // told of
+			}
+			size, err = packed.Open(d.Path()).Size(stream)
+		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && sum.Bytes == 0:
 			continue
-		case err == nil && !info.Mode().IsRegular():
-			continue // told of
-		case err == nil && info.Size() != sum.Bytes:
-			err = k.find(finding.Output, d.ID(), path, "", "%d bytes are there, %d were recorded", info.Size(), sum.Bytes)
 		case errors.Is(err, fs.ErrNotExist):
 			err = k.find(finding.Output, d.ID(), path, "", "it is missing, and %d bytes were recorded", sum.Bytes)
-		case err == nil && k.opt.Digests && sum.Digest != "":
+		case err != nil:
+			err = k.find(finding.Output, d.ID(), path, "", "it can't be read: %v", err)
+		case size != sum.Bytes:
+			err = k.find(finding.Output, d.ID(), path, "", "%d bytes are there, %d were recorded", size, sum.Bytes)
+		case k.opt.Digests && sum.Digest != "":
 			err = k.digest(d, stream, sum)
 		}
 		if err != nil {
@@ -248,7 +254,7 @@ func (k *check) output(d *rundir.Dir, run paddock.Run, sealed rundir.Sealed) err
 
 func (k *check) digest(d *rundir.Dir, stream paddock.Stream, sum paddock.StreamSummary) error {
 	path := filepath.Join(d.Path(), string(stream))
-	if err := artifact.Open(d.Path()).Verify(stream, sum); err != nil {
+	if err := packed.Open(d.Path()).Verify(stream, sum); err != nil {
 		return k.find(finding.Output, d.ID(), path, "", "%v", err)
 	}
 	if fits, err := artifact.Marked(d.Path(), stream); err == nil && !fits {

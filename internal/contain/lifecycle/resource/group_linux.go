@@ -25,8 +25,11 @@ type Group struct {
 	kill        *os.File
 }
 
-// made is a directory that was made for a group.
-type made struct{ kind, path string }
+// made is a directory that was made for a group, and the files that were set there.
+type made struct {
+	kind, path string
+	set        []File
+}
 
 // Supervisors is the one name in our folder that is no run's: supervisors move
 // there when they leave their caller.
@@ -54,7 +57,7 @@ func (g *Group) add(d Directory, name string) error {
 	if err := os.Mkdir(at, 0o755); err != nil {
 		return err
 	}
-	g.directories = append(g.directories, made{d.Kind, at})
+	g.directories = append(g.directories, made{d.Kind, at, d.Files})
 	for _, f := range d.Files {
 		if err := write(at, f); err != nil {
 			return fmt.Errorf("%s = %s: %w", f.Name, f.Value, err)

@@ -577,10 +577,19 @@ func TestUsageOfV2(t *testing.T) {
 	g := &Group{directories: []made{{CgroupV2, plant(t, map[string]string{
 		"memory.peak": "1048576\n", "memory.events": "low 0\nhigh 0\nmax 12\noom 2\noom_kill 1\noom_group_kill 1\n",
 		"pids.peak": "9\n", "pids.events": "max 3\n", "cpu.stat": "usage_usec 1500\nuser_usec 1000\n",
-	})}}}
+	}), []File{{Name: "memory.max"}, {Name: "pids.max"}}}}}
 	want := Usage{MemoryPeak: 1 << 20, CPU: 1500 * time.Microsecond, ProcessesPeak: 9, OOMKills: 1, ProcessLimitHits: 3}
 	if got := usage(t, g); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+	kills, err := g.OOMKills()
+	hits, err2 := g.ProcessLimitHits()
+	if kills != 1 || hits != 3 || err != nil || err2 != nil {
+		t.Errorf("%d kills, %d hits, %v, %v", kills, hits, err, err2)
+	}
+	g.directories[0].set = nil // then nothing there is asked
+	if kills, err := g.OOMKills(); kills != 0 || err != nil {
+		t.Errorf("%d kills where nothing holds the memory, %v", kills, err)
 	}
 	g.directories[0].path = plant(t, map[string]string{"memory.peak": "much\n"})
 	if _, err := g.Usage(); err == nil || !strings.Contains(err.Error(), `"much" isn't a number`) {
@@ -591,7 +600,7 @@ func TestUsageOfV2(t *testing.T) {
 func TestMembersRefuseWhatIsNoProcess(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"0\n", "-1\n", "1 x\n"} {
-		g := &Group{directories: []made{{CgroupV2, plant(t, map[string]string{"cgroup.procs": text})}}}
+		g := &Group{directories: []made{{kind: CgroupV2, path: plant(t, map[string]string{"cgroup.procs": text})}}}
 		if pids, err := g.Members(); err == nil {
 			t.Errorf("%q: got %v, and whoever kills them kills somebody else", text, pids)
 		}

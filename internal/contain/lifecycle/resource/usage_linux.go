@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,6 +41,28 @@ func (g *Group) Usage() (Usage, error) {
 		}
 	}
 	return u, nil
+}
+
+// OOMKills is [Usage.OOMKills] alone: it reads only what holds the memory.
+func (g *Group) OOMKills() (int, error) {
+	return g.count("memory.", map[string]string{CgroupV2: "memory.events", CgroupV1: "memory.oom_control"}, "oom_kill")
+}
+
+// ProcessLimitHits is [Usage.ProcessLimitHits] alone.
+func (g *Group) ProcessLimitHits() (int, error) {
+	return g.count("pids.", map[string]string{CgroupV2: "pids.events", CgroupV1: "pids.events"}, "max")
+}
+
+// count reads how often something happened, from the directory in which a file of
+// the controller was set.
+func (g *Group) count(controller string, file map[string]string, event string) (int, error) {
+	for _, d := range g.directories {
+		if slices.ContainsFunc(d.set, func(f File) bool { return strings.HasPrefix(f.Name, controller) }) {
+			r := reader{at: d.path}
+			return int(r.counts(file[d.kind])[event]), r.err
+		}
+	}
+	return 0, nil
 }
 
 func (u *Usage) read(d made) error {

@@ -48,3 +48,13 @@ func Key(key string) error {
 	}
 	return paddock.Refused(paddock.InvalidRequest, "The idempotency key must be valid UTF-8 without NUL.")
 }
+
+// Changeable refuses what could be different when a request that needs approval starts.
+func Changeable(s paddock.Stdin) []paddock.Refusal {
+	if s.File == "" {
+		return nil
+	}
+	r := paddock.Refused(paddock.StdinNotAllowed, "What needs approval can't read a file on its standard input: the file can change after it was approved.")
+	r.Gate, r.Hint = paddock.GateStdin, "Give text, or the output of a settled run."
+	return []paddock.Refusal{*r}
+}

@@ -333,6 +333,8 @@ func (b *builder) limits(v *shape.Value) Limits {
 		CPUs:       b.decimal(v.Get("cpus")),
 		Disk:       b.size(v.Get("disk"), maxMemory),
 		FileSize:   b.size(v.Get("file_size"), maxMemory),
+		AtLimit:    b.text(v.Get("at_limit")).Value,
+		Reserve:    b.size(v.Get("reserve"), maxMemory),
 	}
 }
 

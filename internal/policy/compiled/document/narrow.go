@@ -70,6 +70,9 @@ func (b *builder) onlyNarrower(v *shape.Value) {
 			b.fault(e.Key, "`"+e.Key.Text+"` can't be narrower, so only the policy that extends no other has it; say it there")
 		}
 	}
+	if r := v.Get("limits").Get("reserve"); r != nil {
+		b.fault(r, "the reserve is the disk's and not a request's, so only the policy that extends no other has it; say it there")
+	}
 	b.fixed(v)
 }
 

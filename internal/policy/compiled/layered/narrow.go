@@ -222,9 +222,14 @@ func (n *narrowing) git(f compiled.File) {
 	n.out.Git = &g
 }
 
-// lower takes the lower of each limit. Zero is none.
+// lower takes the lower of each limit. Zero is none. Whatever says that runs end at a
+// limit of output prevails.
 func lower(a, b paddock.Limits) paddock.Limits {
+	if b.AtLimit == paddock.AtLimitEnd {
+		a.AtLimit = b.AtLimit
+	}
 	return paddock.Limits{
+		AtLimit: a.AtLimit,
 		Timeout: least(a.Timeout, b.Timeout), Idle: least(a.Idle, b.Idle), Output: least(a.Output, b.Output),
 		OpenFiles: least(a.OpenFiles, b.OpenFiles), Memory: least(a.Memory, b.Memory), Processes: least(a.Processes, b.Processes),
 		CPUs: least(a.CPUs, b.CPUs), Disk: least(a.Disk, b.Disk), FileSize: least(a.FileSize, b.FileSize),

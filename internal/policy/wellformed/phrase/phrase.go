@@ -59,3 +59,11 @@ func Names(names []string) string {
 	}
 	return List(shown)
 }
+
+// Rules says that of all rules none denies, and how many that ask were approved.
+func Rules(approved, all int) string {
+	if approved > 0 {
+		return fmt.Sprintf("%d of %d ask, and were approved", approved, all)
+	}
+	return fmt.Sprintf("none of %d applies", all)
+}

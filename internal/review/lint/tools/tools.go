@@ -13,6 +13,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A Tool is one program, or several that are alike.
@@ -54,7 +55,7 @@ const (
 	script   = "runs the script that the word names"
 )
 
-var byName = func() map[string]*Tool {
+var byName = sync.OnceValue(func() map[string]*Tool {
 	m := map[string]*Tool{}
 	for i := range table {
 		for _, n := range table[i].Names {
@@ -62,18 +63,18 @@ var byName = func() map[string]*Tool {
 		}
 	}
 	return m
-}()
+})
 
-var version = regexp.MustCompile(`^(.*?[A-Za-z+])-?[0-9][0-9.]*$`)
+var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*?[A-Za-z+])-?[0-9][0-9.]*$`) })
 
 // Find returns what is known of the program at a path; nil if nothing is.
 func Find(file string) *Tool {
 	name := strings.ToLower(path.Base(file))
-	if t := byName[name]; t != nil {
+	if t := byName()[name]; t != nil {
 		return t
 	}
-	if m := version.FindStringSubmatch(name); m != nil {
-		return byName[m[1]]
+	if m := version().FindStringSubmatch(name); m != nil {
+		return byName()[m[1]]
 	}
 	return nil
 }

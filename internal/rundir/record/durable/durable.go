@@ -17,7 +17,6 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -257,12 +256,8 @@ func Open(name string) (*os.File, error) {
 
 // Read returns the content of a regular file of at most most bytes.
 func Read(name string, most int64) ([]byte, error) {
-	f, err := Open(name)
+	b, err := read(name, most)
 	if err != nil {
-		return nil, err
-	}
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
 	if int64(len(b)) > most {

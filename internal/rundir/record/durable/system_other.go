@@ -2,7 +2,11 @@
 
 package durable
 
-import "os"
+import (
+	"errors"
+	"io"
+	"os"
+)
 
 // Nothing is run on these systems in this version, so there is no record that
 // could be lost or disputed: what they can't do like the others is left out.
@@ -21,3 +25,13 @@ func LockShared(*os.File) (bool, error) { return true, nil }
 
 // Unlock undoes Lock.
 func Unlock(*os.File) error { return nil }
+
+// read returns a file's content; of one that is longer than most, more than that.
+func read(name string, most int64) ([]byte, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	return b, errors.Join(err, f.Close())
+}

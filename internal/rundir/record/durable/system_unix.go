@@ -4,7 +4,9 @@ package durable
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,6 +21,54 @@ func SyncDir(name string) error {
 		return err
 	}
 	return errors.Join(sync(f), f.Close())
+}
+
+// read returns a regular file's content; of one that is longer than most, more than that. It
+// asks the kernel itself: an [os.File] first finds out whether it can be waited
+// for, in as many calls again.
+func read(name string, most int64) (_ []byte, err error) {
+	var fd int
+	again(func() error {
+		fd, err = unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|NoFollow, 0)
+		return err
+	})
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	defer func() { err = errors.Join(err, unix.Close(fd)) }()
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, &os.PathError{Op: "stat", Path: name, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, fmt.Errorf("%s isn't a regular file", name)
+	}
+	b := make([]byte, 0, min(st.Size, most)+1) // with room to see that there is no more
+	for int64(len(b)) <= most {
+		if len(b) == cap(b) {
+			b = slices.Grow(b, 512)
+		}
+		var n int
+		again(func() error {
+			n, err = unix.Read(fd, b[len(b):cap(b)])
+			return err
+		})
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: name, Err: err}
+		}
+		if n == 0 {
+			break
+		}
+		b = b[:len(b)+n]
+	}
+	return b, nil
+}
+
+// again calls until no signal comes in between.
+func again(call func() error) {
+	for errors.Is(call(), unix.EINTR) {
+		continue
+	}
 }
 
 // Lock takes an exclusive lock without waiting and says whether it got it.

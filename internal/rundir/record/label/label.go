@@ -1,8 +1,8 @@
-// Package label makes the label of a run that was given none.
+// Package label names runs that were given no label.
 //
 // # Limits
 //
-// What a caller gives is judged elsewhere.
+// What it returns is for people: it may be cut, and is nothing to find a run by.
 package label
 
 import (
@@ -10,22 +10,23 @@ import (
 	"unicode/utf8"
 )
 
-// Of is the label of a run that was given none: the first of its words.
+// Of returns the label of a run of argv that was given none: its first words, on
+// one line.
 func Of(argv []string) string {
 	const most = 80
-	text := strings.ToValidUTF8(strings.Join(argv, " "), "\uFFFD")
-	text = strings.Map(func(r rune) rune {
+	label := strings.ToValidUTF8(strings.Join(argv, " "), "\uFFFD")
+	label = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7F {
 			return ' '
 		}
 		return r
-	}, text)
-	if len(text) <= most {
-		return text
+	}, label)
+	if len(label) <= most {
+		return label
 	}
 	cut := most - len("…")
-	for !utf8.RuneStart(text[cut]) {
+	for !utf8.RuneStart(label[cut]) {
 		cut--
 	}
-	return text[:cut] + "…"
+	return label[:cut] + "…"
 }

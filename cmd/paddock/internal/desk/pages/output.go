@@ -111,6 +111,7 @@ func (d commands) onePage(ctx context.Context, v desk.Verbs, id paddock.RunID, r
 	if err := show(page); err != nil {
 		return err
 	}
+	d.lost(page)
 	if page.NextOffset < page.Total && d.ErrTerminal {
 		d.Say("note", fmt.Sprintf("bytes %d to %d of %d; go on with --offset %d", page.Offset, page.NextOffset, page.Total, page.NextOffset))
 	}
@@ -130,9 +131,17 @@ func (d commands) everyPage(ctx context.Context, v desk.Verbs, id paddock.RunID,
 			return err
 		}
 		if page.EOF || page.NextOffset >= page.Total || page.NextOffset <= req.Offset {
+			d.lost(page)
 			return nil
 		}
 		req = after(req, page)
+	}
+}
+
+// lost says what came after the end of what was kept.
+func (d commands) lost(page paddock.Page) {
+	for _, l := range page.Losses {
+		d.Say("warning", l.String())
 	}
 }
 

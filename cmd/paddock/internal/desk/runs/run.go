@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/internal/executor/stages"
 )
 
 func (d commands) runCommand() *cobra.Command {
@@ -27,6 +28,10 @@ output ends the streaming, not the run.`,
 			req, err := d.Request(cmd, f, argv)
 			if err != nil {
 				return err
+			}
+			d.Expect = stages.ExpectTied
+			if f.Detach {
+				d.Expect = stages.ExpectFree
 			}
 			return d.With(cmd.Context(), func(v desk.Verbs) error {
 				if f.Detach {

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/cmd/paddock/internal/desk/screen/ends"
 	"paddock/cmd/paddock/internal/desk/screen/finds"
 	"paddock/internal/app"
 )
@@ -238,6 +239,9 @@ func (c *Screen) End(r paddock.Run) {
 	case paddock.Killed, paddock.TimedOut, paddock.OutputLimit:
 		c.Say("note", Describe(r))
 	}
+	for _, l := range r.Losses() {
+		c.Say("warning", l.String())
+	}
 	if r.Outcome != nil {
 		c.denied(r.ID, r.Outcome.Denied)
 	}
@@ -386,13 +390,15 @@ func Describe(r paddock.Run) string {
 	case paddock.ReasonShutdown:
 		return "killed because its host program shut down"
 	case paddock.ReasonDenied, paddock.ReasonExpired, paddock.ReasonChanged:
-		return unapproved(o)
+		return ends.Unapproved(o, Plain)
 	case paddock.ReasonTimeout:
 		return "ended because its time was over (" + Span(time.Duration(o.Limit)*time.Millisecond) + ")"
 	case paddock.ReasonIdle:
 		return "ended because it printed nothing for " + Span(time.Duration(o.Limit)*time.Millisecond) + detail
 	case paddock.ReasonOutputLimit:
 		return "ended because " + string(o.Stream) + " passed its limit of " + Size(o.Limit)
+	case paddock.ReasonDiskReserve:
+		return "ended because the disk of its output came down to its reserve of " + Size(o.Limit)
 	case paddock.ReasonOutOfMemory:
 		return "ended because it needed more memory than its limit of " + Size(o.Limit)
 	case paddock.ReasonDiskLimit:
@@ -414,17 +420,6 @@ func lost(o paddock.Reason) string {
 	}
 	if o.Evidence != nil && o.Evidence.Note != "" {
 		text += " (" + Plain(o.Evidence.Note) + ")"
-	}
-	return text
-}
-
-func summary(s paddock.StreamSummary) string {
-	text := Size(s.Bytes)
-	if s.Dropped > 0 {
-		text += fmt.Sprintf(", %s more were counted and not kept", Size(s.Dropped))
-	}
-	if s.Digest != "" {
-		text += ", " + string(s.Digest)
 	}
 	return text
 }

@@ -118,18 +118,3 @@ func shorten(text string, n int) string {
 	}
 	return text
 }
-
-// unapproved says why a run that waited for approval isn't started.
-func unapproved(o paddock.Reason) string {
-	switch o.Kind {
-	case paddock.ReasonDenied:
-		text := "not started: " + Plain(o.By) + " denied it"
-		if o.Why != "" {
-			text += ": " + Plain(o.Why)
-		}
-		return text
-	case paddock.ReasonExpired:
-		return "not started: nobody approved it in time"
-	}
-	return "not started, ask for it again: " + Plain(o.Detail)
-}

@@ -18,6 +18,7 @@ package marks
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"sync"
 )
 
 // Block is how much of a stream one record is about.
@@ -32,7 +33,8 @@ const (
 // Name returns the file's name in a run's directory.
 func Name(stream string) string { return stream + ".lines" }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli takes longer to make than a short run has lines.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // encode returns the record of block k: how many lines end up to its end.
 func encode(k, count int64) (b [recordSize]byte) {
@@ -56,5 +58,5 @@ func check(k, count int64) uint32 {
 	var b [16]byte
 	binary.LittleEndian.PutUint64(b[:], uint64(k))
 	binary.LittleEndian.PutUint64(b[8:], uint64(count))
-	return crc32.Checksum(b[:], castagnoli)
+	return crc32.Checksum(b[:], castagnoli())
 }

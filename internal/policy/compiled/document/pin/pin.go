@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v4"
@@ -107,12 +108,12 @@ type edit struct {
 type pen struct{ data []byte }
 
 // number is what YAML takes for a number though it is hexadecimal.
-var number = regexp.MustCompile(`^[0-9]+(e[0-9]+)?$`)
+var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+(e[0-9]+)?$`) })
 
 // pin changes the digest that is there, or adds one after the path.
 func (p pen) pin(e document.Executable, digits string) (edit, error) {
 	word := digits
-	if number.MatchString(digits) {
+	if number().MatchString(digits) {
 		word = `"` + digits + `"`
 	}
 	if e.SHA256.Given() {

@@ -134,6 +134,9 @@ type Limits struct {
 	CPUs       float64
 	Disk       int64
 	FileSize   int64
+	// AtLimit is end or drop; Reserve is what is left free of the state directory's disk.
+	AtLimit string
+	Reserve int64
 }
 
 // Containment is what must be enforced. Require is empty when absent.

@@ -53,6 +53,8 @@ var executableLimits = shape.Object{
 		{Name: "timeout", Doc: "The longest that a run may take.", Shape: duration},
 		{Name: "idle", Doc: "The longest that a run may print nothing.", Shape: duration},
 		{Name: "output", Doc: "The most bytes kept of each stream.", Shape: size},
+		{Name: "at_limit", Doc: "What becomes of a run whose output comes to a limit: `end` (the default), or `drop`: it goes on, and what is beyond is dropped and counted.",
+			Shape: shape.Choice{paddock.AtLimitEnd, paddock.AtLimitDrop}},
 		{Name: "memory", Doc: "The most memory of all processes of a run together.", Shape: size},
 		{Name: "processes", Doc: "The most processes and threads of a run at once.", Shape: shape.Integer{Min: 1, Max: 1 << 22}},
 		{Name: "cpus", Doc: "How many processors' time a run gets, such as 2 or 0.5.", Shape: shape.Decimal{Min: 0.01, Max: 1 << 16}},
@@ -154,7 +156,8 @@ var Policy = shape.Object{
 				{Name: "accept", Doc: "Variables that a caller may set, each with the token that its value must match.", Shape: envTokens},
 			}}},
 		{Name: "limits", Doc: "Limits of every run. A caller may ask for less, never for more.", Shape: shape.Object{
-			Keys: allLimits,
+			Keys: append(slices.Clone(allLimits),
+				shape.Key{Name: "reserve", Doc: "What is left free on the disk of the state directory: with less no run starts, and output isn't kept any more.", Shape: size}),
 		}},
 		{Name: "approvals", Doc: "Who can approve what a rule asks about, and for how long; without it nobody can.", Shape: approvals},
 		{Name: "retention", Doc: "What is kept of runs in these roots that are over; without it, everything.", Shape: shape.Object{

@@ -1,0 +1,44 @@
+package judge
+
+import (
+	"sync"
+	"time"
+
+	"paddock"
+	"paddock/internal/contain/lifecycle"
+)
+
+// lookAgain is how long what was found of the machine's cgroups is believed. It
+// changes when somebody mounts or moves us, and to look takes as long as all else
+// that a request is judged by. A run that was granted what can't be held any more
+// isn't started.
+const lookAgain = time.Second
+
+// held is what was found, for each level.
+type held struct {
+	mu    sync.Mutex
+	found map[paddock.Level]holdable // guarded by mu
+}
+
+type holdable struct {
+	names []string
+	why   string
+	at    time.Time
+}
+
+// at is [lifecycle.Holdable] as of now, or of a moment ago. The names aren't the
+// caller's to change.
+func (h *held) at(level paddock.Level, now time.Time) (names []string, why string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f, ok := h.found[level]; ok && !now.Before(f.at) && now.Sub(f.at) < lookAgain {
+		return f.names, f.why
+	}
+	f := holdable{at: now}
+	f.names, f.why = lifecycle.Holdable(level)
+	if h.found == nil {
+		h.found = map[paddock.Level]holdable{}
+	}
+	h.found[level] = f
+	return f.names, f.why
+}

@@ -1,0 +1,57 @@
+//go:build linux
+
+package benchmarks_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"paddock/internal/testproc"
+)
+
+// madeAtStart is the line that Go writes of a package's initialisation.
+var madeAtStart = regexp.MustCompile(`(?m)^init (\S+) @.* (\d+) allocs$`)
+
+// TestProgramsStartWithLittle pins what our programs make before main runs, as
+// numbers that no load and no machine changes: each costs every command and every
+// run. Raise one only for what is needed in every start; all else is made when it
+// is first needed (sync.OnceValue).
+func TestProgramsStartWithLittle(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		program, argument string
+		own, all          int
+	}{
+		{"paddock/cmd/paddock", "help", 400, 6200},
+		{"paddock/cmd/paddock-stage", "--protocol", 80, 460},
+	} {
+		cmd := testproc.Command(t, testproc.Build(t, c.program), c.argument)
+		cmd.Env = []string{"GODEBUG=inittrace=1"}
+		var trace strings.Builder
+		cmd.Stderr = &trace
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		own, all := 0, 0
+		var most []string
+		for _, m := range madeAtStart.FindAllStringSubmatch(trace.String(), -1) {
+			n, err := strconv.Atoi(m[2])
+			must(t, err)
+			all += n
+			if strings.HasPrefix(m[1], "paddock/") {
+				if own += n; n > 20 {
+					most = append(most, m[1]+": "+m[2])
+				}
+			}
+		}
+		if all == 0 {
+			t.Fatalf("%s: no trace of its initialisation:\n%s", c.program, trace.String())
+		}
+		if own > c.own || all > c.all {
+			t.Errorf("%s makes %d allocations before main, %d in our own packages; at most %d and %d are wanted. Ours with most: %s",
+				c.program, all, own, c.all, c.own, strings.Join(most, ", "))
+		}
+	}
+}
