@@ -10,8 +10,7 @@ import (
 	"paddock/internal/policy"
 )
 
-// decide has the policy judge what was found. Where only rules stand against it that
-// ask, and somebody could approve, it is judged as if they had.
+// decide has the policy judge what was found, and as if it were approved if it can be.
 func (j *Judgement) decide(p *policy.Policy, req paddock.Request) {
 	j.Decision, j.would = policy.Decide(p, req, j.facts), nil
 	if j.Decision.Effect != paddock.Ask || len(p.Approvals().Keys) == 0 {
@@ -52,8 +51,7 @@ func (j *Judgement) conclude(ctx context.Context, by *Judge, reasons []paddock.R
 		return
 	}
 	for i := range j.Decision.Refusals {
-		r := &j.Decision.Refusals[i]
-		r.Retryable, r.Hint = true, "A person can approve it, with `paddock approve`; ask for exactly the same again then."
+		j.Decision.Refusals[i].Retryable, j.Decision.Refusals[i].Hint = true, "A person can approve it, with `paddock approve`; ask for exactly the same again then."
 	}
 }
 

@@ -32,8 +32,7 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 	if err := errors.Join(err, unknown); err != nil {
 		return paddock.Run{}, err
 	}
-	run := sealed.run()
-	run.State = state
+	run := sealed.run(state)
 	if started != nil {
 		at, process := started.At, started.Supervisor
 		run.State, run.StartedAt, run.Supervisor = paddock.Running, &at, &process
@@ -69,9 +68,9 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 }
 
 // run is the record of a run of which nothing but its making is known.
-func (s Sealed) run() paddock.Run {
+func (s Sealed) run(state paddock.State) paddock.Run {
 	req, run := s.Request, paddock.Run{
-		ID: s.ID, State: paddock.Starting, Label: s.Request.Command.Label, Argv: s.Request.Command.Argv,
+		ID: s.ID, State: state, Label: s.Request.Command.Label, Argv: s.Request.Command.Argv,
 		Dir: s.Request.Command.Dir, Principal: s.Request.Principal, CreatedAt: s.CreatedAt,
 		PolicyDigest: s.Decision.PolicyDigest, RequestDigest: s.RequestDigest,
 	}
