@@ -30,6 +30,8 @@ const (
 	LimitExceeded          Code = "limit_exceeded"
 	RuleDenied             Code = "rule_denied"
 	ApprovalRequired       Code = "approval_required"
+	ApprovalDenied         Code = "approval_denied"
+	ApprovalExpired        Code = "approval_expired"
 	ContainmentUnavailable Code = "containment_unavailable"
 	SecretUnavailable      Code = "secret_unavailable"
 	Busy                   Code = "busy"
@@ -106,8 +108,12 @@ var codes = []CodeInfo{
 		"Ask for at most the maximum that the message names, or leave the limit out.", false},
 	{RuleDenied, GateRules, "A rule of the policy or the host program's hook denies the request.",
 		"The message is the rule's own; do what it says.", false},
-	{ApprovalRequired, GateRules, "A rule of the policy wants a person's approval for this request, and this version can't ask for one.",
+	{ApprovalRequired, GateRules, "A rule of the policy wants a person's approval for this request.",
 		"Ask a person to run the command, or change it so that the rule doesn't apply.", false},
+	{ApprovalDenied, "", "A person was asked for approval of this request and denied it.",
+		"Don't ask again: do what the reason says, or another thing.", false},
+	{ApprovalExpired, "", "Nobody approved the request in time, or what was approved wasn't used in time.",
+		"Ask again when a person is there to approve it.", true},
 	{ContainmentUnavailable, GateContainment, "The policy requires more containment than can be given here, and less is never given in silence.",
 		"The message says what is missing. The operator mends that, or writes a lower level into the policy: `containment: {require: standard}`, or `{require: off}`, which contains nothing; docs/threat-model.md compares them.", false},
 	{SecretUnavailable, GateContainment, "A secret that the program gets, or that goes into its requests, can't be read or given, or others could read it.",

@@ -83,6 +83,8 @@ type Decision struct {
 	// Refusals holds every reason against the request, in the order of the
 	// gates; the first is the one to show when only one fits.
 	Refusals []Refusal `json:"refusals,omitempty"`
+	// Approval is what persons approved, where a rule asked.
+	Approval ApprovalID `json:"approval,omitempty"`
 	// Grant is what an allowed command gets; nil unless Effect is Allow.
 	Grant *Grant `json:"grant,omitempty"`
 }

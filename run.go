@@ -8,9 +8,10 @@ import (
 // A State of a run. Settled states never change.
 type State string
 
-// The states of this version. DESIGN knows more (queued, waiting, unreachable),
-// which come with the features that need them.
+// The states of this version. DESIGN knows more (queued, unreachable), which come
+// with the features that need them.
 const (
+	Waiting       State = "waiting" // for approval; there is no program yet, and may never be
 	Starting      State = "starting"
 	Running       State = "running"
 	Exited        State = "exited"          // the program ended by itself; its status is in the reason
@@ -19,13 +20,14 @@ const (
 	OutputLimit   State = "output-limit"    // only a stream's cap gives this
 	FailedToStart State = "failed-to-start" // no instruction of the program has run
 	Lost          State = "lost"            // the supervisor vanished without writing an outcome
+	RefusedState  State = "refused"         // it waited for approval and didn't get it
 	Banked        State = "banked"          // no program: somebody gave what is its stdout to keep
 )
 
 // Settled reports whether the state is final.
 func (s State) Settled() bool {
 	switch s {
-	case Exited, Killed, TimedOut, OutputLimit, FailedToStart, Lost, Banked:
+	case Exited, Killed, TimedOut, OutputLimit, FailedToStart, Lost, RefusedState, Banked:
 		return true
 	}
 	return false
@@ -53,7 +55,10 @@ const (
 	ReasonStart       ReasonKind = "start_failed"  // Step could not be carried out; Detail says why
 	ReasonLost        ReasonKind = "supervisor_vanished"
 	ReasonHost        ReasonKind = "host_restarted"
-	ReasonBanked      ReasonKind = "banked" // it was given, whole, by By
+	ReasonDenied      ReasonKind = "approval_denied"  // By a person, Why
+	ReasonExpired     ReasonKind = "approval_expired" // nobody approved in time
+	ReasonChanged     ReasonKind = "approval_changed" // what would have been started isn't what was approved; Detail says more
+	ReasonBanked      ReasonKind = "banked"           // it was given, whole, by By
 )
 
 // A Reason is why a run ended, apart from any text for people.
@@ -315,6 +320,9 @@ type Run struct {
 	RequestDigest Digest        `json:"request_digest"`
 	Stdout        StreamSummary `json:"stdout"`
 	Stderr        StreamSummary `json:"stderr"`
+	// Approval is what persons are asked to approve, or approved; empty where no
+	// rule asked.
+	Approval ApprovalID `json:"approval,omitempty"`
 	// Outcome is nil until the run is settled.
 	Outcome *Outcome `json:"outcome,omitempty"`
 	// Addenda are what became known of the end later, oldest first.

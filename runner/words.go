@@ -53,6 +53,10 @@ type (
 	Quarantine = paddock.Quarantine
 	// Restored is what was moved back.
 	Restored = paddock.Restored
+	// An Approval is what persons are asked about, with what they said.
+	Approval = paddock.Approval
+	// An ApprovalID names one.
+	ApprovalID = paddock.ApprovalID
 	// Stdin says what a program reads on its standard input.
 	Stdin = paddock.Stdin
 )
@@ -70,8 +74,9 @@ const (
 	ViewColor = paddock.ViewColor
 )
 
-// The states that a run can settle in, and the two before.
+// The states that a run can settle in, and the three before.
 const (
+	Waiting       = paddock.Waiting // for approval; see Runner.Approval
 	Starting      = paddock.Starting
 	Running       = paddock.Running
 	Exited        = paddock.Exited
@@ -80,7 +85,8 @@ const (
 	OutputLimit   = paddock.OutputLimit
 	FailedToStart = paddock.FailedToStart
 	Lost          = paddock.Lost
-	Banked        = paddock.Banked // what BankArtifact keeps; no program ran
+	Refused       = paddock.RefusedState // it waited for approval and didn't get it
+	Banked        = paddock.Banked       // what BankArtifact keeps; no program ran
 )
 
 // Text is a standard input that holds s.

@@ -285,6 +285,22 @@ func (p *paper) Discard(context.Context, paddock.Principal, paddock.RunID) (padd
 	return paddock.Run{}, p.fault
 }
 
+func (p *paper) Approvals(context.Context, paddock.Principal) ([]paddock.Approval, error) {
+	return nil, p.fault
+}
+
+func (p *paper) Approval(context.Context, paddock.Principal, paddock.ApprovalID) (paddock.Approval, error) {
+	return paddock.Approval{}, p.fault
+}
+
+func (p *paper) Question(context.Context, paddock.Principal, paddock.ApprovalID) ([]byte, error) {
+	return nil, p.fault
+}
+
+func (p *paper) Vote(context.Context, paddock.Principal, paddock.ApprovalID, []byte) (paddock.Approval, error) {
+	return paddock.Approval{}, p.fault
+}
+
 func (p *paper) Close() error { p.closed++; return nil }
 
 // A person sits at a desk in front of a paper house.

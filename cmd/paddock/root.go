@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/asked"
 	"paddock/cmd/paddock/internal/desk/audits"
 	"paddock/cmd/paddock/internal/desk/doctor"
 	"paddock/cmd/paddock/internal/desk/kept"
@@ -79,7 +80,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 		}
 	}
 	add("runs", slices.Concat(runs.Commands(d), pages.Commands(d), audits.Commands(d), kept.Commands(d), stock.Commands(d))...)
-	add("runs", states.Command(d), repos.Command(d))
+	add("runs", asked.Command(d), states.Command(d), repos.Command(d))
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", mcpCommand(d))
 	root.AddCommand(versionCommand(d), manCommand(d))

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -25,13 +26,11 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 	if err := e.unwritable(); err != nil {
 		return paddock.Run{}, err
 	}
-	if end.Kind == "" {
-		end.Kind = paddock.ReasonKill
-	}
-	if end.Signal == "" {
-		end.Signal = "TERM"
-	}
+	end.Kind, end.Signal = cmp.Or(end.Kind, paddock.ReasonKill), cmp.Or(end.Signal, "TERM")
 	e.notes.Kill(ctx, dir, end.Kind, end.Signal, end.By, end.Why)
+	if err := e.Consent().Withdraw(ctx, dir, end.Kind, end.By, end.Why); err != nil {
+		return paddock.Run{}, err
+	}
 	limited, cancel := context.WithTimeout(ctx, e.cfg.Grace+time.Second)
 	defer cancel()
 	told := false
@@ -52,31 +51,13 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 	case ctx.Err() != nil || limited.Err() == nil:
 		return paddock.Run{}, err
 	case !told && end.Signal == "KILL":
-		if err := e.overrule(ctx, dir); err != nil {
+		if err := e.hub.Overrule(ctx, dir, e.cfg.Grace+time.Second); err != nil {
 			return paddock.Run{}, err
 		}
 	case !told:
 		return paddock.Run{}, watch.Silent(dir)
 	}
 	return dir.Record(e.cfg.Now())
-}
-
-// overrule ends a supervisor that doesn't answer, and by that its run, and
-// settles the run as lost: nobody is left who could say how it ended.
-func (e *Executor) overrule(ctx context.Context, dir *rundir.Dir) error {
-	started, err := dir.Started()
-	if err != nil || started == nil {
-		return watch.Silent(dir)
-	}
-	if err := watch.KillVerified(started.Supervisor); err != nil {
-		return fmt.Errorf("run %s: end its supervisor: %w", dir.ID(), err)
-	}
-	limited, cancel := context.WithTimeout(ctx, e.cfg.Grace+time.Second)
-	defer cancel()
-	return e.hub.Await(limited, dir, func(*watch.Run) (bool, error) {
-		outcome, err := dir.Outcome()
-		return outcome != nil, err
-	})
 }
 
 // Wait returns when the run is settled. When ctx ends before, it returns the run

@@ -219,13 +219,7 @@ func (e *Executor) ReadOnly() error { return e.state.ReadOnly() }
 
 // unwritable refuses what would have to be written down.
 func (e *Executor) unwritable() error {
-	why := e.state.ReadOnly()
-	if why == nil {
-		return nil
-	}
-	r := paddock.Refused(paddock.Unrecordable, "Nothing can be written down here: %v.", why)
-	r.Hint = "Name another state directory with --state, or do this as the user whose it is."
-	return r
+	return notes.Unwritable(e.state.ReadOnly())
 }
 
 // seek looks for a run whose supervisor can't be heard: whether it still exists

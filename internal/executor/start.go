@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"paddock"
 	"paddock/internal/control/handover"
+	"paddock/internal/executor/consent"
 	"paddock/internal/executor/judge"
+	"paddock/internal/executor/judge/speech"
+	"paddock/internal/executor/roster"
 	"paddock/internal/executor/stages"
 	"paddock/internal/failpoint"
 	"paddock/internal/rundir"
@@ -56,13 +57,20 @@ func (e *Executor) start(ctx context.Context, req paddock.Request) (_ paddock.Ru
 	j := e.judge.Judge(ctx, req)
 	defer j.Close()
 	policy = j.Decision.PolicyDigest
+	var approved *consent.Case
+	if j.Asks() && ctx.Err() == nil {
+		var run paddock.Run
+		if approved, run, err = e.consented(ctx, req, j); approved == nil {
+			return run, policy, err
+		}
+	}
 	if err := cmp.Or(ctx.Err(), j.Allows()); err != nil { // what was judged meanwhile may say so in other words
 		return paddock.Run{}, policy, err
 	}
 	if pool, err := e.stages(); err == nil { // else the run's record will tell
 		pool.Expect(!req.Tied)
 	}
-	dir, existing, err := e.claim(ctx, req, j)
+	dir, existing, err := e.claim(ctx, req, j, approved)
 	var run paddock.Run
 	switch {
 	case err != nil:
@@ -80,12 +88,12 @@ func (e *Executor) again(ctx context.Context, req paddock.Request) (run paddock.
 	if key == "" {
 		return paddock.Run{}, false, nil
 	}
-	if strings.IndexByte(key, 0) >= 0 || !utf8.ValidString(key) {
-		return paddock.Run{}, false, paddock.Refused(paddock.InvalidRequest, "The idempotency key must be valid UTF-8 without NUL.")
+	if err := speech.Key(key); err != nil {
+		return paddock.Run{}, false, err
 	}
 	var id paddock.RunID
 	err = e.state.Claim(ctx, func(c *rundir.Claim) (err error) {
-		id, err = keyed(c, req)
+		id, err = roster.Keyed(c, req)
 		return err
 	})
 	if err != nil || id == "" {
@@ -95,31 +103,16 @@ func (e *Executor) again(ctx context.Context, req paddock.Request) (run paddock.
 	return run, true, err
 }
 
-// keyed returns the run of req's key, if there is one and it was made for the
-// same request.
-func keyed(c *rundir.Claim, req paddock.Request) (paddock.RunID, error) {
-	if req.IdempotencyKey == "" {
-		return "", nil
-	}
-	id, digest, found, err := c.Key(req.Principal, req.IdempotencyKey)
-	if err != nil || !found {
-		return "", err
-	}
-	if digest != req.Digest() {
-		return "", paddock.Refused(paddock.Conflict, "The idempotency key was used for a different request, which became run %s.", id)
-	}
-	return id, nil
-}
-
 // claim writes the run down and makes it exist, unless its key already stands
-// for one, which is returned instead. The directory comes back locked.
-func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judgement) (*rundir.Dir, paddock.RunID, error) {
+// for one, which is returned instead. The directory comes back locked. Approved is what
+// is used by it; without one, what was approved waits.
+func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judgement, approved *consent.Case) (*rundir.Dir, paddock.RunID, error) {
 	now := e.cfg.Now()
 	id, err := paddock.NewRunID(now, nil)
 	if err != nil {
 		return nil, "", err
 	}
-	dir, err := e.notes.Prepare(ctx, e.state, id, rundir.Intent{Request: req, Decision: j.Decision, CreatedAt: now})
+	dir, err := e.notes.Prepare(ctx, e.state, id, rundir.Intent{Request: req, Decision: j.Decision, CreatedAt: now, Waits: approved == nil && j.Decision.Approval != ""})
 	if err != nil {
 		return nil, "", judge.RecordError(ctx, err)
 	}
@@ -127,12 +120,17 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 	e.notes.Policy(ctx, e.state, dir, j.Decision.PolicyDigest, j.PolicyText(), j.Trouble)
 	err = e.state.Claim(ctx, func(c *rundir.Claim) error {
 		var err error
-		if existing, err = keyed(c, req); err != nil || existing != "" {
+		if existing, err = roster.Keyed(c, req); err != nil || existing != "" {
 			return err
 		}
 		// Others may have started runs since we judged.
 		if err := j.Take(ctx, c, id, now); err != nil {
 			return err
+		}
+		if approved != nil {
+			if err := e.Consent().Use(ctx, *approved, id); err != nil {
+				return err
+			}
 		}
 		return c.Publish(dir, req.IdempotencyKey)
 	})

@@ -32,7 +32,8 @@ var floors = map[string]float64{
 	"internal/store":     2,
 	"internal/egress":    2,
 
-	"internal/books": 2.5, // what was used, counted from runs: judge, desks and whoever prunes ask
+	"internal/books":    2.5, // what was used, counted from runs: judge, desks and whoever prunes ask
+	"internal/approval": 2.5, // signatures over records; both who decides and the desk believe by it
 
 	"internal/spawn": 3,
 
@@ -40,12 +41,11 @@ var floors = map[string]float64{
 	"internal/supervise": 4,
 	"internal/lease":     4,
 
-	"internal/agent":    5,
-	"internal/git":      5,
-	"internal/task":     5,
-	"internal/hub":      5,
-	"internal/approval": 5,
-	"internal/auth":     5,
+	"internal/agent": 5,
+	"internal/git":   5,
+	"internal/task":  5,
+	"internal/hub":   5,
+	"internal/auth":  5,
 
 	"internal/pipeline": 6,
 	"internal/schedule": 6,

@@ -5,6 +5,7 @@ import (
 
 	"paddock"
 	"paddock/internal/journal/short"
+	"paddock/internal/journal/short/asked"
 )
 
 // What an entry has room for. JSON makes of one byte six at the worst.
@@ -31,7 +32,7 @@ func WordsOf(argv []string) Words {
 func StartOf(id paddock.RunID, req paddock.Request, d paddock.Decision) Entry {
 	s := StartDetail{
 		Words: WordsOf(req.Command.Argv), Door: req.Door,
-		RequestDigest: d.RequestDigest, PolicyDigest: d.PolicyDigest,
+		RequestDigest: d.RequestDigest, PolicyDigest: d.PolicyDigest, Approval: d.Approval,
 	}
 	if g := d.Grant; g != nil {
 		s.Rule, s.Dir = g.Rule, short.Text(g.Dir, mostPath)
@@ -101,6 +102,12 @@ func AbandonedOf(id paddock.RunID, why error) Entry {
 // PruneOf is the entry of a run of which something is about to be removed.
 func PruneOf(id paddock.RunID, reason paddock.PruneReason, by string, bytes int64, record bool) Entry {
 	return Entry{Kind: Prune, Run: id, Prune: &PruneDetail{reason, short.Text(by, mostText), bytes, record}}
+}
+
+// ApprovalOf is the entry of a step of a matter that p asked about. The run is the one
+// that uses it.
+func ApprovalOf(p paddock.Principal, run paddock.RunID, d *asked.Detail) Entry {
+	return Entry{Kind: Approval, Principal: named(p), Run: run, Approval: d}
 }
 
 func named(p paddock.Principal) *paddock.Principal {

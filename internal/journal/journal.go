@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/journal/short/asked"
 )
 
 // A Kind says what an entry tells. Readers pass over kinds they don't know.
@@ -44,6 +45,7 @@ const (
 	Kill       Kind = "kill"       // somebody asked for a run's end
 	Refusal    Kind = "refusal"    // a request was refused
 	Refusals   Kind = "refusals"   // requests that were refused and not told of one by one
+	Approval   Kind = "approval"   // what a rule asks about was asked, approved, denied or used
 	Prune      Kind = "prune"      // what is kept of a run is about to be removed
 )
 
@@ -71,6 +73,7 @@ type Entry struct {
 	Refusal    *RefusalDetail   `json:"refusal,omitempty"`
 	Refusals   *RefusalsDetail  `json:"refusals,omitempty"`
 	Prune      *PruneDetail     `json:"prune,omitempty"`
+	Approval   *asked.Detail    `json:"approval,omitempty"`
 
 	Digest paddock.Digest `json:"entry"`
 }
@@ -116,12 +119,14 @@ type Words struct {
 // StartDetail is what was asked, and granted.
 type StartDetail struct {
 	Words
-	Door          paddock.Door      `json:"door"`
-	RequestDigest paddock.Digest    `json:"request_digest"`
-	PolicyDigest  paddock.Digest    `json:"policy_digest"`
-	Rule          *paddock.Position `json:"rule,omitempty"`
-	Dir           string            `json:"dir"`
-	Executable    string            `json:"executable"`
+	Door          paddock.Door   `json:"door"`
+	RequestDigest paddock.Digest `json:"request_digest"`
+	PolicyDigest  paddock.Digest `json:"policy_digest"`
+	// Approval is what persons approved, where a rule asked.
+	Approval   paddock.ApprovalID `json:"approval,omitempty"`
+	Rule       *paddock.Position  `json:"rule,omitempty"`
+	Dir        string             `json:"dir"`
+	Executable string             `json:"executable"`
 	// ExecutableDigest is of its content; empty where the policy pins none.
 	ExecutableDigest paddock.Digest `json:"executable_digest,omitempty"`
 	// EnvironmentNames are those that the program gets, sorted, in part where

@@ -121,6 +121,14 @@ func (f *fake) Start(ctx context.Context, req paddock.Request) (paddock.Run, err
 	return r.Run, err
 }
 
+func (f *fake) Approval(context.Context, paddock.Principal, paddock.ApprovalID) (paddock.Approval, error) {
+	return paddock.Approval{}, paddock.Refused(paddock.NotFound, "no approval")
+}
+
+func (f *fake) Vote(context.Context, paddock.Principal, paddock.ApprovalID, []byte) (paddock.Approval, error) {
+	return paddock.Approval{}, paddock.Refused(paddock.NotFound, "no approval")
+}
+
 func (f *fake) Status(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error) {
 	if err := f.first(ctx, "status"); err != nil {
 		return paddock.Run{}, err

@@ -44,6 +44,8 @@ type Verbs interface {
 	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
 	Counters(ctx context.Context, p paddock.Principal) (app.Counters, error)
 	Git(ctx context.Context, ask git.Ask) (git.Answer, error)
+	Approval(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error)
+	Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error)
 }
 
 var _ Verbs = (*app.App)(nil)
@@ -88,6 +90,8 @@ type session struct {
 	// gone is closed when the client has closed its side: waits end with it,
 	// and what they found is still answered.
 	gone chan struct{}
+
+	asking sync.WaitGroup // elicitations, which end with the connection
 
 	mu      sync.Mutex
 	started []paddock.RunID // through this connection; kept only for Kill
@@ -183,6 +187,7 @@ func (s *session) remember(run paddock.Run) {
 // end ends the runs of this connection, if that is wanted, and returns when
 // they are settled: at most their grace period later, for each 64 of them.
 func (s *session) end(ctx context.Context) {
+	s.asking.Wait()
 	s.mu.Lock()
 	ids := s.started
 	s.mu.Unlock()

@@ -7,11 +7,12 @@ import (
 	"paddock"
 	"paddock/internal/mcpserver/answer"
 	"paddock/internal/mcpserver/ask"
+	"paddock/internal/mcpserver/person"
 )
 
 // start is run_command_bg. Once the verb is asked, the client's patience has no
 // say: a run that is started must be recorded and known, not half made.
-func (s *session) start(ctx context.Context, _ call, in ask.Start) (answer.Started, error) {
+func (s *session) start(ctx context.Context, c call, in ask.Start) (answer.Started, error) {
 	if err := ctx.Err(); err != nil {
 		return answer.Started{}, err
 	}
@@ -28,6 +29,13 @@ func (s *session) start(ctx context.Context, _ call, in ask.Start) (answer.Start
 		return answer.Started{}, err
 	}
 	s.remember(run)
+	if run.State == paddock.Waiting {
+		s.asking.Go(func() {
+			ctx, cancel := s.waiting(s.life)
+			defer cancel()
+			person.Ask(ctx, c.req.Session, s.App, run, s.Log)
+		})
+	}
 	return answer.NewStarted(run, s.counters(ctx)), nil
 }
 
@@ -47,7 +55,7 @@ func (s *session) status(ctx context.Context, c call, in ask.Status) (answer.Sta
 	if wait > 0 {
 		waited := s.Now().Sub(began).Milliseconds()
 		out.WaitedMs = &waited
-		if !out.Settled {
+		if !out.Settled && out.Note == "" {
 			out.Note = note
 		}
 	}

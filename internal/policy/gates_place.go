@@ -209,9 +209,16 @@ func (j *judge) rules() {
 		}
 	}
 	for _, r := range asks {
-		j.Refuse(r.At, r.Refusal(paddock.ApprovalRequired, "wants a person's approval for"))
+		if j.facts.Approved && !r.Floor {
+			continue
+		}
+		refusal := r.Refusal(paddock.ApprovalRequired, "wants a person's approval for")
+		if r.Floor {
+			refusal.Hint = "No policy lists who can approve what the floor of this machine asks. " + refusal.Hint
+		}
+		j.Refuse(r.At, refusal)
 	}
-	j.Answer(paddock.GateRules, j.policy.file.Sections["rules"], fmt.Sprintf("none of %d applies", len(j.policy.file.Rules)))
+	j.Answer(paddock.GateRules, j.policy.file.Sections["rules"], phrase.Rules(len(asks), len(j.policy.file.Rules)))
 }
 
 // quota asks whether the principal may have one more run.

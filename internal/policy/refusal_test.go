@@ -487,6 +487,7 @@ func TestRefusal_approval_required(t *testing.T) {
 		refusalCase{name: "without words", policy: ruled, change: argv("go", "test", "-race"), want: "Rule `second` wants a person's approval", line: 21},
 		refusalCase{name: "two", policy: ruled, change: argv("go", "test", "-race", "-v"), want: "Ask a person.", line: 20},
 	)
+	approvedAndNoMore(t)
 	// Deny beats ask: with any other reason the effect is deny.
 	p := load(t, ruled)
 	req := ask("go", "test", "-v")
@@ -494,6 +495,66 @@ func TestRefusal_approval_required(t *testing.T) {
 	facts.Active = 8
 	if d := policy.Decide(p, req, facts); d.Effect != paddock.Deny || d.Refusals[0].Code != paddock.ApprovalRequired || d.Refusals[1].Code != paddock.Busy {
 		t.Errorf("got %s with %v", d.Effect, d.Refusals)
+	}
+}
+
+// approvedAndNoMore checks that an approval answers rules that ask, and nothing else.
+func approvedAndNoMore(t *testing.T) {
+	t.Helper()
+	p := load(t, ruled)
+	for _, c := range []struct {
+		argv []string
+		want paddock.Effect
+	}{{[]string{"go", "test", "-v"}, paddock.Allow}, {[]string{"go", "vet", "./..."}, paddock.Deny}, {[]string{"go", "run", "x"}, paddock.Deny}} {
+		req := ask(c.argv...)
+		facts := friendly(p, req)
+		facts.Approved = true
+		if d := policy.Decide(p, req, facts); d.Effect != c.want || (d.Grant != nil) != (c.want == paddock.Allow) {
+			t.Errorf("%q, approved: %s, %v", c.argv, d.Effect, d.Refusals)
+		}
+	}
+}
+
+// What the floor of a machine asks nobody can approve whom a policy lists.
+func TestFloorsAskIsNotApproved(t *testing.T) {
+	floor := policy.Source{Name: "floor.yaml", Floor: true, Data: []byte("version: 1\nrules: [{name: floor-asks, ask: 'argv.size() > 1'}]\n")}
+	p, err := policy.Load("policy.yaml", []byte(ruled), floor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := ask("go", "test", "-v")
+	facts := friendly(p, req)
+	facts.Approved = true
+	if d := policy.Decide(p, req, facts); d.Effect != paddock.Ask || len(d.Refusals) != 1 || d.Refusals[0].Rule != "floor-asks" || !strings.Contains(d.Refusals[0].Hint, "floor") {
+		t.Errorf("%s, %+v", d.Effect, d.Refusals)
+	}
+}
+
+func TestApprovalsSection(t *testing.T) {
+	const key, other = "ed25519:nKS5MVsuhyaDvtB+nCibMTak0N7Ma8tJ9BDEhhNnDXE=", "ed25519:AAAAMVsuhyaDvtB+nCibMTak0N7Ma8tJ9BDEhhNnDXE="
+	for text, want := range map[string]string{
+		"{keys: [{name: a, key: \"" + key + "\"}]}": "",
+		"{keys: [{name: a, key: \"" + key + "\"}, {name: b, key: \"" + other + "\"}], approvers: 2, uses: 3, lasts: 1h}": "",
+		"{}":                  "keys",
+		"{keys: []}":          "keys",
+		"{keys: [{name: a}]}": "key",
+		"{keys: [{name: a, key: \"" + key + "\"}, {name: a, key: \"" + other + "\"}]}":                                           "listed before",
+		"{keys: [{name: a, key: \"" + key + "\"}, {name: b, key: \"" + key + "\"}]}":                                             "listed before",
+		"{keys: [{name: a, key: \"" + key + "\"}], approvers: 2}":                                                                "more must approve",
+		"{keys: [{name: a, key: \"" + key + "\", principal: p}, {name: b, key: \"" + other + "\", principal: p}], approvers: 2}": "more must approve",
+		"{keys: [{name: a, key: \"ed25519:nKS5MVsuhyaDvtB+nCibMTak0N7Ma8tJ9BDEhhNnDXF=\"}]}":                                     "base 64", // another spelling of the same
+		"{keys: [{name: a, key: \"ed25519:nKS5\"}]}":                                                                             "base 64",
+		"{keys: [{name: a, key: \"" + key + "\"}], approvers: 0}":                                                                "from 1 to 16",
+		"{keys: [{name: a, key: \"" + key + "\"}], second_factor: totp}":                                                         "second factors",
+		"{keys: [{name: a, key: \"" + key + "\"}], more: 1}":                                                                     "more",
+	} {
+		_, err := policy.Load("policy.yaml", []byte(minimal+"\napprovals: "+text+"\n"))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := policy.Load("policy.yaml", []byte(minimal+"\nrules: [{name: a, ask: 'true', second_factor: totp}]\n")); err == nil || !strings.Contains(err.Error(), "second factors") {
+		t.Errorf("a second factor of a rule: %v", err)
 	}
 }
 

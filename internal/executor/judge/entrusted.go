@@ -1,9 +1,7 @@
 package judge
 
 import (
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"paddock"
@@ -11,7 +9,6 @@ import (
 	"paddock/internal/executor/judge/secrets"
 	"paddock/internal/policy"
 	"paddock/internal/policy/known/secret"
-	"paddock/internal/redact"
 	"paddock/internal/trust"
 )
 
@@ -54,25 +51,13 @@ func (j *Judgement) Sealed() (*os.File, error) {
 // program gets, and all that its output must not show; nil if there are none. The
 // decision must allow.
 func (j *Judgement) Known() (*os.File, error) {
-	var known credential.Known
-	for _, name := range j.Decision.Grant.Secrets {
-		known.Env = append(known.Env, name+"="+j.values[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(j.values)) {
-		if len(j.values[name]) >= redact.MinValue {
-			known.Hide = append(known.Hide, j.values[name])
-		}
-	}
-	if known.Env == nil && known.Hide == nil {
-		return nil, nil
-	}
-	return credential.SealKnown(known)
+	return secrets.Seal(j.Decision.Grant.Secrets, j.values)
 }
 
 // carried refuses variables that carry a secret within their value, or in another
 // form: the policy knows values by their digests only.
 func (j *Judgement) carried() []paddock.Refusal {
-	grant := j.Decision.Grant
+	grant := j.granted()
 	if grant == nil {
 		return nil
 	}

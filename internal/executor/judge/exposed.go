@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"paddock"
+	"paddock/internal/executor/judge/search"
 	"paddock/internal/executor/judge/secrets"
 	"paddock/internal/policy"
 )
@@ -96,8 +97,10 @@ func Workspace(grant *paddock.Grant) (string, error) {
 
 // Programs lists the files that are executed, or read to execute others, the
 // binary first. The decision must allow.
-func (j *Judgement) Programs() []string {
-	e := j.Decision.Grant.Executable
+func (j *Judgement) Programs() []string { return j.programs(j.Decision.Grant) }
+
+func (j *Judgement) programs(g *paddock.Grant) []string {
+	e := g.Executable
 	programs := []string{j.Found.Launch.Path, e.Path}
 	for _, i := range e.Interpreters {
 		programs = append(programs, i.Path)
@@ -108,10 +111,10 @@ func (j *Judgement) Programs() []string {
 // Listed lists what the run's whole tree may execute beside its own program; nil
 // where that is anything. The decision must allow.
 func (j *Judge) Listed(ctx context.Context, g *paddock.Grant) ([]string, error) {
-	search, _ := pathIn(g)
+	from, _ := search.Granted(g)
 	var listed []string
 	for _, path := range g.Contain.Executes {
-		found, err := j.finder.Executes(ctx, path, search)
+		found, err := j.finder.Executes(ctx, path, from)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +137,7 @@ func (j *Judgement) Copies() []string {
 // whatever one of them puts there. A copy can't stand there either, nor in what
 // the run is shown otherwise.
 func (j *Judgement) rewritable() []paddock.Refusal {
-	grant, launch := j.Decision.Grant, j.Found.Launch
+	grant, launch := j.granted(), j.Found.Launch
 	if grant == nil || launch == nil {
 		return nil
 	}

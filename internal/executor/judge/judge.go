@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"paddock"
@@ -22,10 +21,13 @@ import (
 	"paddock/internal/executor/judge/account"
 	"paddock/internal/executor/judge/budget"
 	"paddock/internal/executor/judge/facts"
-	"paddock/internal/executor/judge/legible"
+	"paddock/internal/executor/judge/held"
+	"paddock/internal/executor/judge/search"
 	"paddock/internal/executor/judge/source"
+	"paddock/internal/executor/judge/speech"
 	"paddock/internal/lineage"
 	"paddock/internal/policy"
+	"paddock/internal/policy/known/usage"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/disk"
 	"paddock/internal/trust"
@@ -56,7 +58,7 @@ type Judge struct {
 	cfg    Config
 	finder *facts.Finder
 	owner  trust.Owner // whose secrets are believed, beside root's
-	held   held
+	held   held.Held
 }
 
 // New returns a Judge.
@@ -86,6 +88,7 @@ type Judgement struct {
 	Trouble *lineage.Trouble
 
 	request  paddock.Request
+	state    *rundir.State
 	policy   *policy.Policy
 	facts    policy.Facts
 	secrets  map[string]credential.Credential
@@ -94,6 +97,8 @@ type Judgement struct {
 	reserved int64
 	room     budget.Room
 	trouble  []paddock.Refusal // what stands against the request beside the policy
+	// would is the decision if persons approved; nil where that changes nothing.
+	would *paddock.Decision
 }
 
 // Home is the private home directory of the workspace.
@@ -141,6 +146,16 @@ func (j *Judgement) Take(ctx context.Context, c *rundir.Claim, id paddock.RunID,
 
 // Judge decides req. The caller closes the Judgement.
 func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
+	return j.judge(ctx, req, 0)
+}
+
+// Rejudge is Judge for a request whose run is there already, and waits to start.
+func (j *Judge) Rejudge(ctx context.Context, req paddock.Request) *Judgement {
+	return j.judge(ctx, req, 1)
+}
+
+// judge is Judge where own runs of those that are active are the request's.
+func (j *Judge) judge(ctx context.Context, req paddock.Request, own int) *Judgement {
 	p, err := j.policyFor(req)
 	var problem *paddock.Refusal
 	if err != nil && !errors.As(err, &problem) {
@@ -148,32 +163,40 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 		out.failed(err)
 		return out
 	}
-	search := searchPath(p, req)
-	out := j.look(ctx, p, req, search)
+	path := search.Expected(p, req)
+	out := j.look(ctx, p, req, path)
+	out.withoutOwn(own)
 	out.facts.PolicyProblem = problem
 	if t, ok := j.cfg.Policy.(interface{ Trouble() *lineage.Trouble }); ok && problem == nil {
 		if out.Trouble = t.Trouble(); out.Trouble != nil {
 			out.facts.PolicyNotice = ", as it was before its last change, which doesn't count: " + out.Trouble.Problem.Message
 		}
 	}
-	out.Decision = policy.Decide(p, req, out.facts)
+	out.decide(p, req)
 	// A script was followed with the PATH that we expected its program to get.
-	if got, ok := pathIn(out.Decision.Grant); ok && got != search && out.Fault == nil {
+	if got, ok := search.Granted(out.granted()); ok && got != path && out.Fault == nil {
 		out.Close()
 		notice, trouble := out.facts.PolicyNotice, out.Trouble
 		out = j.look(ctx, p, req, got)
+		out.withoutOwn(own)
 		out.facts.PolicyNotice, out.Trouble = notice, trouble
-		out.Decision = policy.Decide(p, req, out.facts)
+		out.decide(p, req)
 	}
 	if out.Fault != nil {
-		out.Decision = paddock.Decision{}
+		out.Decision, out.would = paddock.Decision{}, nil
 		return out
 	}
-	deny(&out.Decision, slices.Concat(out.trouble, j.exposed(out.Decision.Grant, p), out.rewritable(), out.carried())...)
-	if out.Decision.Effect == paddock.Allow && j.cfg.Hook != nil {
-		j.ask(ctx, req, &out.Decision)
-	}
+	out.conclude(ctx, j, slices.Concat(out.trouble, j.exposed(out.granted(), p), out.rewritable(), out.carried()))
 	return out
+}
+
+// withoutOwn leaves out of the facts what the request's own runs take: they were
+// counted, and had their share of quotas, when they were claimed.
+func (j *Judgement) withoutOwn(runs int) {
+	if runs > 0 {
+		j.facts.Active -= runs
+		j.facts.Usage = usage.Facts{}
+	}
 }
 
 // policyFor returns the policy that judges req as long as its directory isn't known,
@@ -206,14 +229,14 @@ func (j *Judgement) starved(err error) bool {
 }
 
 // look finds out what p must know to judge req.
-func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request, search string) *Judgement {
+func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request, path string) *Judgement {
 	if p == nil {
 		return &Judgement{request: req, Found: &facts.Found{}}
 	}
 	wanted := p.Wanted(req)
 	theirs := p.Applied(req.Principal, "")
 	found := j.finder.Find(ctx, facts.Query{
-		Wanted: wanted, Roots: theirs.Roots(), Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: search,
+		Wanted: wanted, Roots: theirs.Roots(), Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: path,
 		PrivateFiles: theirs.Contain().Level == paddock.Full,
 	})
 	if id := req.Command.Stdin.Run; id != "" && req.Command.Stdin.File == "" {
@@ -222,14 +245,14 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 			found.Fault = err
 		}
 	}
-	out := &Judgement{request: req, policy: p, Found: found, trouble: legible.Request(req), facts: policy.Facts{
+	out := &Judgement{request: req, state: j.cfg.State, policy: p, Found: found, trouble: speech.Unspeakable(req), facts: policy.Facts{
 		Executable: found.Executable, Dir: found.Dir, Paths: found.Paths, Stdin: found.Stdin,
 		HostEnv: map[string]string{},
 	}}
 	out.failed(found.Fault)
 	p = p.Applied(req.Principal, found.Dir.Root)
 	out.facts.Levels, out.facts.Unavailable = j.cfg.Levels()
-	out.facts.Held, out.facts.Unheld = j.held.at(p.Contain().Level, j.cfg.Now())
+	out.facts.Held, out.facts.Unheld = j.held.At(p.Contain().Level, j.cfg.Now())
 	var err error
 	out.facts.Account, out.facts.Unowned, err = account.Find(p.Contain())
 	out.failed(err)
@@ -238,7 +261,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 			out.facts.HostEnv[name] = value
 		}
 	}
-	out.trouble = append(out.trouble, legible.Variables(out.facts.HostEnv)...)
+	out.trouble = append(out.trouble, speech.Unfitting(out.facts.HostEnv)...)
 	out.entrusted(j.owner, wanted)
 	out.budget = budget.Budget{State: j.cfg.State, Disk: j.cfg.Disk}
 	var short *paddock.Refusal
@@ -316,28 +339,4 @@ func answer(d *paddock.Decision, result paddock.GateResult) {
 		return
 	}
 	d.Gates[i] = result
-}
-
-// searchPath is the PATH that req's program is expected to get.
-func searchPath(p *policy.Policy, req paddock.Request) string {
-	if req.Command.ReplaceEnv != nil {
-		return req.Command.ReplaceEnv["PATH"]
-	}
-	if p == nil {
-		return ""
-	}
-	return p.SearchPath()
-}
-
-// pathIn returns the PATH of a granted environment.
-func pathIn(g *paddock.Grant) (string, bool) {
-	if g == nil {
-		return "", false
-	}
-	for _, v := range g.Environment {
-		if value, ok := strings.CutPrefix(v, "PATH="); ok {
-			return value, true
-		}
-	}
-	return "", true
 }

@@ -24,6 +24,7 @@ import (
 	"paddock"
 	"paddock/internal/artifact"
 	"paddock/internal/journal"
+	"paddock/internal/journal/short/asked"
 	"paddock/internal/journal/writer"
 	"paddock/internal/rundir"
 )
@@ -113,6 +114,14 @@ func (n *Notes) Prune(ctx context.Context, e journal.Entry) error {
 	return n.w.Append(ctx, e)
 }
 
+// Approval tells a step of what persons are asked about, before it is one. What can't
+// be told isn't done.
+func (n *Notes) Approval(ctx context.Context, step string, a paddock.Approval, run paddock.RunID, vote *paddock.Vote, envelope paddock.Digest) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	return n.w.Append(ctx, journal.ApprovalOf(a.Matter.Principal, run, asked.Of(step, a, vote, envelope)))
+}
+
 func (n *Notes) tell(ctx context.Context, e journal.Entry) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -193,4 +202,14 @@ func (n *Notes) NeverStarted(ctx context.Context, dir *rundir.Dir, state paddock
 		return paddock.Run{}, fmt.Errorf("run %s: %w", dir.ID(), err)
 	}
 	return dir.Record(n.now())
+}
+
+// Unwritable refuses what would have to be written down; nil where why is nil.
+func Unwritable(why error) error {
+	if why == nil {
+		return nil
+	}
+	r := paddock.Refused(paddock.Unrecordable, "Nothing can be written down here: %v.", why)
+	r.Hint = "Name another state directory with --state, or do this as the user whose it is."
+	return r
 }

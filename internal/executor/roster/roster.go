@@ -64,3 +64,19 @@ func (r Roster) Newest(ctx context.Context, before paddock.RunID, limit int, kee
 	}
 	return runs, "", err
 }
+
+// Keyed returns the run of req's key, if there is one and it was made for the
+// same request.
+func Keyed(c *rundir.Claim, req paddock.Request) (paddock.RunID, error) {
+	if req.IdempotencyKey == "" {
+		return "", nil
+	}
+	id, digest, found, err := c.Key(req.Principal, req.IdempotencyKey)
+	if err != nil || !found {
+		return "", err
+	}
+	if digest != req.Digest() {
+		return "", paddock.Refused(paddock.Conflict, "The idempotency key was used for a different request, which became run %s.", id)
+	}
+	return id, nil
+}

@@ -24,10 +24,56 @@ type Signature struct {
 	Sig   string `json:"sig"` // base 64
 }
 
-// Encoding is exactly what is signed for a payload.
-func Encoding(payload []byte) []byte {
-	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(PayloadType), PayloadType, len(payload), payload)
+// Encoding is exactly what is signed for a statement.
+func Encoding(payload []byte) []byte { return encoding(PayloadType, payload) }
+
+func encoding(kind string, payload []byte) []byte {
+	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(kind), kind, len(payload), payload)
 }
+
+// Seal signs a payload of another type.
+func (k *Key) Seal(kind string, payload []byte) Envelope {
+	sig := ed25519.Sign(k.private, encoding(kind, payload))
+	return Envelope{
+		PayloadType: kind, Payload: base64.StdEncoding.EncodeToString(payload),
+		Signatures: []Signature{{KeyID: k.ID(), Sig: base64.StdEncoding.EncodeToString(sig)}},
+	}
+}
+
+// Unseal returns the payload of an envelope that Seal made with this key. Only what
+// is written exactly as that writes it is believed.
+func (p *Public) Unseal(kind string, text []byte) ([]byte, error) {
+	var e Envelope
+	if err := json.Unmarshal(text, &e, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("it isn't an envelope: %w", err)
+	}
+	again, err := json.Marshal(e)
+	switch {
+	case err != nil:
+		return nil, err
+	case string(again) != string(text):
+		return nil, errors.New("it isn't written as envelopes are")
+	case e.PayloadType != kind:
+		return nil, fmt.Errorf("its payload is a %.100q and not a %s", e.PayloadType, kind)
+	case len(e.Signatures) != 1 || e.Signatures[0].KeyID != p.ID():
+		return nil, errors.New("it isn't signed by this key")
+	}
+	payload, err := base64.StdEncoding.Strict().DecodeString(e.Payload)
+	sig, sigErr := base64.StdEncoding.Strict().DecodeString(e.Signatures[0].Sig)
+	if err != nil || sigErr != nil {
+		return nil, errors.New("it isn't in base 64")
+	}
+	if base64.StdEncoding.EncodeToString(payload) != e.Payload || base64.StdEncoding.EncodeToString(sig) != e.Signatures[0].Sig {
+		return nil, errors.New("it isn't written as base 64 is") // line breaks are read over
+	}
+	if !ed25519.Verify(p.key, encoding(kind, payload), sig) {
+		return nil, errors.New("its signature doesn't fit")
+	}
+	return payload, nil
+}
+
+// Text encodes an envelope in the one form that Unseal reads.
+func (e Envelope) Text() ([]byte, error) { return json.Marshal(e) }
 
 // Envelope signs a statement.
 func (k *Key) Envelope(statement []byte) Envelope {

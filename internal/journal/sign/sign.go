@@ -195,6 +195,9 @@ func LoadPublic(path string) (*Public, error) {
 	return p, nil
 }
 
+// Raw is the key's 32 bytes.
+func (p *Public) Raw() []byte { return append([]byte(nil), p.key...) }
+
 // Verifier is the key as programs for signed notes take it.
 func (p *Public) Verifier() string { return p.text }
 

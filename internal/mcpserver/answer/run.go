@@ -18,7 +18,9 @@ type Started struct {
 	Cwd       string        `json:"cwd"`
 	State     paddock.State `json:"state"`
 	StartedAt *time.Time    `json:"startedAt,omitzero"`
+	Approval  string        `json:"approval,omitzero" jsonschema:"what a person must approve, or has approved, before the program starts"`
 	Error     string        `json:"error,omitzero" jsonschema:"why the program could not be started"`
+	Note      string        `json:"note,omitzero"`
 	Counters
 }
 
@@ -32,15 +34,23 @@ type Counters struct {
 func NewStarted(run paddock.Run, c Counters) Started {
 	return Started{
 		TaskID: run.ID, Label: run.Label, Argv: run.Argv, Cwd: run.Dir, State: run.State,
-		StartedAt: run.StartedAt, Error: Explain(run), Counters: c,
+		StartedAt: run.StartedAt, Approval: string(run.Approval), Error: Explain(run), Note: waits(run), Counters: c,
 	}
+}
+
+// waits says what to do about a run that waits for approval.
+func waits(run paddock.Run) string {
+	if run.State != paddock.Waiting {
+		return ""
+	}
+	return "A person must approve this before it starts: tell them to look at `paddock approve show " + string(run.Approval) + "`. Wait with command_status, or take it back with command_kill; do nothing else to get round it."
 }
 
 // Status is the result of command_status and command_kill.
 type Status struct {
 	TaskID        paddock.RunID  `json:"taskId"`
 	Label         string         `json:"label"`
-	State         paddock.State  `json:"state" jsonschema:"starting, running, or how it ended: exited, killed, timeout, output-limit, failed-to-start, lost; or banked, which no program made"`
+	State         paddock.State  `json:"state" jsonschema:"waiting (for a person's approval), starting, running, or how it ended: exited, killed, timeout, output-limit, failed-to-start, lost, refused (not approved); or banked, which no program made"`
 	Settled       bool           `json:"settled" jsonschema:"the task has ended and nothing of this changes any more"`
 	ExitCode      *int           `json:"exitCode,omitzero"`
 	Signal        string         `json:"signal,omitzero" jsonschema:"the signal that ended the program"`
@@ -48,6 +58,7 @@ type Status struct {
 	Error         string         `json:"error,omitzero" jsonschema:"why it ended, in words, unless the program simply exited"`
 	Addenda       []Addendum     `json:"addenda,omitzero" jsonschema:"what became known of the end of a lost task later; its state stays"`
 	StartedAt     *time.Time     `json:"startedAt,omitzero"`
+	Approval      string         `json:"approval,omitzero" jsonschema:"what a person must approve, or has approved"`
 	DurationMs    int64          `json:"durationMs"`
 	SilentMs      int64          `json:"silentMs,omitzero" jsonschema:"how long a running task has printed nothing"`
 	Asks          bool           `json:"asks,omitzero" jsonschema:"it is silent after a line that looks like a question; nobody answers a task, so kill it and give it its input at the start"`
@@ -99,7 +110,7 @@ func NewStatus(run paddock.Run, tail string, c Counters) Status {
 		Asks:        run.Asks,
 		StdoutBytes: run.Stdout.Bytes, StderrBytes: run.Stderr.Bytes, TailPreview: tail,
 		StdoutDropped: run.Stdout.Dropped, StderrDropped: run.Stderr.Dropped, Losses: losses(run.Losses()),
-		Error: Explain(run), Counters: c,
+		Approval: string(run.Approval), Error: Explain(run), Note: waits(run), Counters: c,
 	}
 	for _, a := range run.Addenda {
 		r := a.Outcome.Reason

@@ -44,6 +44,12 @@ func Explain(run paddock.Run) string {
 		return joined("ended because its output could not be kept", r.Detail)
 	case paddock.ReasonStart:
 		return joined(fmt.Sprintf("could not be started (%s)", r.Step), r.Detail)
+	case paddock.ReasonDenied:
+		return joined("not started: "+r.By+" denied it", r.Why)
+	case paddock.ReasonExpired:
+		return "not started: nobody approved it in time; ask again when a person is there to approve it"
+	case paddock.ReasonChanged:
+		return joined("not started, since it isn't what was approved any more; ask again", r.Detail)
 	case paddock.ReasonLost, paddock.ReasonHost:
 		text := "its supervisor vanished without writing how it ended"
 		if r.Kind == paddock.ReasonHost {

@@ -92,6 +92,7 @@ func (c *compiler) file(name string, source document.File, limits paddock.Limits
 		Concurrent:  source.Limits.Concurrent,
 		Retention:   source.Retention,
 		Quotas:      source.Quotas,
+		Approvals:   source.Approvals,
 		Tests:       source.Tests,
 		Sections:    source.Sections,
 		Roots:       values(source.Roots),

@@ -35,6 +35,7 @@ type File struct {
 	Reserve     int64 // zero means the default
 	Retention   paddock.Retention
 	Quotas      paddock.Quotas
+	Approvals   paddock.Approvals
 	Contain     paddock.ContainAs
 	Secrets     []paddock.Injection
 	Given       []paddock.Given
@@ -140,9 +141,11 @@ type (
 
 // A Rule is a CEL rule: it denies, or asks for a person's approval.
 type Rule struct {
-	At      paddock.Position
-	Name    string
-	Ask     bool
+	At   paddock.Position
+	Name string
+	Ask  bool
+	// Floor is set when the machine's floor asks: whom the policy lists can't approve.
+	Floor   bool
 	Rule    *celrule.Rule
 	Message string
 }

@@ -19,8 +19,10 @@ type Facts struct {
 	PolicyProblem *paddock.Refusal
 	// PolicyNotice says what else there is to know of the policy, for explain.
 	PolicyNotice string
-	Executable   ExecutableFacts
-	Dir          DirFacts
+	// Approved is set when persons approved what rules ask about.
+	Approved   bool
+	Executable ExecutableFacts
+	Dir        DirFacts
 	// Paths maps each of Wanted.Paths to what it leads to.
 	Paths map[string]PathFacts
 	Stdin StdinFacts

@@ -107,7 +107,7 @@ func (d *differ) git() {
 	}
 }
 
-// kept compares how long things are kept, which permits nobody anything.
+// kept compares how long things are kept, and who can approve what is asked about.
 func (d *differ) kept() {
 	if o, n := d.old.file.Reserve, d.new.file.Reserve; o != n {
 		effect := Unclear // how large the disk is isn't known
@@ -121,6 +121,11 @@ func (d *differ) kept() {
 	d.quotas()
 	if d.old.file.Retention != d.new.file.Retention {
 		d.add(Changed, "retention", d.new.section("retention"), "Output or records are kept for another time, up to another size or in another form.")
+	}
+	if more, less := measure.Approvals(d.old.file.Approvals, d.new.file.Approvals); more {
+		d.add(Widened, "approvals", d.new.section("approvals"), "Others can approve what rules ask about, fewer must, or it starts more, or for longer.")
+	} else if less {
+		d.add(Narrowed, "approvals", d.new.section("approvals"), "Fewer can approve what rules ask about, more must, or it starts less, or for a shorter time.")
 	}
 }
 

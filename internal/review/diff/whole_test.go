@@ -16,7 +16,7 @@ func TestEverythingIsCompared(t *testing.T) {
 		is   reflect.Type
 		want string
 	}{
-		{reflect.TypeFor[document.File](), "Roots Executables Rules Environment Secrets Redact Limits Retention Quotas Containment Git " +
+		{reflect.TypeFor[document.File](), "Roots Executables Rules Environment Secrets Redact Limits Retention Quotas Approvals Containment Git " +
 			"Extends Says Narrow Tests Accept Sections"}, // the first three as a whole, the others permit nothing
 		{reflect.TypeFor[paddock.Given](), "Secret File To"},
 		{reflect.TypeFor[paddock.Limits](), "Timeout Output Idle OpenFiles Memory Processes CPUs Disk FileSize " +

@@ -10,6 +10,7 @@ import (
 	"paddock"
 	"paddock/internal/rundir/record/durable/losses"
 	"paddock/internal/rundir/record/durable/prune"
+	"paddock/internal/rundir/record/durable/waiting"
 	"paddock/internal/rundir/record/label"
 )
 
@@ -27,10 +28,11 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 		return paddock.Run{}, err
 	}
 	started, err := d.Started()
-	if err != nil {
+	state, unknown := waiting.State(d.path)
+	if err := errors.Join(err, unknown); err != nil {
 		return paddock.Run{}, err
 	}
-	run := sealed.run()
+	run := sealed.run(state)
 	if started != nil {
 		at, process := started.At, started.Supervisor
 		run.State, run.StartedAt, run.Supervisor = paddock.Running, &at, &process
@@ -66,13 +68,13 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 }
 
 // run is the record of a run of which nothing but its making is known.
-func (s Sealed) run() paddock.Run {
+func (s Sealed) run(state paddock.State) paddock.Run {
 	req, run := s.Request, paddock.Run{
-		ID: s.ID, State: paddock.Starting, Label: s.Request.Command.Label, Argv: s.Request.Command.Argv,
+		ID: s.ID, State: state, Label: s.Request.Command.Label, Argv: s.Request.Command.Argv,
 		Dir: s.Request.Command.Dir, Principal: s.Request.Principal, CreatedAt: s.CreatedAt,
 		PolicyDigest: s.Decision.PolicyDigest, RequestDigest: s.RequestDigest,
 	}
-	run.Door, run.Tied = req.Door, req.Tied
+	run.Door, run.Tied, run.Approval = req.Door, req.Tied, s.Decision.Approval
 	if run.Label == "" {
 		run.Label = label.Of(run.Argv)
 	}

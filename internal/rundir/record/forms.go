@@ -16,6 +16,7 @@ type Intent struct {
 	Request   paddock.Request
 	Decision  paddock.Decision
 	CreatedAt time.Time
+	Waits     bool // persons must approve it before it starts
 }
 
 // Sealed is what request.json and decision.json say of a run for ever. The

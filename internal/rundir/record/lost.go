@@ -12,6 +12,7 @@ import (
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/losses"
 	"paddock/internal/rundir/record/durable/outcome/addenda"
+	"paddock/internal/rundir/record/durable/waiting"
 	"paddock/internal/rundir/record/process"
 )
 
@@ -117,6 +118,7 @@ func found(d *Dir, seen time.Time) paddock.Outcome {
 	if ev.BootIDThen != "" && ev.BootIDNow != "" && ev.BootIDThen != ev.BootIDNow {
 		o.Reason.Kind = paddock.ReasonHost
 	}
+	waiting.Gone(d.path, &o)
 	return o
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"paddock"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/waiting"
 	"paddock/internal/rundir/record/process"
 )
 
@@ -94,6 +95,9 @@ func Seal(id paddock.RunID, rec Intent) ([]File, error) {
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
 		files = append(files, File{f.name, b})
+	}
+	if rec.Waits {
+		files = append(files, File{waiting.Name, []byte("\n")})
 	}
 	return append(files, File{"token", []byte(durable.RandomHex(tokenBytes) + "\n")}), nil
 }

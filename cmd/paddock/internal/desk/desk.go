@@ -44,6 +44,10 @@ type Verbs interface {
 	Quarantine(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Quarantine, error)
 	Restore(ctx context.Context, p paddock.Principal, id paddock.RunID, paths []string) (paddock.Restored, error)
 	Git(ctx context.Context, ask git.Ask) (git.Answer, error)
+	Approvals(ctx context.Context, p paddock.Principal) ([]paddock.Approval, error)
+	Approval(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error)
+	Question(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) ([]byte, error)
+	Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error)
 	Close() error
 }
 

@@ -73,6 +73,8 @@ func RunStatus(r paddock.Run) int {
 		return ExitKilled
 	case paddock.OutputLimit:
 		return ExitKilled
+	case paddock.RefusedState:
+		return ExitRefused
 	case paddock.FailedToStart, paddock.Lost:
 		return ExitFault
 	}

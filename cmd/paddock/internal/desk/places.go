@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"os"
 	"path/filepath"
 
 	"paddock"
@@ -49,6 +50,18 @@ func (d *Desk) base(variable, usual string) string {
 	return ""
 }
 
+// ApprovalKey is where the key of who approves is, unless a flag says else; empty
+// when there is no home to put it in.
+func (d *Desk) ApprovalKey(flag string) string {
+	if flag != "" {
+		return d.Absolute(flag)
+	}
+	if base := d.base("XDG_CONFIG_HOME", ".config"); base != "" {
+		return filepath.Join(base, "approval.key")
+	}
+	return ""
+}
+
 // Here is the working directory, for what can't do without.
 func (d *Desk) Here() (string, error) {
 	if d.Dir != "" {
@@ -67,3 +80,6 @@ func (d *Desk) Absolute(path string) string {
 	}
 	return filepath.Join(d.Dir, path)
 }
+
+// MakeDirFor makes the directory of a file, readable by its owner alone.
+func (d *Desk) MakeDirFor(file string) error { return os.MkdirAll(filepath.Dir(file), 0o700) }

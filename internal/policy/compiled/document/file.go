@@ -136,6 +136,7 @@ func (b *builder) file(v *shape.Value) File {
 		f.Redact = paddock.RedactStored
 	}
 	f.Retention = b.retention(v.Get("retention"))
+	f.Approvals = b.approvals(v.Get("approvals"))
 	if f.Extends.Given() {
 		b.onlyNarrower(v)
 	}

@@ -148,6 +148,9 @@ func (l *loader) compile() compiled.File {
 			f, faults = compiled.Compile(one.name, one.source, one.faults)
 		} else {
 			parts[i], faults = compiled.Part(one.name, one.source, one.faults)
+			if one.floor {
+				asksAsFloor(&parts[i])
+			}
 		}
 		l.faults = append(l.faults, faults...)
 	}

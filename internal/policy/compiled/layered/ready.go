@@ -1,6 +1,10 @@
 package layered
 
-import "sync"
+import (
+	"sync"
+
+	"paddock/internal/policy/compiled"
+)
 
 // mostReady bounds what is kept ready; each principal meets few.
 const mostReady = 256
@@ -27,4 +31,14 @@ func (r *Ready[T]) Put(parts string, made *T) {
 		r.made = map[string]*T{}
 	}
 	r.made[parts] = made
+}
+
+// asksAsFloor marks what f's rules and those of its parts ask as the floor's.
+func asksAsFloor(f *compiled.File) {
+	for i := range f.Rules {
+		f.Rules[i].Floor = true
+	}
+	for i := range f.Narrow {
+		asksAsFloor(&f.Narrow[i].Part)
+	}
 }

@@ -74,3 +74,11 @@ func Outside(words []string, real func(string) string) *paddock.Refusal {
 	}
 	return paddock.Refused(paddock.PathOutsideRoot, "An argument must be a path inside a root and isn't: %s.", List(said))
 }
+
+// Rules says that of all rules none denies, and how many that ask were approved.
+func Rules(approved, all int) string {
+	if approved > 0 {
+		return fmt.Sprintf("%d of %d ask, and were approved", approved, all)
+	}
+	return fmt.Sprintf("none of %d applies", all)
+}

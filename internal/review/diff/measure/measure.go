@@ -90,3 +90,17 @@ func Parts(narrow []compiled.Narrowing) []Part {
 	}
 	return out
 }
+
+// Approvals says whether n lets more be approved than o, or less: a further key or
+// other owner of one, fewer who must approve, longer and oftener is more.
+func Approvals(o, n paddock.Approvals) (wider, narrower bool) {
+	wider = len(o.Keys) > 0 && len(n.Keys) > 0 && (n.Approvers < o.Approvers || n.Expires > o.Expires || n.Lasts > o.Lasts || n.Uses > o.Uses)
+	narrower = n.Approvers > o.Approvers || n.Expires < o.Expires || n.Lasts < o.Lasts || n.Uses < o.Uses
+	for _, k := range n.Keys {
+		wider = wider || !slices.Contains(o.Keys, k)
+	}
+	for _, k := range o.Keys {
+		narrower = narrower || !slices.Contains(n.Keys, k)
+	}
+	return wider, narrower
+}

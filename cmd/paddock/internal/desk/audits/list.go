@@ -83,6 +83,8 @@ func words(e journal.Entry) []string {
 		w = append(w, desk.Plain(e.Kill.By+" "+e.Kill.Signal+" "+e.Kill.Why))
 	case e.Prune != nil:
 		w = append(w, desk.Plain(pruned(*e.Prune)))
+	case e.Approval != nil:
+		w = append(w, desk.Plain(strings.TrimSpace(e.Approval.Step+" "+string(e.Approval.ID)+" "+e.Approval.Name+" "+e.Approval.Reason)))
 	case e.Policy != nil:
 		w = append(w, desk.Plain(string(e.Policy.Digest)))
 		if e.Policy.Problem != "" {

@@ -46,6 +46,9 @@ func (d commands) foreground(ctx context.Context, v desk.Verbs, req paddock.Requ
 	if err != nil {
 		return err
 	}
+	if r.State == paddock.Waiting && !d.JSON {
+		d.Say("waiting", "a person must approve this: paddock approve show "+string(r.Approval)+" (paddock kill "+string(r.ID)+" takes it back)")
+	}
 	asked := 0
 	if early != nil {
 		asked = 1

@@ -24,10 +24,10 @@ func connections(all []egress.Entry) [][2]string {
 			f = append(f, [2]string{"connection", connection(e)})
 		}
 	}
-	if more := over - mostConnections; more > 0 {
-		f = append(f, [2]string{"connection", fmt.Sprintf("and %d more; --json shows all", more)})
+	if over <= mostConnections {
+		return f
 	}
-	return f
+	return append(f, [2]string{"connection", fmt.Sprintf("and %d more; --json shows all", over-mostConnections)})
 }
 
 func connection(e egress.Entry) string {
@@ -41,10 +41,10 @@ func connection(e egress.Entry) string {
 	if len(e.Injected) > 0 {
 		s += " with " + strings.Join(e.Injected, ", ")
 	}
-	if e.Verdict == egress.Allowed {
+	switch {
+	case e.Verdict == egress.Allowed:
 		return Plain(s) + ", " + Size(e.BytesOut) + " out, " + Size(e.BytesIn) + " in"
-	}
-	if e.Reason != "" {
+	case e.Reason != "":
 		s += ": " + e.Reason
 	}
 	return Plain(s)

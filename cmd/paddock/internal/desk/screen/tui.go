@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/cmd/paddock/internal/desk/screen/ends"
 	"paddock/cmd/paddock/internal/desk/screen/finds"
 	"paddock/internal/app"
 )
@@ -60,7 +61,7 @@ func (c *Screen) paint(meaning, text string) string {
 	}
 	colour := map[string]string{
 		"error": "31", "refused": "31", "refuse": "31", "failed-to-start": "31", "lost": "31",
-		"warning": "33", "killed": "33", "timeout": "33", "output-limit": "33",
+		"warning": "33", "waiting": "33", "killed": "33", "timeout": "33", "output-limit": "33",
 		"hint": "36", "try": "36", "note": "2", "skipped": "2",
 		"pass": "32", "allowed": "32", "running": "32", "bold": "1",
 	}[meaning]
@@ -236,6 +237,8 @@ func (c *Screen) End(r paddock.Run) {
 	switch r.State {
 	case paddock.FailedToStart, paddock.Lost:
 		c.Say("error", Describe(r))
+	case paddock.RefusedState:
+		c.Say("refused", Describe(r))
 	case paddock.Killed, paddock.TimedOut, paddock.OutputLimit:
 		c.Say("note", Describe(r))
 	}
@@ -389,6 +392,8 @@ func Describe(r paddock.Run) string {
 		return "killed because its caller gave up"
 	case paddock.ReasonShutdown:
 		return "killed because its host program shut down"
+	case paddock.ReasonDenied, paddock.ReasonExpired, paddock.ReasonChanged:
+		return ends.Unapproved(o, Plain)
 	case paddock.ReasonTimeout:
 		return "ended because its time was over (" + Span(time.Duration(o.Limit)*time.Millisecond) + ")"
 	case paddock.ReasonIdle:

@@ -10,17 +10,18 @@ import (
 	"paddock/internal/books"
 	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/record/durable/prune"
+	"paddock/internal/rundir/record/durable/waiting"
 )
 
 // Run are those of a run's directory that are regular files.
 var Run = []string{
 	"request.json", "decision.json", links.Claim, "token", "lock", "stdin", "started.json", "started.torn", "stdout", "stderr", "frames",
 	"stdout.lines", "stderr.lines", "stdout.masks", "stderr.masks", "outcome.json", "noted", links.Seen, "deeds.jsonl", "network.jsonl", "kept.json", "pruned.json", "reserve", "supervisor.log", "losses.json",
-	"stdout" + packed.Suffix, "stderr" + packed.Suffix, "frames" + packed.Suffix, prune.Plain, "before.json", "policy",
+	"stdout" + packed.Suffix, "stderr" + packed.Suffix, "frames" + packed.Suffix, prune.Plain, "before.json", "policy", waiting.Name,
 }
 
 // State are the names of a state directory, and whether they are directories.
 var State = map[string]bool{
 	"format": false, "claim.lock": false, "migrate.lock": false, "prune.lock": false, "pack.lock": false, "prune.reserve": false, "swept": false, "stage.json": false,
-	"runs": true, links.ActiveDir: true, links.UnseenDir: true, links.KeysDir: true, "tmp": true, "homes": true, "policies": true, "roots": true, "journal": true, "stage": true, books.Dir: true,
+	"runs": true, links.ActiveDir: true, links.UnseenDir: true, links.KeysDir: true, "tmp": true, "homes": true, "policies": true, "approvals": true, "roots": true, "journal": true, "stage": true, books.Dir: true,
 }

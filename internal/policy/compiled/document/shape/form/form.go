@@ -51,6 +51,7 @@ type File struct {
 	Limits      Limits
 	Retention   paddock.Retention
 	Quotas      paddock.Quotas
+	Approvals   paddock.Approvals
 	Containment Containment
 	Git         Git
 	Tests       []Test

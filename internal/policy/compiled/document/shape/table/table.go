@@ -95,6 +95,7 @@ var executable = shape.Object{
 var rule = shape.Object{
 	Doc:   "A rule in CEL over argv, executable, path, cwd, principal, principal_kind, env and stdin.",
 	OneOf: []string{"deny", "ask"},
+	Later: map[string]string{"second_factor": "second factors of approvals"},
 	Keys: []shape.Key{
 		{Name: "name", Doc: "Names the rule in refusals.", Required: true,
 			Shape: shape.Text{Say: "a name of letters, digits and . _ -", Pattern: shape.Expression(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)}},
@@ -159,6 +160,7 @@ var Policy = shape.Object{
 				shape.Key{Name: "reserve", Doc: "What is left free on the disk of the state directory: with less no run starts, and output isn't kept any more.", Shape: size}),
 		}},
 		quotasKey,
+		{Name: "approvals", Doc: "Who can approve what a rule asks about, and for how long; without it nobody can.", Shape: approvals},
 		{Name: "retention", Doc: "What is kept of runs in these roots that are over; without it, everything.", Shape: shape.Object{
 			Keys: []shape.Key{
 				{Name: "age", Doc: "How long output is kept after the end of its run.", Shape: duration},
@@ -203,6 +205,24 @@ var Policy = shape.Object{
 // without is the schema of what doesn't have a key.
 func without(key string) map[string]any {
 	return map[string]any{"not": map[string]any{"required": []any{key}}}
+}
+
+var approvals = shape.Object{
+	Later: map[string]string{"second_factor": "second factors of approvals"},
+	Keys: []shape.Key{
+		{Name: "keys", Doc: "whose signatures count, a list like `- {name: anna, key: \"ed25519:…\"}`.", Required: true, Shape: shape.List{Min: 1, Of: shape.Object{
+			Keys: []shape.Key{
+				{Name: "name", Doc: "who it is.", Required: true,
+					Shape: shape.Text{Say: "a name of letters, digits and . _ -", Pattern: shape.Expression(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)}},
+				{Name: "key", Doc: "the public key, as `paddock approve key` prints it.", Required: true,
+					Shape: shape.Text{Say: "ed25519: and 32 bytes in base 64, as paddock approve key prints it", Pattern: shape.Expression(`^ed25519:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$`)}},
+				{Name: "principal", Doc: "The id of who holds the key, such as `operator:uid=1000`; what that principal asks for can't be approved with it.", Shape: sentence},
+			}}}},
+		{Name: "approvers", Doc: "How many of them must approve; 1 if absent.", Shape: shape.Integer{Min: 1, Max: 16}},
+		{Name: "expires", Doc: "How long a request waits for them; an hour if absent.", Shape: duration},
+		{Name: "lasts", Doc: "How long what was approved may be used; 15 minutes if absent.", Shape: duration},
+		{Name: "uses", Doc: "The most runs that one approval may start; 1 if absent.", Shape: shape.Integer{Min: 1, Max: 1000}},
+	},
 }
 
 var secret = shape.Object{

@@ -1,4 +1,4 @@
-package judge
+package held
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 func TestWhatCanBeHeldIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	then := time.Unix(1_000, 0)
-	h := held{found: map[paddock.Level]holdable{paddock.Off: {names: []string{"made up"}, at: then}}}
+	h := Held{found: map[paddock.Level]holdable{paddock.Off: {names: []string{"made up"}, at: then}}}
 	for _, c := range []struct {
 		at    time.Time
 		level paddock.Level
@@ -23,7 +23,7 @@ func TestWhatCanBeHeldIsLookedAtAgain(t *testing.T) {
 		{then.Add(lookAgain), paddock.Off, false},
 		{then.Add(-time.Hour), paddock.Off, false}, // the clock was set back
 	} {
-		names, _ := h.at(c.level, c.at)
+		names, _ := h.At(c.level, c.at)
 		if made := len(names) == 1 && names[0] == "made up"; made != c.made {
 			t.Errorf("%s, %s later: %q", c.level, c.at.Sub(then), names)
 		}

@@ -1,4 +1,9 @@
-package judge
+// Package held remembers for a moment what the machine can hold.
+//
+// # Limits
+//
+// It is asked by who judges. Who starts finds out anew.
+package held
 
 import (
 	"sync"
@@ -14,8 +19,8 @@ import (
 // isn't started.
 const lookAgain = time.Second
 
-// held is what was found, for each level.
-type held struct {
+// Held is what was found, for each level.
+type Held struct {
 	mu    sync.Mutex
 	found map[paddock.Level]holdable // guarded by mu
 }
@@ -26,9 +31,9 @@ type holdable struct {
 	at    time.Time
 }
 
-// at is [lifecycle.Holdable] as of now, or of a moment ago. The names aren't the
+// At is [lifecycle.Holdable] as of now, or of a moment ago. The names aren't the
 // caller's to change.
-func (h *held) at(level paddock.Level, now time.Time) (names []string, why string) {
+func (h *Held) At(level paddock.Level, now time.Time) (names []string, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if f, ok := h.found[level]; ok && !now.Before(f.at) && now.Sub(f.at) < lookAgain {

@@ -1,0 +1,135 @@
+package consent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"paddock"
+	"paddock/internal/rundir"
+	"paddock/internal/rundir/record/durable/waiting"
+)
+
+// lookEvery is how often whoever waits for an approval looks.
+const lookEvery = 250 * time.Millisecond
+
+// An Attendant stays with a run that waits until it is started or settled. He has
+// its lock, and what was asked: values of variables aren't written down.
+type Attendant struct {
+	Desk
+	Dir  *rundir.Dir
+	Case Case
+	// Judge judges anew; the run itself isn't counted.
+	Judge func(context.Context) Judgement
+	// Launch starts what was judged.
+	Launch func(context.Context, Judgement) error
+	// Look, for tests, says when to look; nil means four times a second.
+	Look <-chan time.Time
+}
+
+// Attend returns when the run is started or settled. When ctx ends before that it is
+// settled, since nobody is left who could start it.
+func (a Attendant) Attend(ctx context.Context) error {
+	look := a.Look
+	if look == nil {
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		look = tick.C
+	}
+	for {
+		if outcome, err := a.Dir.Outcome(); err != nil || outcome != nil { // somebody ended it
+			return errors.Join(err, a.Dir.ReleaseLock())
+		}
+		now, err := a.Again(a.Case)
+		switch {
+		case err != nil:
+			return a.refused(ctx, changed(err.Error()))
+		case now.State == paddock.ApprovalApproved:
+			return a.proceed(ctx, now)
+		case now.State == paddock.ApprovalLapsed:
+			err = a.Lapse(context.WithoutCancel(ctx), now.Approval)
+			return errors.Join(err, a.refused(ctx, now.Reason()))
+		case now.State == paddock.ApprovalUsed:
+			return a.refused(ctx, changed("what was approved was used by others who asked for the same"))
+		case now.State != paddock.ApprovalWaiting:
+			return a.refused(ctx, now.Reason())
+		}
+		select {
+		case <-look:
+		case <-ctx.Done():
+			return a.settle(ctx, paddock.Killed, paddock.Reason{Kind: paddock.ReasonCallerGone, Detail: "whoever asked for it is gone, before it was approved"})
+		}
+	}
+}
+
+func changed(why string) paddock.Reason {
+	return paddock.Reason{Kind: paddock.ReasonChanged, Detail: why}
+}
+
+// proceed judges anew and starts what was approved, if it still is exactly that.
+func (a Attendant) proceed(ctx context.Context, c Case) error {
+	j := a.Judge(ctx)
+	defer j.Close()
+	if err := a.Fits(ctx, j, c); err != nil {
+		return a.refused(ctx, changed("what would be started isn't what was approved: "+err.Error()))
+	}
+	j.Approve(c.ID)
+	over := false
+	err := a.State.Claim(ctx, func(*rundir.Claim) error {
+		outcome, err := a.Dir.Outcome()
+		if over = outcome != nil; err != nil || over {
+			return err
+		}
+		if err := a.Use(ctx, c, a.Dir.ID()); err != nil {
+			return err
+		}
+		return waiting.End(a.Dir.Path())
+	})
+	switch {
+	case over:
+		return a.Dir.ReleaseLock()
+	case err != nil:
+		return a.refused(ctx, changed(err.Error()))
+	}
+	// It is used now: what comes of it isn't for who closes us to take back.
+	return a.Launch(context.WithoutCancel(ctx), j)
+}
+
+// refused settles a run that wasn't approved.
+func (a Attendant) refused(ctx context.Context, reason paddock.Reason) error {
+	return a.settle(ctx, paddock.RefusedState, reason)
+}
+
+// settle settles the run, unless somebody did, and lets go of it.
+func (a Attendant) settle(ctx context.Context, state paddock.State, reason paddock.Reason) error {
+	ctx = context.WithoutCancel(ctx)
+	err := a.State.Claim(ctx, func(*rundir.Claim) error {
+		return a.unbegun(ctx, a.Dir, state, reason)
+	})
+	return errors.Join(err, a.Dir.ReleaseLock())
+}
+
+// unbegun settles a run that waits and isn't settled. The caller has the claim, under
+// which alone such runs are started and settled.
+func (d Desk) unbegun(ctx context.Context, dir *rundir.Dir, state paddock.State, reason paddock.Reason) error {
+	waits, err := waiting.Is(dir.Path())
+	if err != nil || !waits {
+		return err
+	}
+	if outcome, err := dir.Outcome(); err != nil || outcome != nil {
+		return err
+	}
+	_, err = d.Notes.NeverStarted(ctx, dir, state, reason)
+	return err
+}
+
+// Withdraw settles a run that waits for approval, if it still waits.
+func (d Desk) Withdraw(ctx context.Context, dir *rundir.Dir, kind paddock.ReasonKind, by, why string) error {
+	if waits, err := waiting.Is(dir.Path()); err != nil || !waits {
+		return err
+	}
+	return d.State.Claim(ctx, func(*rundir.Claim) error {
+		return d.unbegun(ctx, dir, paddock.Killed, paddock.Reason{Kind: cmp.Or(kind, paddock.ReasonKill), By: by, Why: why, Detail: "before it was approved"})
+	})
+}

@@ -1,0 +1,85 @@
+package judge
+
+import (
+	"context"
+	"slices"
+
+	"paddock"
+	"paddock/internal/executor/judge/matter"
+	"paddock/internal/executor/judge/speech"
+	"paddock/internal/policy"
+)
+
+// decide has the policy judge what was found, and as if it were approved if it can be.
+func (j *Judgement) decide(p *policy.Policy, req paddock.Request) {
+	j.Decision, j.would = policy.Decide(p, req, j.facts), nil
+	if j.Decision.Effect != paddock.Ask || len(p.Approvals().Keys) == 0 {
+		return
+	}
+	approved := j.facts
+	approved.Approved = true
+	if d := policy.Decide(p, req, approved); d.Effect == paddock.Allow {
+		j.would = &d
+	}
+}
+
+// granted is what the request gets, or would get if it were approved.
+func (j *Judgement) granted() *paddock.Grant {
+	if j.would != nil {
+		return j.would.Grant
+	}
+	return j.Decision.Grant
+}
+
+// conclude adds what else stands against the request, and the hook's word.
+func (j *Judgement) conclude(ctx context.Context, by *Judge, reasons []paddock.Refusal) {
+	if j.would == nil {
+		deny(&j.Decision, reasons...)
+		if j.Decision.Effect == paddock.Allow && by.cfg.Hook != nil {
+			by.ask(ctx, j.request, &j.Decision)
+		}
+		return
+	}
+	reasons = slices.Concat(reasons, speech.Changeable(j.request.Command.Stdin))
+	deny(j.would, reasons...)
+	if j.would.Effect == paddock.Allow && by.cfg.Hook != nil {
+		by.ask(ctx, j.request, j.would)
+	}
+	if j.would.Effect != paddock.Allow { // no approval would help
+		deny(&j.Decision, j.would.Refusals...)
+		j.would = nil
+		return
+	}
+	for i := range j.Decision.Refusals {
+		j.Decision.Refusals[i].Retryable, j.Decision.Refusals[i].Hint = true, "A person can approve it, with `paddock approve`; ask for exactly the same again then."
+	}
+}
+
+// Asks reports whether persons can approve the request.
+func (j *Judgement) Asks() bool { return j.Fault == nil && j.would != nil }
+
+// Approvals says who can approve, by the policy that judged.
+func (j *Judgement) Approvals() paddock.Approvals { return j.policy.Approvals() }
+
+// Approve makes j the decision that was approved. It must ask.
+func (j *Judgement) Approve(id paddock.ApprovalID) {
+	j.Decision, j.facts.Approved, j.would = *j.would, true, nil
+	j.Decision.Approval = id
+}
+
+// Matter is what an approval of j is bound to. It must ask.
+func (j *Judgement) Matter(ctx context.Context) (paddock.Matter, error) {
+	stdin, err := matter.Stdin(j.state, j.request.Command.Stdin)
+	if err != nil {
+		return paddock.Matter{}, err
+	}
+	var rules []string
+	for _, r := range j.Decision.Refusals {
+		rules = append(rules, r.Rule)
+	}
+	return matter.Of(ctx, j.request.Principal, *j.would, rules, j.programs(j.would.Grant), j.Found.Launch.File, stdin)
+}
+
+// Claimed has j, which judged a waiting run anew, be given what the run was when it
+// was claimed.
+func (j *Judgement) Claimed(before *Judgement) { j.room = before.room }

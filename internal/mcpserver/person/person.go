@@ -1,0 +1,75 @@
+// Package person shows the person who sits at an MCP client what waits for approval.
+//
+// # Limits
+//
+// The client is the caller's: what it answers approves nothing by itself. Most clients
+// can't ask, and none is waited for.
+package person
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"paddock"
+	"paddock/internal/app"
+	"paddock/internal/clean"
+)
+
+// voteField is what a person at the client may fill in.
+const voteField = "vote"
+
+// Verbs is what comes of an answer.
+type Verbs interface {
+	Approval(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error)
+	Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error)
+	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
+}
+
+// Ask has the client, if it can, show its person what waits, and returns when that is
+// answered or ctx ends. Who sits there may take it back, or hand in what an approver
+// signed.
+func Ask(ctx context.Context, session *mcp.ServerSession, verbs Verbs, run paddock.Run, log *slog.Logger) {
+	a, err := verbs.Approval(ctx, run.Principal, run.Approval)
+	if err != nil {
+		log.Debug("asking the client's person", "err", err)
+		return
+	}
+	answer, err := session.Elicit(ctx, &mcp.ElicitParams{
+		Message: question(a),
+		RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{voteField: map[string]any{
+			"type": "string", "title": "Vote", "description": "what `paddock approve sign` printed; empty if it is approved elsewhere",
+		}}},
+	})
+	if err != nil {
+		log.Debug("asking the client's person", "err", err)
+		return
+	}
+	vote, _ := answer.Content[voteField].(string)
+	switch vote = strings.TrimSpace(vote); {
+	case answer.Action == "decline":
+		_, err = verbs.Kill(ctx, run.Principal, run.ID, app.KillRequest{Reason: "declined at the client before it was approved", NoWait: true})
+	case answer.Action == "accept" && vote != "":
+		_, err = verbs.Vote(ctx, run.Principal, run.Approval, []byte(vote))
+	}
+	if err != nil {
+		log.Warn("what the client's person answered", "run", string(run.ID), "err", err)
+	}
+}
+
+// question says what a person must know of a.
+func question(a paddock.Approval) string {
+	m := a.Matter
+	var b strings.Builder
+	fmt.Fprintf(&b, "Approval %s is needed before this runs.\n", a.ID)
+	fmt.Fprintf(&b, "argv: %q\ndirectory: %q\n", m.Argv, m.Dir)
+	for _, p := range m.Programs {
+		fmt.Fprintf(&b, "program: %q %s\n", p.Path, p.Digest)
+	}
+	fmt.Fprintf(&b, "rules: %s\ncontainment: %s\n", strings.Join(m.Rules, ", "), m.Containment)
+	fmt.Fprintf(&b, "An approver runs `paddock approve show %[1]s` and `paddock approve yes %[1]s`. Decline takes the request back.", a.ID)
+	return string(clean.Bytes([]byte(b.String()), clean.Text))
+}
