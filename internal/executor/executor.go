@@ -213,6 +213,13 @@ func (e *Executor) Close() error {
 	return err
 }
 
+// StateDir is the real path of the state directory, for rooms that keep something
+// beside the runs.
+func (e *Executor) StateDir() string { return e.state.Path() }
+
+// Now is the time.
+func (e *Executor) Now() time.Time { return e.cfg.Now() }
+
 // ReadOnly says why nothing can be started, ended or changed here; nil where it can.
 func (e *Executor) ReadOnly() error { return e.state.ReadOnly() }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,6 +45,7 @@ type Verbs interface {
 	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
 	Counters(ctx context.Context, p paddock.Principal) (app.Counters, error)
 	Git(ctx context.Context, ask git.Ask) (git.Answer, error)
+	Planner
 }
 
 var _ Verbs = (*app.App)(nil)
@@ -108,7 +110,7 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			Logger:       slog.New(warnings{s.Log.Handler()}),
 		})
-	for _, t := range append(s.tools(), s.gitTools()...) {
+	for _, t := range slices.Concat(s.tools(), s.planTools(), s.gitTools()) {
 		server.AddTool(t.Tool, t.handler)
 	}
 	conn, err := server.Connect(ctx, &ndjson.Transport{
