@@ -3,14 +3,14 @@ package runner
 import (
 	"context"
 
-	"paddock/internal/app"
+	"paddock/internal/app/plans"
 	"paddock/internal/task"
 )
 
 type (
 	// A Plan is the checklist of a principal, with counts and with what goes on
 	// beside it. Complete says that every item is done or closed.
-	Plan = app.Plan
+	Plan = plans.Plan
 	// A TaskItem is one item of a checklist.
 	TaskItem = task.Item
 	// A TaskChange is what becomes of one item.

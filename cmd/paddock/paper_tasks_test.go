@@ -3,8 +3,8 @@
 package main
 
 import (
-	"paddock/cmd/paddock/internal/desk"
+	"paddock/internal/app/plans"
 )
 
 // A paper house plans nothing; scripts ask real ones.
-type paperPlans struct{ desk.Planner }
+type paperPlans struct{ plans.All }

@@ -9,6 +9,7 @@ import (
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/audits"
+	"paddock/cmd/paddock/internal/desk/delegates"
 	"paddock/cmd/paddock/internal/desk/doctor"
 	"paddock/cmd/paddock/internal/desk/kept"
 	"paddock/cmd/paddock/internal/desk/pages"
@@ -80,7 +81,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 		}
 	}
 	add("runs", slices.Concat(runs.Commands(d), pages.Commands(d), audits.Commands(d), kept.Commands(d), stock.Commands(d))...)
-	add("runs", states.Command(d), repos.Command(d), plans.Command(d))
+	add("runs", states.Command(d), repos.Command(d), plans.Command(d), delegates.Command(d))
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", mcpCommand(d))
 	root.AddCommand(versionCommand(d), manCommand(d))

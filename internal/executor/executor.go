@@ -38,6 +38,7 @@ import (
 	"paddock/internal/executor/upkeep"
 	"paddock/internal/executor/watch"
 	"paddock/internal/journal/writer"
+	"paddock/internal/policy/compiled"
 	"paddock/internal/rundir"
 )
 
@@ -216,6 +217,15 @@ func (e *Executor) Close() error {
 // StateDir is the real path of the state directory, for rooms that keep something
 // beside the runs.
 func (e *Executor) StateDir() string { return e.state.Path() }
+
+// Delegates is what the policy says of agents that may be given tasks; nil for nothing.
+func (e *Executor) Delegates() (*compiled.Delegates, error) {
+	p, err := e.cfg.Policy.Load()
+	if err != nil {
+		return nil, err
+	}
+	return p.Delegates(), nil
+}
 
 // Now is the time.
 func (e *Executor) Now() time.Time { return e.cfg.Now() }

@@ -5,20 +5,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"paddock"
-	"paddock/internal/app"
 	"paddock/internal/mcpserver/answer"
 	"paddock/internal/mcpserver/ask"
 	"paddock/internal/mcpserver/texts"
-	"paddock/internal/task"
 )
-
-// Planner is what the tools for the checklist need of package app.
-type Planner interface {
-	CreateTasks(ctx context.Context, p, of paddock.Principal, titles []string, key string) (app.Plan, error)
-	UpdateTask(ctx context.Context, p, of paddock.Principal, change task.Change) (app.Plan, error)
-	Tasks(ctx context.Context, p, of paddock.Principal) (app.Plan, error)
-}
 
 // planTools are the tools for the checklist.
 func (s *session) planTools() []tool {

@@ -13,7 +13,7 @@ import (
 // connection and no other.
 func TestTasksTools(t *testing.T) {
 	t.Parallel()
-	f := &fake{plans: plans{t.TempDir()}}
+	f := &fake{planned: planned{state: t.TempDir()}}
 	c := connect(t, Config{App: f})
 	ok[answer.Plan](c, "tasks_create", `{"titles": ["read", "  ", " write "], "idempotencyKey": "k"}`)
 	plan := ok[answer.Plan](c, "tasks_create", `{"titles": ["read", "  ", " write "], "idempotencyKey": "k"}`)
@@ -38,7 +38,7 @@ func TestTasksTools(t *testing.T) {
 
 func TestTasksToolsRefuse(t *testing.T) {
 	t.Parallel()
-	c := connect(t, Config{App: &fake{plans: plans{t.TempDir()}}})
+	c := connect(t, Config{App: &fake{planned: planned{state: t.TempDir()}}})
 	many := `"x"` + strings.Repeat(`,"x"`, 300)
 	for _, test := range []struct {
 		tool, args string

@@ -3,8 +3,6 @@ package mcpserver
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -68,7 +66,7 @@ func newTool[In ask.Input, Out any](s *session, t mcp.Tool, fn func(*session, co
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(s.life, cancel)()
-		out, err := guarded(func() (any, error) {
+		out, err := answer.Guarded(func() (any, error) {
 			if s.PolicyProblem != nil {
 				if r := s.PolicyProblem(); r != nil {
 					return nil, r
@@ -86,17 +84,6 @@ func newTool[In ask.Input, Out any](s *session, t mcp.Tool, fn func(*session, co
 		return answer.Succeeded(out)
 	}
 	return tool{&t, handler}
-}
-
-// guarded calls fn and makes a fault of a panic: one bad call must not take the
-// other calls of a connection along.
-func guarded(fn func() (any, error)) (out any, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: panic: %v\n%s", paddock.ErrFault, r, debug.Stack())
-		}
-	}()
-	return fn()
 }
 
 // failed answers with what a caller may know of err; the rest goes to the log.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"paddock"
+	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/layered"
 )
@@ -14,6 +15,10 @@ func (p *Policy) For(room string) *Policy {
 		return p
 	case room == "git" && p.file.Git != nil:
 		file := *p.file.Git
+		file.Digest = p.file.Digest
+		return &Policy{file: file, files: p.files, said: p.said, text: p.text, whole: p, room: room}
+	case room == "delegate" && p.file.Delegates != nil && p.file.Delegates.Agents:
+		file := *p.file.Delegates.File
 		file.Digest = p.file.Digest
 		return &Policy{file: file, files: p.files, said: p.said, text: p.text, whole: p, room: room}
 	}
@@ -55,6 +60,9 @@ func (p *Policy) Applied(principal paddock.Principal, root string) *Policy {
 	p.narrowed.Put(string(holds), out)
 	return out
 }
+
+// Delegates says which agents may be given tasks, and how many; nil for none.
+func (p *Policy) Delegates() *compiled.Delegates { return p.file.Delegates }
 
 // Extended returns the path of the file that the policy in the file called name
 // extends; empty if there is none.

@@ -1,6 +1,11 @@
 package answer
 
-import "paddock"
+import (
+	"fmt"
+	"runtime/debug"
+
+	"paddock"
+)
 
 // Full says that too many calls are under way.
 func Full(most int) *paddock.Refusal {
@@ -23,4 +28,15 @@ func Fault() *paddock.Refusal {
 		Code: Internal, Message: "Paddock failed to do this by a fault of its own or of this machine; nothing is wrong with the request",
 		Hint: "Ask again once. If it stays, the operator finds the cause in the server's log.", Retryable: true,
 	}
+}
+
+// Guarded calls fn and makes a fault of a panic: one bad call must not take the
+// other calls of a connection along.
+func Guarded(fn func() (any, error)) (out any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: panic: %v\n%s", paddock.ErrFault, r, debug.Stack())
+		}
+	}()
+	return fn()
 }

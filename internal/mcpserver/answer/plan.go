@@ -3,7 +3,7 @@ package answer
 import (
 	"time"
 
-	"paddock/internal/app"
+	"paddock/internal/app/plans"
 	"paddock/internal/task"
 )
 
@@ -15,6 +15,8 @@ type Plan struct {
 
 	CommandsRunning  int `json:"commandsRunning" jsonschema:"your commands that have not ended"`
 	CommandsFinished int `json:"commandsFinished" jsonschema:"your commands that have ended and whose status you have not read"`
+	DelegatesPending int `json:"delegatesPending" jsonschema:"your delegates without a result"`
+	DelegatesReady   int `json:"delegatesReady" jsonschema:"results of delegates that you have not acknowledged"`
 }
 
 // An Item is one thing to do.
@@ -36,11 +38,12 @@ type Amounts struct {
 }
 
 // NewPlan shows a checklist.
-func NewPlan(p app.Plan) Plan {
+func NewPlan(p plans.Plan) Plan {
 	out := Plan{
 		Items:    []Item{},
 		Counts:   Amounts{p.Counts[task.Pending], p.Counts[task.InProgress], p.Counts[task.Done], p.Counts[task.Closed]},
 		Complete: p.Complete, CommandsRunning: p.CommandsRunning, CommandsFinished: p.CommandsFinished,
+		DelegatesPending: p.DelegatesPending, DelegatesReady: p.DelegatesReady,
 	}
 	for _, i := range p.Items {
 		out.Items = append(out.Items, Item(i))

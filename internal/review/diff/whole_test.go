@@ -17,7 +17,7 @@ func TestEverythingIsCompared(t *testing.T) {
 		want string
 	}{
 		{reflect.TypeFor[document.File](), "Roots Executables Rules Environment Secrets Limits Retention Containment Git " +
-			"Extends Says Narrow Tests Accept Sections"}, // the first three as a whole, the others permit nothing
+			"Extends Says Delegates Narrow Tests Accept Sections"}, // the first three as a whole, the others permit nothing
 		{reflect.TypeFor[paddock.Limits](), "Timeout Output Idle OpenFiles Memory Processes CPUs Disk FileSize " +
 			"MemoryByDefault ProcessesByDefault DiskByDefault"}, // with what they are of
 		{reflect.TypeFor[paddock.ContainAs](), "Level Network Reach Inject Read Write RunAs Exec Executes Workspace Deeper " +

@@ -18,6 +18,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/app"
+	"paddock/internal/app/plans"
 	"paddock/internal/executor/stages"
 	"paddock/internal/git"
 	"paddock/internal/lineage"
@@ -44,7 +45,7 @@ type Verbs interface {
 	Quarantine(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Quarantine, error)
 	Restore(ctx context.Context, p paddock.Principal, id paddock.RunID, paths []string) (paddock.Restored, error)
 	Git(ctx context.Context, ask git.Ask) (git.Answer, error)
-	Planner
+	plans.All
 	Close() error
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/internal/app"
+	checklists "paddock/internal/app/plans"
 	"paddock/internal/task"
 )
 
@@ -55,7 +55,7 @@ func (d commands) list() *cobra.Command {
 				}
 				if d.JSON {
 					return d.Object(struct {
-						Checklists []app.Plan `json:"checklists"`
+						Checklists []checklists.Plan `json:"checklists"`
 					}{all})
 				}
 				var b strings.Builder
@@ -70,13 +70,13 @@ func (d commands) list() *cobra.Command {
 }
 
 func (d commands) show() *cobra.Command {
-	return d.about("show", "Show a checklist", desk.Wants(0, 0, "no words"), func(ctx context.Context, v desk.Verbs, of paddock.Principal, _ []string) (app.Plan, error) {
+	return d.about("show", "Show a checklist", desk.Wants(0, 0, "no words"), func(ctx context.Context, v desk.Verbs, of paddock.Principal, _ []string) (checklists.Plan, error) {
 		return v.Tasks(ctx, d.Operator(), of)
 	})
 }
 
 func (d commands) create() *cobra.Command {
-	return d.about("create TITLE…", "Add items", desk.Wants(1, -1, "titles"), func(ctx context.Context, v desk.Verbs, of paddock.Principal, args []string) (app.Plan, error) {
+	return d.about("create TITLE…", "Add items", desk.Wants(1, -1, "titles"), func(ctx context.Context, v desk.Verbs, of paddock.Principal, args []string) (checklists.Plan, error) {
 		return v.CreateTasks(ctx, d.Operator(), of, args, "")
 	})
 }
@@ -84,7 +84,7 @@ func (d commands) create() *cobra.Command {
 func (d commands) update() *cobra.Command {
 	var note string
 	cmd := d.about("update ID STATUS", "Set the status of an item: pending, in_progress, done or closed", desk.Wants(2, 2, "an id and a status"),
-		func(ctx context.Context, v desk.Verbs, of paddock.Principal, args []string) (app.Plan, error) {
+		func(ctx context.Context, v desk.Verbs, of paddock.Principal, args []string) (checklists.Plan, error) {
 			return v.UpdateTask(ctx, d.Operator(), of, task.Change{ID: args[0], Status: task.Status(args[1]), Note: note})
 		})
 	cmd.Flags().StringVar(&note, "note", "", "`TEXT` beside the item; closed needs one")
@@ -92,12 +92,12 @@ func (d commands) update() *cobra.Command {
 }
 
 func (d commands) clear() *cobra.Command {
-	return d.about("clear", "Forget all items", desk.Wants(0, 0, "no words"), func(ctx context.Context, v desk.Verbs, of paddock.Principal, _ []string) (app.Plan, error) {
+	return d.about("clear", "Forget all items", desk.Wants(0, 0, "no words"), func(ctx context.Context, v desk.Verbs, of paddock.Principal, _ []string) (checklists.Plan, error) {
 		return v.ClearTasks(ctx, d.Operator(), of)
 	})
 }
 
-func (d commands) about(use, short string, args cobra.PositionalArgs, do func(context.Context, desk.Verbs, paddock.Principal, []string) (app.Plan, error)) *cobra.Command {
+func (d commands) about(use, short string, args cobra.PositionalArgs, do func(context.Context, desk.Verbs, paddock.Principal, []string) (checklists.Plan, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -148,11 +148,11 @@ func (d commands) whose(ctx context.Context, v desk.Verbs) (paddock.Principal, e
 	return paddock.Principal{}, r
 }
 
-func counted(p app.Plan) string {
+func counted(p checklists.Plan) string {
 	return fmt.Sprintf("%d pending, %d in progress, %d done, %d closed", p.Counts[task.Pending], p.Counts[task.InProgress], p.Counts[task.Done], p.Counts[task.Closed])
 }
 
-func (d commands) print(p app.Plan) error {
+func (d commands) print(p checklists.Plan) error {
 	if d.JSON {
 		return d.Object(p)
 	}

@@ -51,6 +51,7 @@ type File struct {
 	Retention   paddock.Retention
 	Containment Containment
 	Git         Git
+	Delegates   Delegates
 	Tests       []Test
 	Accept      []Acceptance
 	// Sections are the places of the top-level keys.

@@ -65,7 +65,7 @@ var networkless = map[string]any{
 var extending = map[string]any{
 	"if": map[string]any{"required": []any{"extends"}},
 	"then": map[string]any{"properties": map[string]any{
-		"secrets": false, "retention": false, "git": false,
+		"secrets": false, "retention": false, "git": false, "launch": false, "delegates": false,
 		"environment": map[string]any{"properties": map[string]any{"set": false}},
 	}, "allOf": []any{fixedless}},
 }
