@@ -33,6 +33,7 @@ const (
 	ContainmentUnavailable Code = "containment_unavailable"
 	SecretUnavailable      Code = "secret_unavailable"
 	Busy                   Code = "busy"
+	QuotaExceeded          Code = "quota_exceeded"
 	Forbidden              Code = "forbidden"
 	NotFound               Code = "not_found"
 	Conflict               Code = "conflict"
@@ -111,10 +112,12 @@ var codes = []CodeInfo{
 		"Ask a person to run the command, or change it so that the rule doesn't apply.", false},
 	{ContainmentUnavailable, GateContainment, "The policy requires more containment than can be given here, and less is never given in silence.",
 		"The message says what is missing. The operator mends that, or writes a lower level into the policy: `containment: {require: standard}`, or `{require: off}`, which contains nothing; docs/threat-model.md compares them.", false},
-	{SecretUnavailable, GateContainment, "A secret that the policy puts into the program's requests can't be read, or others could read it.",
+	{SecretUnavailable, GateContainment, "A secret that the program gets, or that goes into its requests, can't be read or given, or others could read it.",
 		"The operator mends the file that the message names; docs/policy.md says under `secrets` what it must be like.", false},
 	{Busy, GateQuota, "As many runs as the policy allows are already running.",
 		"Wait for one to end (`command_status` with waitMs, or `paddock wait`) or kill one, then ask again.", true},
+	{QuotaExceeded, GateQuota, "A quota of the policy is used up: of runs, output or processors' time in some time, or of output that is kept.",
+		"The message says when some is free again; ask again then.", true},
 	{Forbidden, "", "This principal may not do that.",
 		"Ask an operator.", false},
 	{NotFound, "", "There is no such run, or it isn't yours to see.",

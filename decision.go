@@ -109,13 +109,20 @@ type Grant struct {
 	// Root is the policy's root that holds Dir; Dir is its real path.
 	Root string `json:"root"`
 	Dir  string `json:"dir"`
-	// EnvironmentNames lists the variables that the program gets, sorted.
+	// EnvironmentNames lists the variables that the program gets, sorted, with those
+	// of Secrets.
 	EnvironmentNames []string `json:"environment_names"`
 	// Environment is the whole environment as NAME=value, sorted. It is handed
 	// to the supervisor and never written down.
-	Environment []string  `json:"-"`
-	Limits      Limits    `json:"limits"`
-	Contain     ContainAs `json:"containment"`
+	Environment []string `json:"-"`
+	// Secrets names those that the program gets as variables of the same names. Their
+	// values go to the supervisor by another way, and nowhere else.
+	Secrets []string `json:"secrets,omitempty"`
+	// Redact is stored where secrets are hidden before output is kept; empty where they
+	// are hidden when it is read.
+	Redact  Redaction `json:"redact,omitempty"`
+	Limits  Limits    `json:"limits"`
+	Contain ContainAs `json:"containment"`
 	// Rule is where the policy allowed the arguments.
 	Rule *Position `json:"rule,omitempty"`
 }
@@ -161,12 +168,21 @@ type Limits struct {
 	// a process may make a file long; zero means unlimited by us.
 	Disk     int64 `json:"disk,omitempty"`
 	FileSize int64 `json:"file_size,omitempty"`
+	// AtLimit is AtLimitDrop where output beyond a limit is dropped and counted;
+	// else it ends the run.
+	AtLimit string `json:"at_limit,omitempty"`
 	// MemoryByDefault and the like say that the policy is silent: such
 	// a limit holds where it can be enforced and never stands against a run.
 	MemoryByDefault    bool `json:"memory_by_default,omitempty"`
 	ProcessesByDefault bool `json:"processes_by_default,omitempty"`
 	DiskByDefault      bool `json:"disk_by_default,omitempty"`
 }
+
+// What a policy says of output that comes to a limit.
+const (
+	AtLimitEnd  = "end"
+	AtLimitDrop = "drop"
+)
 
 // A Level of containment.
 type Level string
@@ -275,6 +291,24 @@ type Injection struct {
 	File   string `json:"-"`
 	CA     string `json:"-"`
 }
+
+// A Given is a secret that programs get as a variable of the same name. It holds
+// the secret's name, never its value.
+type Given struct {
+	Secret string
+	// File holds the secret; To has the words of the programs that get it.
+	File string
+	To   []string
+}
+
+// A Redaction says when secrets are hidden in output.
+type Redaction string
+
+// Secrets are hidden when output is read, or before it is kept.
+const (
+	RedactShown  Redaction = "shown"
+	RedactStored Redaction = "stored"
+)
 
 // CertificatesPath is where a run with injections finds what it has to trust.
 const CertificatesPath = "/etc/paddock/certificates.pem"

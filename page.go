@@ -61,6 +61,8 @@ type PageRequest struct {
 	GrepCount bool `json:"grep_count,omitempty"`
 	// Raw asks for bytes: base64 unless they are valid UTF-8.
 	Raw bool `json:"raw,omitempty"`
+	// Unmasked asks for what is hidden of secrets, too. No agent gets that.
+	Unmasked bool `json:"unmasked,omitempty"`
 	// View asks for text that is shown and not as it was written. Offsets and
 	// totals stay those of what was written, and Grep sees the text that is shown.
 	View View `json:"view,omitempty"`
@@ -98,6 +100,9 @@ type Page struct {
 	// GrepOwed says how many lines after the last match weren't there yet, or
 	// didn't fit; the request for the next page takes it along.
 	GrepOwed int `json:"grep_owed,omitempty"`
+	// Losses say what came after the end of what was kept and was dropped. They
+	// are on pages that reach it.
+	Losses []Loss `json:"losses,omitempty"`
 }
 
 // A Line says where a line that a Grep kept is from.

@@ -1,6 +1,9 @@
 package paddock
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // A State of a run. Settled states never change.
 type State string
@@ -44,6 +47,8 @@ const (
 	ReasonOutputLimit ReasonKind = "output_limit"  // Stream passed its cap, Limit bytes
 	ReasonOutOfMemory ReasonKind = "out_of_memory" // the kernel ended processes of the tree for want of memory; Limit is bytes
 	ReasonDiskLimit   ReasonKind = "disk_limit"    // the tree wrote more than Limit bytes, Written when it was looked at
+	ReasonDiskReserve ReasonKind = "disk_reserve"  // the disk of the state directory came down to Limit bytes
+	ReasonQuota       ReasonKind = "output_quota"  // the run printed Limit bytes, which a quota had left when it started; Detail names that
 	ReasonSink        ReasonKind = "sink_error"    // output could not be kept; Detail says why
 	ReasonStart       ReasonKind = "start_failed"  // Step could not be carried out; Detail says why
 	ReasonLost        ReasonKind = "supervisor_vanished"
@@ -176,8 +181,48 @@ type StreamSummary struct {
 	Bytes int64 `json:"bytes"`
 	// Digest of exactly these bytes; empty until the run is settled.
 	Digest Digest `json:"digest,omitempty"`
-	// Dropped is how many bytes arrived after the cap and were counted, not kept.
+	// Dropped is how many bytes arrived after the cap and were counted, not kept;
+	// Loss says where and when. Digest is of what was kept.
 	Dropped int64 `json:"dropped,omitempty"`
+	Loss    *Loss `json:"loss,omitempty"`
+	// Masked is how many of the bytes belong to secrets and are hidden: in what is
+	// shown or, where the grant's Redact says stored, in what was kept.
+	Masked int64 `json:"masked,omitempty"`
+}
+
+// A Loss says what of a stream arrived and wasn't kept: all that came after Offset.
+type Loss struct {
+	Stream Stream `json:"stream"`
+	Offset int64  `json:"offset"`
+	Bytes  int64  `json:"bytes"`
+	// First and Last are when the first and the last of it arrived.
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	// Cause is output_limit, disk_reserve, output_quota or sink_error.
+	Cause ReasonKind `json:"cause,omitempty"`
+}
+
+// String says it in a line.
+func (l Loss) String() string {
+	why := map[ReasonKind]string{
+		ReasonOutputLimit: "the limit of the stream was reached",
+		ReasonDiskReserve: "the disk came down to its reserve", ReasonQuota: "a quota was used up", ReasonSink: "it could not be written",
+	}[l.Cause]
+	if why != "" {
+		why = ": " + why
+	}
+	const clock = "2006-01-02T15:04:05.000Z"
+	return fmt.Sprintf("%d bytes of %s after byte %d were dropped, from %s to %s%s", l.Bytes, l.Stream, l.Offset, l.First.UTC().Format(clock), l.Last.UTC().Format(clock), why)
+}
+
+// Losses returns those of both streams, of one that is settled or goes on.
+func (r Run) Losses() (all []Loss) {
+	for _, s := range []StreamSummary{r.Stdout, r.Stderr} {
+		if s.Loss != nil {
+			all = append(all, *s.Loss)
+		}
+	}
+	return all
 }
 
 // A Denial is something that the kernel or the way out refused a run.
@@ -203,6 +248,8 @@ type Outcome struct {
 	Survivors int           `json:"survivors"`
 	Stdout    StreamSummary `json:"stdout"`
 	Stderr    StreamSummary `json:"stderr"`
+	// CPU is how much time of processors the tree took; zero if nothing counted it.
+	CPU Duration `json:"cpu_ms,omitempty"`
 	// Denied lists what the run was refused, most often first.
 	Denied []Denial `json:"denied,omitempty"`
 	// Deeper is what was found of protected places in the root; nil where nobody

@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -77,11 +76,12 @@ type api struct {
 }
 
 // newAPI serves at an address of loopback that no client takes for itself. What
-// it was sent is told in digits, since the proxy hides the secret in answers.
+// it was sent is told in digits with spaces between them, since the proxy hides the
+// secret in answers and so does the supervisor, also in digits.
 func newAPI(t *testing.T) api {
 	t.Helper()
 	told := func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "%s got %x and said %s", r.URL.Path, strings.Join(r.Header["Authorization"], "|"), r.Header.Get("Authorization"))
+		fmt.Fprintf(w, "%s got % x and said %s", r.URL.Path, strings.Join(r.Header["Authorization"], "|"), r.Header.Get("Authorization"))
 	}
 	at := func() net.Listener {
 		ln, err := net.Listen("tcp", "127.0.0.2:0")
@@ -160,7 +160,7 @@ containment: {network: allowlist, read: [%[7]q]}
 
 // got is what the api says of a request that carried values.
 func got(path string, values ...string) string {
-	return path + " got " + hex.EncodeToString([]byte(strings.Join(values, "|"))) + " and said "
+	return path + " got " + fmt.Sprintf("% x", strings.Join(values, "|")) + " and said "
 }
 
 func TestASecretIsUsedAndNeverHeld(t *testing.T) {
@@ -238,7 +238,7 @@ func (y *yard) nowhere(text []byte) {
 	if bytes.Contains(text, []byte(theSecret)) {
 		y.t.Errorf("it says the secret:\n%s", text)
 	}
-	digits := []byte(hex.EncodeToString([]byte(theSecret))) // as the api told it
+	digits := fmt.Appendf(nil, "% x", theSecret) // as the api told it
 	seen := 0
 	err := filepath.WalkDir(filepath.Join(y.work, "home"), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
@@ -383,7 +383,8 @@ func TestAnAllowlistAndLimitsTogether(t *testing.T) {
 	policy := filepath.Join(y.work, "policy.yaml")
 	text, err := os.ReadFile(policy)
 	if err == nil {
-		err = os.WriteFile(policy, append(text, "limits: {memory: 256MiB, processes: 64}\n"...), 0o600)
+		text := strings.Replace(string(text), "limits: {", "limits: {memory: 256MiB, processes: 64, ", 1)
+		err = os.WriteFile(policy, []byte(text), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

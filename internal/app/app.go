@@ -109,6 +109,9 @@ func (a *App) Output(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	if _, err := a.visible(ctx, p, id); err != nil {
 		return paddock.Page{}, err
 	}
+	if req.Unmasked && p.Kind != paddock.Operator && p.Kind != paddock.Host {
+		return paddock.Page{}, paddock.Refused(paddock.Forbidden, "What is hidden of secrets is shown to no agent.")
+	}
 	return a.exec.Output(ctx, id, req)
 }
 

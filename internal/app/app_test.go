@@ -131,6 +131,22 @@ func TestWhoMaySeeWhat(t *testing.T) {
 
 // A run is finished for its owner until the owner was given its end; output
 // read and others' looks don't count.
+// What is hidden is for those who could read the files, too.
+func TestWhoMaySeeWhatIsHidden(t *testing.T) {
+	a := open(t)
+	for p, may := range map[paddock.Principal]bool{operator: true, {Kind: paddock.Host, ID: "host"}: true, alice: false} {
+		run := start(t, a, p, "echo hello")
+		if _, err := a.Wait(t.Context(), p, run.ID, 0); err != nil {
+			t.Fatal(err)
+		}
+		page, err := a.Output(t.Context(), p, run.ID, paddock.PageRequest{Unmasked: true})
+		var refusal *paddock.Refusal
+		if may && (err != nil || page.Content != "hello\n") || !may && (!errors.As(err, &refusal) || refusal.Code != paddock.Forbidden || page.Content != "") {
+			t.Errorf("%s: %q, %v", p.Kind, page.Content, err)
+		}
+	}
+}
+
 func TestCounters(t *testing.T) {
 	t.Parallel()
 	a := open(t)

@@ -144,10 +144,24 @@ func (b *Bank) catchUp() {
 }
 
 // Drop counts n bytes that arrived after the cap, or couldn't be kept.
-func (b *Bank) Drop(s paddock.Stream, n int64) {
+func (b *Bank) Drop(s paddock.Stream, n int64) { b.Lose(s, n, "") }
+
+// Lose is Drop for a cause. What is kept stays the beginning of what was printed
+// if the caller appends nothing more to s.
+func (b *Bank) Lose(s paddock.Stream, n int64, cause paddock.ReasonKind) {
 	if i, ok := frames.Number(s); ok && n > 0 {
-		b.kept[i].dropped.Add(n)
+		b.kept[i].lose(paddock.Loss{Stream: s, Bytes: n, Cause: cause}, b.now())
 	}
+}
+
+// Losses returns what was dropped so far.
+func (b *Bank) Losses() (all []paddock.Loss) {
+	for i := range b.kept {
+		if l := b.kept[i].lost(); l != nil {
+			all = append(all, *l)
+		}
+	}
+	return all
 }
 
 // Size returns the bytes kept of s so far; combined is the sum.

@@ -49,7 +49,10 @@ func TestCapIsExact(t *testing.T) {
 			_, sum := seal(t, b)
 			all := len(bytes.Join(toBytes(c.chunks), nil))
 			want := paddock.StreamSummary{Bytes: int64(len(c.want)), Digest: paddock.DigestOf(sha256.Sum256([]byte(c.want))), Dropped: int64(all - len(c.want))}
-			if sum != want {
+			if l := sum.Loss; (l != nil) != (want.Dropped > 0) || l != nil && (l.Bytes != want.Dropped || l.Offset != want.Bytes || l.Stream != paddock.Stderr || l.Last.Before(l.First)) {
+				t.Fatalf("loss %+v of %+v", l, sum)
+			}
+			if sum.Loss = nil; sum != want {
 				t.Fatalf("got %+v, want %+v", sum, want)
 			}
 			raw, err := os.ReadFile(filepath.Join(dir, "stderr"))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"paddock"
 	"paddock/internal/artifact/pages/moment/marks"
@@ -36,6 +37,8 @@ type kept struct {
 
 	size    atomic.Int64 // bytes in the file
 	dropped atomic.Int64
+	losing  sync.Mutex
+	loss    *paddock.Loss // guarded by losing
 
 	follows bool           // a goroutine owns what follows; guarded by mu
 	hashing sync.WaitGroup // that goroutine
@@ -106,6 +109,29 @@ func (k *kept) catchUp(lag int64) bool {
 	return false
 }
 
+// lose counts what isn't kept. The first loss says where it began and why.
+func (k *kept) lose(l paddock.Loss, now time.Time) {
+	k.losing.Lock()
+	defer k.losing.Unlock()
+	k.dropped.Add(l.Bytes)
+	if k.loss == nil {
+		l.Offset, l.First, l.Bytes = k.size.Load(), now, 0
+		k.loss = &l
+	}
+	k.loss.Bytes, k.loss.Last = k.dropped.Load(), now
+}
+
+// lost returns what wasn't kept so far; nil if nothing.
+func (k *kept) lost() *paddock.Loss {
+	k.losing.Lock()
+	defer k.losing.Unlock()
+	if k.loss == nil {
+		return nil
+	}
+	l := *k.loss
+	return &l
+}
+
 func (k *kept) shut() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -116,7 +142,7 @@ func (k *kept) abandon() { k.gone.Store(true) }
 
 // summary completes the digest. The stream is shut.
 func (k *kept) summary() (paddock.StreamSummary, error) {
-	sum := paddock.StreamSummary{Bytes: k.size.Load(), Dropped: k.dropped.Load()}
+	sum := paddock.StreamSummary{Bytes: k.size.Load(), Dropped: k.dropped.Load(), Loss: k.lost()}
 	k.hashing.Wait()
 	if !k.catchUp(0) {
 		return sum, k.hashErr

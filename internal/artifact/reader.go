@@ -5,17 +5,20 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"paddock"
+	"paddock/internal/artifact/masks"
 	"paddock/internal/artifact/pages"
 	"paddock/internal/artifact/pages/moment/frames"
 )
 
-// A Reader reads kept output. It holds no file open between calls, and may be
+// A Reader reads kept output, with the secrets hidden that masks say are in it. It holds no file open between calls, and may be
 // used concurrently and while a Bank, of any process, writes.
 type Reader struct {
 	dir  string
 	open func(path string) (Source, error)
+	raw  bool
 }
 
 // A Source is an open file of kept output.
@@ -38,6 +41,23 @@ func OpenBy(dir string, open func(path string) (Source, error)) *Reader {
 	return &Reader{dir: dir, open: open}
 }
 
+// Unmasked returns a Reader of the same files that hides no secrets.
+func (r *Reader) Unmasked() *Reader { return &Reader{dir: r.dir, open: r.open, raw: true} }
+
+// masked opens a file as it is shown.
+func (r *Reader) masked(path string) (Source, error) {
+	src, err := r.open(path)
+	if _, is := frames.Number(paddock.Stream(filepath.Base(path))); err != nil || r.raw || !is {
+		return src, err
+	}
+	return Masked(src, path)
+}
+
+// Masked returns src, which holds the stdout or stderr at path, with its secrets
+// hidden: src itself where there are none to hide. It closes src when there is an
+// error, and with what it returns.
+func Masked(src Source, path string) (Source, error) { return masks.Cover(src, path, noFollow) }
+
 // OpenFile opens a file to read it, and neither follows a link nor waits for a pipe.
 func OpenFile(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noFollow, 0) }
 
@@ -46,7 +66,11 @@ func (r *Reader) files() pages.Files {
 	if r == nil {
 		return pages.Files{}
 	}
-	return pages.Files{Dir: r.dir, Open: r.open}
+	files := pages.Files{Dir: r.dir, Open: r.open}
+	if r.open != nil {
+		files.Open = r.masked
+	}
+	return files
 }
 
 // Page reads one page. sealed says that the run is settled, so that the end of
@@ -98,14 +122,14 @@ func (r *Reader) copy(w io.Writer, s paddock.Stream, offset int64, sealed bool) 
 	return v.Copy(w, offset)
 }
 
-// Summary reads s, stdout or stderr, whole and returns its size and digest: for
+// Summary reads s, stdout or stderr, whole and as it was kept, and returns its size and digest: for
 // a run whose supervisor vanished before it could seal.
 func (r *Reader) Summary(s paddock.Stream) (paddock.StreamSummary, error) {
 	if _, ok := frames.Number(s); !ok {
 		return paddock.StreamSummary{}, paddock.Refused(paddock.InvalidRequest, "there is no digest of %q, only of stdout and stderr", s)
 	}
 	h := sha256.New()
-	n, err := r.Copy(h, s, 0)
+	n, err := r.Unmasked().Copy(h, s, 0)
 	if err != nil {
 		return paddock.StreamSummary{}, err
 	}

@@ -76,7 +76,7 @@ roots: [ROOTS]
 executables:
   - {name: sh, path: /bin/sh, args: any, line_breaks: true}
   - {name: escapist, path: PROGRAM, args: any}
-limits: {timeout: 2m, output: 10MiB, concurrent: 1000}
+limits: {timeout: 10m, output: 10MiB, concurrent: 1000}
 containment: {require: LEVEL MORE}
 `
 

@@ -59,7 +59,7 @@ func tryAs(t *testing.T, base string, uid int, cache string) string {
 			return os.Lchown(path, uid, uid)
 		}))
 	}
-	args := []string{"-test.run=^TestEscapes$", "-test.timeout=5m", fmt.Sprint("-test.v=", testing.Verbose())}
+	args := []string{"-test.run=^TestEscapes$", "-test.timeout=15m", fmt.Sprint("-test.v=", testing.Verbose())}
 	cmd := testproc.Self(t, args...)
 	testproc.AsUser(t, cmd, uid)
 	cmd.Dir = tmp

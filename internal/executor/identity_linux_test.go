@@ -100,7 +100,7 @@ func (id identity) try(t *testing.T, base string) {
 	a.e = f.e
 	line := strings.NewReplacer("shown/", dir+"/shown/", "HOME/", `"$HOME"/`, "GIVEN", dir+"/given").Replace(look)
 	run, out := a.run(t, "root", "sh", "-c", line)
-	if run.State != paddock.Exited || run.Enforced == nil || run.Enforced.Identity == nil || !strings.Contains(out, "end\n") { // not its last: the other stream arrives when it likes
+	if run.State != paddock.Exited || run.Enforced == nil || run.Enforced.Identity == nil || !strings.Contains(out, "\nend\n") {
 		t.Fatalf("%s %+v\n%s", run.State, run.Outcome.Reason, out)
 	}
 	id.record(t, run)

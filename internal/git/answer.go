@@ -145,7 +145,7 @@ func (a *Answer) lists(q query.Query, stdout []byte, cut bool) (err error) {
 		if n := len(a.Commits); err == nil && n == q.Most() {
 			a.Next = q.Skip + n
 		} else if err == nil && n == 0 && !cut {
-			*a = a.said("No commit is there: none touches the path, or none is in the time asked for.")
+			*a = a.said("No commit is there: none touches the path, is in the time asked for, or is by the author.")
 		}
 	case query.Show:
 		a.Commits, a.More, err = parse.Commits(stdout, cut)

@@ -88,10 +88,10 @@ func (w *world) grow(s size) {
 		s.write(b)
 		err := b.Flush()
 		written <- err
-		out.CloseWithError(err) //nolint:errcheck // it returns nil
+		out.CloseWithError(err)
 	}()
 	text, err := cmd.CombinedOutput()
-	in.CloseWithError(io.ErrClosedPipe) //nolint:errcheck // it returns nil
+	in.CloseWithError(io.ErrClosedPipe)
 	if err := errorsOf(err, <-written); err != nil {
 		w.t.Fatalf("%v: %s", err, text)
 	}

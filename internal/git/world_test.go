@@ -75,7 +75,7 @@ containment: {require: ` + string(level) + `}
 		State: base + "/state", Policy: executor.PolicyText("policy.yaml", []byte(policy)), Stage: stage(t), Warm: 2,
 	})
 	must(t, err)
-	t.Cleanup(func() { must(t, errorsOf(w.exec.Close(), w.left())) })
+	t.Cleanup(func() { must(t, errorsOf(w.exec.Close(), testproc.Unlocked(base+"/state/runs/*/*/lock"))) })
 	w.room = New(w.exec)
 	_, err = w.room.root(t.Context(), Ask{Principal: alice, Door: paddock.DoorGo})
 	if r, ok := errors.AsType[*paddock.Refusal](err); ok && r.Code == paddock.ContainmentUnavailable {
@@ -97,27 +97,6 @@ func (w *world) explain(req paddock.Request) paddock.Decision {
 	d, err := w.exec.Explain(w.t.Context(), req)
 	must(w.t, err)
 	return d
-}
-
-// left returns when no supervisor is left, each of which holds its run's lock and
-// may write to its record until it ends: what is written to can't be removed.
-func (w *world) left() error {
-	locks, err := filepath.Glob(w.base + "/state/runs/*/*/lock")
-	for _, name := range locks {
-		f, openErr := os.Open(name)
-		if openErr != nil {
-			return openErr
-		}
-		locked := unix.EINTR
-		for errors.Is(locked, unix.EINTR) {
-			locked, _ = unix.Flock(int(f.Fd()), unix.LOCK_EX).(unix.Errno)
-		}
-		if locked != 0 {
-			err = errorsOf(err, locked)
-		}
-		err = errorsOf(err, f.Close())
-	}
-	return err
 }
 
 // git runs plain git, which is to work, in the root.

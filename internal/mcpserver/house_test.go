@@ -56,7 +56,7 @@ func newHouse(t *testing.T) *realHouse {
 	h.app = app.New(e)
 	t.Cleanup(func() {
 		_, err := h.app.KillAll(context.Background(), me, app.KillRequest{Signal: "KILL"})
-		if err := errors.Join(err, h.app.Close()); err != nil {
+		if err := errors.Join(err, h.app.Close(), testproc.Unlocked(base+"/state/runs/*/*/lock")); err != nil {
 			t.Error(err)
 		}
 	})

@@ -64,6 +64,7 @@ type judge struct {
 	allowedAt *paddock.Position
 	granted   paddock.Limits
 	env       map[string]string
+	given     []string // secrets
 }
 
 func (j *judge) hasPolicy() bool {
@@ -83,6 +84,8 @@ func (j *judge) hasPolicy() bool {
 func (j *judge) grant() *paddock.Grant {
 	e, f := j.executable, j.facts
 	list, names := environ.List(j.env)
+	names = append(names, j.given...)
+	slices.Sort(names)
 	return &paddock.Grant{
 		Executable: paddock.Executable{
 			Name: e.Name, Path: e.Path, Digest: f.Executable.Digest, Interpreters: slices.Clone(f.Executable.Interpreters),
@@ -92,6 +95,8 @@ func (j *judge) grant() *paddock.Grant {
 		Dir:              f.Dir.Real,
 		EnvironmentNames: names,
 		Environment:      list,
+		Secrets:          j.given,
+		Redact:           j.policy.file.Redact,
 		Limits:           j.granted,
 		Contain:          j.policy.file.ContainFor(e, f.Account),
 		Rule:             j.allowedAt,

@@ -12,6 +12,7 @@ import (
 	"paddock/internal/policy/compiled/environ"
 	celrule "paddock/internal/policy/compiled/rule"
 	"paddock/internal/policy/known/secret"
+	"paddock/internal/policy/known/usage"
 	"paddock/internal/policy/wellformed"
 	"paddock/internal/policy/wellformed/phrase"
 )
@@ -43,6 +44,9 @@ func (j *judge) directory() {
 // caller asks for.
 func (j *judge) variables() {
 	c := j.req.Command
+	if j.executable != nil {
+		j.given = secret.GivenTo(j.policy.file.Given, j.executable.Word())
+	}
 	switch {
 	case c.ReplaceEnv == nil:
 		j.env = j.policy.file.Variables(j.executable, j.facts.HostEnv, j.facts.Home, j.facts.Dir.Real)
@@ -59,10 +63,13 @@ func (j *judge) variables() {
 		j.Refuse(j.policy.file.Sections["environment"], paddock.Refused(paddock.SecretInEnvironment,
 			"The program's environment would contain %s, which looks like a secret.", phrase.Names(names)))
 	}
+	for _, r := range secret.Twice(j.given, j.env) {
+		j.Refuse(j.policy.file.Sections["secrets"], r)
+	}
 	if held := secret.Held(j.env, j.facts.Secrets); held != nil {
 		j.Refuse(j.policy.file.Sections["secrets"], paddock.Refused(paddock.SecretInEnvironment, "The program's environment would contain %s.", phrase.Names(held)))
 	}
-	j.Answer(paddock.GateEnvironment, j.policy.file.Sections["environment"], fmt.Sprintf("%d variables", len(j.env)))
+	j.Answer(paddock.GateEnvironment, j.policy.file.Sections["environment"], fmt.Sprintf("%d variables", len(j.env))+secret.Named(j.given))
 }
 
 // accepted adds the variables that the caller asks for, where the policy takes
@@ -162,10 +169,10 @@ func (j *judge) containment() {
 		j.Refuse(j.executable.LimitsAt, r)
 	}
 	j.granted = left
-	for _, r := range secret.Refusals(as.Inject, j.facts.Secrets) {
+	for _, r := range append(secret.Refusals(as.Inject, j.facts.Secrets), secret.Ungiven(j.given, j.facts.Secrets)...) {
 		j.Refuse(j.policy.file.Sections["secrets"], r)
 	}
-	j.Answer(paddock.GateContainment, at, as.String()+secret.Trimmed(as.Inject, j.facts.Secrets))
+	j.Answer(paddock.GateContainment, at, as.String()+secret.Trimmed(as.Inject, j.given, j.facts.Secrets))
 }
 
 // rules asks the policy's CEL rules: deny beats ask, and a rule that can't be
@@ -213,5 +220,12 @@ func (j *judge) quota() {
 	if active >= most {
 		j.Refuse(j.policy.file.Sections["limits"], paddock.Refused(paddock.Busy, "%d runs of yours are going on; at most %d may at once.", active, most))
 	}
-	j.Answer(paddock.GateQuota, j.policy.file.Sections["limits"], fmt.Sprintf("%d of %d runs", active, most))
+	at, found := j.policy.file.Sections["limits"], fmt.Sprintf("%d of %d runs", active, most)
+	for _, c := range usage.Counters(j.policy.file.Quotas, j.facts.Usage) {
+		at, found = j.policy.file.Sections["quotas"], found+"; "+c.String()
+		if c.Left() == 0 {
+			j.Refuse(at, c.Refusal())
+		}
+	}
+	j.Answer(paddock.GateQuota, at, found)
 }

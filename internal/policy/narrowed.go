@@ -5,6 +5,7 @@ import (
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/layered"
+	"paddock/internal/policy/known/secret"
 )
 
 // For returns the policy that judges what room asks for: p itself for the caller's
@@ -16,6 +17,8 @@ func (p *Policy) For(room string) *Policy {
 	case room == "git" && p.file.Git != nil:
 		file := *p.file.Git
 		file.Digest = p.file.Digest
+		// Nothing there gets a secret, and none is to be seen in what git prints.
+		file.Secrets, file.Given, file.Redact = p.file.Secrets, secret.Withheld(p.file.Given), p.file.Redact
 		return &Policy{file: file, files: p.files, said: p.said, text: p.text, whole: p, room: room}
 	case room == "delegate" && p.file.Delegates != nil && p.file.Delegates.Agents:
 		file := *p.file.Delegates.File

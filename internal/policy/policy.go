@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"paddock"
+	"paddock/internal/policy/allowance"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/layered"
@@ -111,11 +112,22 @@ func (p *Policy) Concurrent() int { return p.file.Concurrent }
 // Limits are those that hold where an executable says nothing of its own.
 func (p *Policy) Limits() paddock.Limits { return p.file.Limits }
 
+// Reserve returns how many bytes of a disk of size stay free.
+func (p *Policy) Reserve(size int64) int64 { return allowance.Reserve(p.file.Reserve, size) }
+
+// Quotas are those that hold for p's requests in root.
+func (p *Policy) Quotas(by paddock.Principal, root string) paddock.Quotas {
+	return p.Applied(by, root).file.Quotas
+}
+
 // Retention says what is kept of runs in the policy's roots that are over.
 func (p *Policy) Retention() paddock.Retention { return p.file.Retention }
 
 // Contain returns how every run is contained.
 func (p *Policy) Contain() paddock.ContainAs { return p.file.Contain }
+
+// Given returns the secrets that programs get as variables.
+func (p *Policy) Given() []paddock.Given { return slices.Clone(p.file.Given) }
 
 // Secrets returns the secrets that requests of runs may carry, by name.
 func (p *Policy) Secrets() []paddock.Injection { return slices.Clone(p.file.Secrets) }

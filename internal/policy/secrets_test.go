@@ -101,7 +101,17 @@ func TestSecretFaults(t *testing.T) {
 		"nothing":           {with("A: {}", ""), "4:14: `file` is missing"},
 		"no header":         {with(one("/s", "host: x.a.org"), ""), "`header` is missing"},
 		"a name":            {with("a-b: {file: /s, inject: {"+host+"}}", ""), "4:11: want a variable's name"},
-		"env_for":           {with("A: {file: /s, env_for: [x]}", ""), "`env_for`"},
+		"for nobody":        {with("A: {file: /s, env_for: [x]}", ""), "4:35: no executable is called `x`"},
+		"by half a word":    {with("A: {file: /s, env_for: [/]}", ""), "no executable is called `/`"},
+		"for one twice":     {with("A: {file: /s, env_for: [/x, /x]}", ""), "this program is listed before"},
+		"of no use":         {with("A: {file: /s}", ""), "4:14: nothing uses this secret"},
+		"an empty list":     {with("A: {file: /s, env_for: []}", ""), "want a list of at least one item"},
+		"given in a root":   {with("A: {file: /srv/s, env_for: [/x]}", ""), "lies inside /srv"},
+		"set, too":          {with("A: {file: /s, env_for: [/x]}", "environment: {set: {A: b}}\n"), "4:35: `environment` has the variable `A`"},
+		"passed, too":       {with("A: {file: /s, env_for: [/x]}", "environment: {pass: [A]}\n"), "`environment` has the variable `A`"},
+		"accepted, too":     {with("A: {file: /s, env_for: [/x]}", "environment: {accept: {A: <word>}}\n"), "`environment` has the variable `A`"},
+		"redact: never":     {with("", "redact: never\n"), "want `shown` or `stored`"},
+		"redact of a type":  {with("", "redact: [stored]\n"), "want `shown` or `stored`"},
 		"relative":          {with(one("s", host), ""), "want an absolute path"},
 		"unclean":           {with(one("/s/../t", host), ""), "write this path as /t"},
 		"in a root":         {with(one("/srv/s", host), ""), "lies inside /srv"},
@@ -128,4 +138,109 @@ func TestSecretFaults(t *testing.T) {
 	}
 	load(t, with(one("/s", host)+`, B: {file: /s, inject: {host: "b.org:8443", header: X, prefix: "token "}}`, ""))
 	load(t, strings.Replace(with("", ""), "secrets: {}", "environment: {set: {SSL_CERT_FILE: /x}}", 1))
+}
+
+const variables = `version: 1
+roots: [{path: /srv/checkout}]
+executables:
+  - {name: gh, path: /usr/bin/gh, args: any}
+  - {name: go, path: /usr/bin/go, args: any}
+  - {path: /usr/bin/make, args: any}
+git: {executable: /usr/bin/git}
+environment: {accept: {CI: <word>}}
+secrets:
+  GH_TOKEN: {file: /run/secrets/gh, env_for: [gh, /usr/bin/make]}
+  OTHER: {file: /run/secrets/other, env_for: [/usr/bin/make]}
+`
+
+func given(f *policy.Facts) {
+	f.Levels = []paddock.Level{paddock.Full}
+	f.Secrets = map[string]secret.Facts{
+		"GH_TOKEN": {Found: true, Trimmed: true, Digests: secret.Digests("", "hunter22")},
+		"OTHER":    {Found: true, Digests: secret.Digests("", "hunter44")},
+	}
+}
+
+// Secrets are given by the program's word, are named in the grant, and their values
+// are nowhere in it.
+func TestSecretsAreGrantedAsVariables(t *testing.T) {
+	t.Parallel()
+	for _, redact := range []string{"", "redact: shown\n", "redact: stored\n"} {
+		p := load(t, variables+redact)
+		for word, want := range map[string][]string{"gh": {"GH_TOKEN"}, "/usr/bin/make": {"GH_TOKEN", "OTHER"}, "go": nil} {
+			req := ask(word)
+			facts := friendly(p, req)
+			given(&facts)
+			if wanted := p.Wanted(req).Given; len(wanted) != 2 {
+				t.Errorf("%s: wanted %v", word, wanted)
+			}
+			d := policy.Decide(p, req, facts)
+			if d.Effect != paddock.Allow {
+				t.Fatalf("%s: %v", word, d.Refusal())
+			}
+			if diff := cmp.Diff(want, d.Grant.Secrets); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", word, diff)
+			}
+			for _, name := range []string{"GH_TOKEN", "OTHER"} {
+				if slices.Contains(d.Grant.EnvironmentNames, name) != slices.Contains(want, name) {
+					t.Errorf("%s: the names are %q", word, d.Grant.EnvironmentNames)
+				}
+			}
+			if strings.Contains(strings.Join(d.Grant.Environment, " "), "GH_TOKEN") || !slices.IsSorted(d.Grant.EnvironmentNames) {
+				t.Errorf("%s: %q, %q", word, d.Grant.Environment, d.Grant.EnvironmentNames)
+			}
+			if stored := redact == "redact: stored\n"; (d.Grant.Redact == paddock.RedactStored) != stored {
+				t.Errorf("%q is %q", redact, d.Grant.Redact)
+			}
+		}
+	}
+}
+
+// What git prints is looked at for secrets, and git gets none.
+func TestGitGetsNoSecrets(t *testing.T) {
+	t.Parallel()
+	p := load(t, strings.Replace(strings.Replace(variables, "name: go,", "name: git,", 1), "[gh,", "[gh, git,", 1))
+	req := ask("git", "status")
+	req.Room = "git"
+	facts := friendly(p, req)
+	given(&facts)
+	if wanted := p.For("git").Wanted(req); len(wanted.Given) != 2 || wanted.Given[0].To != nil {
+		t.Errorf("wanted %v", wanted.Given)
+	}
+	if d := policy.Decide(p.For("git"), req, facts); d.Grant == nil || d.Grant.Secrets != nil {
+		t.Errorf("%+v", d.Refusal())
+	}
+	if len(p.Given()[0].To) != 3 {
+		t.Error("the policy's own list was changed")
+	}
+}
+
+func TestSecretsThatCannotBeGiven(t *testing.T) {
+	for name, c := range map[string]struct {
+		facts secret.Facts
+		want  string
+	}{
+		"not looked at": {secret.Facts{}, "GH_TOKEN can't be used: nobody has looked at it."},
+		"a problem":     {secret.Facts{Problem: "there is no file /x"}, "GH_TOKEN can't be used: there is no file /x."},
+		"short":         {secret.Facts{Found: true, Short: true}, "fewer than 8 bytes"},
+	} {
+		refused(t, paddock.SecretUnavailable, paddock.GateContainment, refusalCase{
+			name: name, policy: variables, change: func(r *paddock.Request) { *r = ask("gh") }, line: 9, want: c.want,
+			facts: func(f *policy.Facts) {
+				given(f)
+				f.Secrets["GH_TOKEN"] = c.facts
+			},
+		})
+	}
+	refused(t, paddock.SecretInEnvironment, paddock.GateEnvironment, refusalCase{
+		name: "set by a host", policy: strings.ReplaceAll(variables, "GH_TOKEN", "GH"), line: 9, want: "The program gets GH from the policy's secrets",
+		change: func(r *paddock.Request) {
+			*r = ask("gh")
+			r.Door, r.Command.ReplaceEnv = paddock.DoorGo, map[string]string{"GH": "x"}
+		},
+		facts: func(f *policy.Facts) {
+			given(f)
+			f.Secrets["GH"] = f.Secrets["GH_TOKEN"]
+		},
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -59,7 +60,7 @@ func (r *run) start(plan *contain.Plan) (*pumps, error) {
 		return nil, err
 	}
 	r.program, err = spawn.Start(spawn.Spec{
-		Argv: r.job.Argv, Env: r.job.Env, Exec: r.files.Exec, Plan: plan,
+		Argv: r.job.Argv, Env: slices.Concat(r.job.Env, r.hiding.Env()), Exec: r.files.Exec, Plan: plan,
 		Stdin: stdin, Stdout: theirs[0], Stderr: theirs[1],
 		Isolation: r.job.Isolation, Name: string(r.job.RunID), Cgroup: r.bounds.Cgroup(),
 	})
@@ -69,7 +70,10 @@ func (r *run) start(plan *contain.Plan) (*pumps, error) {
 	}
 	_ = r.files.Exec.Close() // it is executed: whoever waits to write to it may
 	for i, stream := range []paddock.Stream{paddock.Stdout, paddock.Stderr} {
-		p.reading.Go(func() { r.pump(p, stream, p.ours[i]) })
+		p.reading.Go(func() {
+			r.pump(p, stream, p.ours[i])
+			r.rest(stream)
+		})
 	}
 	if p.stdin != nil {
 		p.feeding.Go(func() {
@@ -129,22 +133,49 @@ func (r *run) pumpRest(p *pumps, stream paddock.Stream, from *os.File, buffer []
 	}
 }
 
-// keep banks b, and asks for the end when it can't be kept. What comes after
-// the cap is read on and counted, so that the program isn't stopped by a full
-// pipe in the middle of ending.
+// keep banks what can be banked now that b has arrived.
 func (r *run) keep(stream paddock.Stream, b []byte) {
-	kept, over, err := r.bank.Append(stream, b)
-	if kept < len(b) {
-		r.bank.Drop(stream, int64(len(b)-kept))
-	}
-	switch {
-	case err != nil:
-		r.ask(end{paddock.Reason{Kind: paddock.ReasonSink, Stream: stream, Detail: err.Error()}, syscall.SIGTERM})
-	case over:
-		r.ask(end{paddock.Reason{Kind: paddock.ReasonOutputLimit, Stream: stream, Limit: r.job.OutputCap}, syscall.SIGTERM})
+	ready, err := r.hiding.Pass(stream, b)
+	if len(ready) > 0 {
+		r.keepReady(stream, ready, err)
 	}
 	r.silence.Printed()
 	r.hub.Output(r.bank.Size(paddock.Stdout), r.bank.Size(paddock.Stderr))
+}
+
+// rest banks what was kept back of a stream that has ended.
+func (r *run) rest(stream paddock.Stream) {
+	if ready, err := r.hiding.Rest(stream); len(ready) > 0 {
+		r.keepReady(stream, ready, err)
+		r.hub.Output(r.bank.Size(paddock.Stdout), r.bank.Size(paddock.Stderr))
+	}
+}
+
+// keepReady banks b, unless err says that it may not be. What there is no room for is
+// read on and counted, so that no full pipe stops the program: in its ending, or as
+// long as it runs where a limit drops.
+func (r *run) keepReady(stream paddock.Stream, b []byte, err error) {
+	var why *paddock.Reason
+	kept, over := 0, false
+	if err == nil {
+		fits := 0
+		fits, why = r.room.Take(stream, len(b))
+		kept, over, err = r.bank.Append(stream, b[:fits])
+	}
+	if err != nil {
+		why = &paddock.Reason{Kind: paddock.ReasonSink, Stream: stream, Detail: err.Error()}
+	} else if over {
+		why = &paddock.Reason{Kind: paddock.ReasonOutputLimit, Stream: stream, Limit: r.job.OutputCap}
+	}
+	if why != nil {
+		r.bank.Lose(stream, int64(len(b)-kept), why.Kind)
+		if r.job.Limits.AtLimit == paddock.AtLimitDrop && err == nil {
+			why = r.room.Note(r.job.RunDir, r.bank.Losses())
+		}
+		if why != nil {
+			r.ask(end{*why, syscall.SIGTERM})
+		}
+	}
 }
 
 // drain reads what is left in the pipes after the tree is gone. All of it is

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -40,11 +39,12 @@ import (
 	"paddock/internal/supervise/account"
 	"paddock/internal/supervise/bounds"
 	"paddock/internal/supervise/bounds/written"
+	"paddock/internal/supervise/hiding"
 	"paddock/internal/supervise/hub"
 	"paddock/internal/supervise/reason"
+	"paddock/internal/supervise/room"
 	"paddock/internal/supervise/silence"
 	"paddock/internal/supervise/walls"
-	"paddock/internal/workspace/apply/tree/quarantine"
 )
 
 // DefaultGrace is the time between a request to end and the kill of the tree.
@@ -83,16 +83,7 @@ type Options struct {
 	// Self is the supervisor binary, which is the proxy's too; empty means this
 	// very program.
 	Self string
-}
-
-func check(j Job) error {
-	switch {
-	case j.Version != handover.JobVersion:
-		return fmt.Errorf("the job has version %d and this supervisor speaks %d: paddock and paddock-stage are of different releases", j.Version, handover.JobVersion)
-	case len(j.Argv) == 0, j.RunDir == "", j.Timeout <= 0, j.OutputCap <= 0:
-		return errors.New("the job is incomplete")
-	}
-	return nil
+	Free func() (int64, error) // see room.New
 }
 
 // Run supervises job until it is settled: the tree is gone, the output is
@@ -101,7 +92,7 @@ func check(j Job) error {
 //
 // The error is for what could not be written down; the run is over anyway.
 func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) error {
-	if err := check(job); err != nil {
+	if err := job.Check(); err != nil {
 		return err
 	}
 	if job.Grace == 0 {
@@ -120,33 +111,40 @@ func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) 
 	if err != nil {
 		return err
 	}
-	if err := reserve(dir); err != nil {
+	if err := account.Reserve(dir); err != nil {
 		return errors.Join(err, publish(ctx, job, dir, reason.FailedToStart("disk space", err, opt.Now()), opt))
 	}
 	bank, err := artifact.Create(job.RunDir, artifact.Options{Cap: job.OutputCap, Now: opt.Now})
 	if err != nil {
 		return errors.Join(err, publish(ctx, job, dir, reason.FailedToStart("output files", err, opt.Now()), opt))
 	}
-	r := &run{job: job, files: files, dir: dir, bank: bank, opt: opt, ends: make(chan end), over: make(chan struct{}), hub: hub.New()}
+	hidden, err := hiding.Open(job, files.Known)
+	if err != nil {
+		return errors.Join(err, bank.Close(), publish(ctx, job, dir, reason.FailedToStart("secrets", err, opt.Now()), opt))
+	}
+	r := &run{job: job, files: files, dir: dir, bank: bank, hiding: hidden, opt: opt, ends: make(chan end), over: make(chan struct{}), hub: hub.New()}
+	r.room = room.New(job.RunDir, job.Reserve, opt.Now, opt.Free).Within(job.Room, job.RoomBy)
 	r.silence = &silence.Watch{Most: time.Duration(job.Limits.Idle), Now: opt.Now, After: opt.After}
-	return errors.Join(r.supervise(ctx, conn), bank.Close())
+	return errors.Join(r.supervise(ctx, conn), bank.Close(), hidden.Close())
 }
 
 // A run is the state of one run. Its fields below ends belong to the goroutine
 // that runs supervise.
 type run struct {
-	job   Job
-	files Files
-	dir   *rundir.Dir
-	bank  *artifact.Bank
-	opt   Options
-	hub   *hub.Hub
+	job    Job
+	files  Files
+	dir    *rundir.Dir
+	bank   *artifact.Bank
+	opt    Options
+	hiding *hiding.Hiding
+	hub    *hub.Hub
 
 	ends chan end      // requests to end, from anywhere
 	over chan struct{} // closed when requests make no sense any more
 
 	bounds  *bounds.Bounds // set before the start
 	silence *silence.Watch
+	room    *room.Room
 	program *spawn.Program
 	reason  *paddock.Reason // the first to come
 	// survivors is how many processes were left when the end was given up.
@@ -174,12 +172,10 @@ func (r *run) ask(e end) {
 
 // loss remembers the first output that could not be kept.
 func (r *run) loss(reason paddock.Reason) {
-	if reason.Kind != paddock.ReasonOutputLimit && reason.Kind != paddock.ReasonSink {
-		return
-	}
+	loss := slices.Contains([]paddock.ReasonKind{paddock.ReasonOutputLimit, paddock.ReasonDiskReserve, paddock.ReasonQuota, paddock.ReasonSink}, reason.Kind)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.late == nil {
+	if loss && r.late == nil {
 		r.late = &reason
 	}
 }
@@ -276,8 +272,8 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		State:     reason.State(why.Kind),
 		Reason:    why,
 		Survivors: r.survivors,
-		Denied:    slices.Concat(r.bounds.WithForks(r.denials(heard)), way.Close()),
-		EndedAt:   ended,
+		Denied:    r.hiding.Denials(slices.Concat(r.bounds.WithForks(r.denials(heard)), way.Close())),
+		EndedAt:   ended, CPU: r.bounds.CPU(),
 	}
 	if r.survivors == 0 { // then the tree is gone, and what was found is known
 		outcome.Leftovers, outcome.Survivors = r.program.End().Leftovers, r.program.End().Survivors
@@ -342,6 +338,7 @@ func (r *run) recordStart(cgroup string, enforced paddock.Enforced) {
 func (r *run) seal(outcome paddock.Outcome) paddock.Outcome {
 	var err error
 	outcome.Stdout, outcome.Stderr, err = r.bank.Seal()
+	outcome.Stdout.Masked, outcome.Stderr.Masked = r.hiding.Masked(paddock.Stdout), r.hiding.Masked(paddock.Stderr)
 	if err != nil {
 		outcome.State = paddock.Killed
 		outcome.Reason = paddock.Reason{Kind: paddock.ReasonSink, ExitCode: outcome.Reason.ExitCode, Signal: outcome.Reason.Signal, Detail: err.Error()}
@@ -350,40 +347,7 @@ func (r *run) seal(outcome paddock.Outcome) paddock.Outcome {
 	return outcome
 }
 
-// reserveSize is enough for an outcome and the directory entries it needs.
-const reserveSize = 64 << 10
-
-// reserve takes the room on the disk that the outcome will need, so that a run
-// which fills the disk can still be settled.
-func reserve(dir *rundir.Dir) error {
-	return os.WriteFile(filepath.Join(dir.Path(), "reserve"), make([]byte, reserveSize), 0o600)
-}
-
-// publish writes the outcome, in the room that was reserved for it if need be.
-// The disk may be full for a moment only, so it is tried for some seconds;
-// without an outcome the next user of the state directory calls the run lost.
-// Then the journal is told, before anybody hears that the run is settled.
+// publish writes the outcome down and tells the journal.
 func publish(ctx context.Context, job Job, dir *rundir.Dir, outcome paddock.Outcome, opt Options) error {
-	err := os.Remove(filepath.Join(dir.Path(), "reserve"))
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil // the run ended before it took any room
-	}
-	for range 10 {
-		var publishErr error
-		var first bool
-		failpoint.Here("outcome/publish")
-		if first, publishErr = dir.PublishOutcome(outcome); publishErr == nil {
-			failpoint.Here("outcome/published")
-			if first {
-				err = errors.Join(err, account.End(ctx, job.Journal, dir, outcome, opt.Now), quarantine.Forget(dir.Path()))
-			} else {
-				err = errors.Join(err, account.Later(ctx, job.Journal, dir, outcome, opt.Now))
-			}
-			failpoint.Here("outcome/told")
-			return err
-		}
-		err = publishErr
-		<-opt.After(500 * time.Millisecond)
-	}
-	return fmt.Errorf("the outcome can't be written: %w", err)
+	return account.Publish(ctx, job.Journal, dir, outcome, opt.Now, opt.After)
 }

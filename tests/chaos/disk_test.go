@@ -44,11 +44,11 @@ func TestFullDisk(t *testing.T) {
 		reasons[run.Outcome.Reason.Kind]++
 	}
 	for _, s := range shots {
-		if len(s.said) > 0 && strings.Contains(s.said[0], "no space left on device") {
+		if len(s.said) > 0 && (strings.Contains(s.said[0], "no space left on device") || strings.Contains(s.said[0], "kept in reserve")) {
 			refused++
 		}
 	}
-	if reasons[paddock.ReasonSink]+reasons[paddock.ReasonStart]+refused == 0 || reasons[paddock.ReasonLost] > 0 {
+	if reasons[paddock.ReasonDiskReserve]+reasons[paddock.ReasonSink]+reasons[paddock.ReasonStart]+refused == 0 || reasons[paddock.ReasonLost] > 0 {
 		t.Errorf("ended by %v, %d refused for want of room", reasons, refused)
 	}
 	kept, err := filepath.Glob(filepath.Join(f.state, "runs/*/*/stdout"))

@@ -17,6 +17,7 @@ import (
 	"paddock/internal/executor/notes"
 	"paddock/internal/executor/retain"
 	"paddock/internal/journal/writer"
+	"paddock/internal/policy"
 	"paddock/internal/rundir"
 )
 
@@ -88,6 +89,26 @@ func (r *Retention) Prune(ctx context.Context, l Limits, dry bool, each func(Ite
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// Says refuses a policy that doesn't limit what is kept.
+func Says(p *policy.Policy) error {
+	if p.Retention() != (Limits{}) {
+		return nil
+	}
+	r := paddock.Refused(paddock.InvalidRequest, "The policy has no `retention`, and no limits are given, so nothing says what is kept.")
+	r.Hint = "Name runs, give --age, --runs, --size or --records, or add `retention` to the policy."
+	return r
+}
+
+// PrunePolicy removes what p doesn't keep of the runs in its roots.
+func (r *Retention) PrunePolicy(ctx context.Context, p *policy.Policy, dry bool, each func(Item) error) error {
+	if err := Says(p); err != nil {
+		return err
+	}
+	within := *r
+	within.keeper.Only = retain.InRoots(p.Roots())
+	return within.Prune(ctx, p.Retention(), dry, each)
 }
 
 // PruneRun removes the output of one settled run, unless that is kept; nil means

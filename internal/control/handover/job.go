@@ -8,12 +8,13 @@ import (
 )
 
 // JobVersion is the version of Job and of what its descriptors mean.
-const JobVersion = 4
+const JobVersion = 5
 
 // A Job is one run as its supervisor is told of it. With it come descriptors, in
 // this order: the lock of the run's directory, the directory the program starts
 // in, the file that is executed, with HasStdin what to feed, a regular file, with
-// HasSecrets the sealed memory of package credential, and a file for each of Copies.
+// HasSecrets the sealed memory of package credential for the proxy, with HasKnown
+// that for the supervisor, and a file for each of Copies.
 type Job struct {
 	Version int           `json:"version"`
 	RunDir  string        `json:"run_dir"`
@@ -45,6 +46,12 @@ type Job struct {
 	Timeout   paddock.Duration `json:"timeout_ms"`
 	OutputCap int64            `json:"output_cap"`
 	Grace     paddock.Duration `json:"grace_ms,omitempty"`
+	// Reserve is what output leaves free of the disk; zero means nothing.
+	Reserve int64 `json:"reserve,omitempty"`
+	// Room is how many bytes of both streams are kept at most, by the quota RoomBy;
+	// zero is no less than their caps.
+	Room   int64  `json:"room,omitempty"`
+	RoomBy string `json:"room_by,omitempty"`
 	// Tied runs end when the connection that handed over the job is closed.
 	Tied bool `json:"tied,omitempty"`
 	// Isolation lists means to try in order; empty means all that can work.
@@ -52,7 +59,10 @@ type Job struct {
 	LeaveCgroup bool                `json:"leave_cgroup,omitempty"`
 	HasStdin    bool                `json:"has_stdin,omitempty"`
 	HasSecrets  bool                `json:"has_secrets,omitempty"`
-	StageDigest paddock.Digest      `json:"stage_digest,omitempty"`
+	HasKnown    bool                `json:"has_known,omitempty"`
+	// Redact says when what the supervisor knows of secrets is hidden in output.
+	Redact      paddock.Redaction `json:"redact,omitempty"`
+	StageDigest paddock.Digest    `json:"stage_digest,omitempty"`
 	// Journal is the directory of the journal that gets the run's end; empty
 	// means that somebody else tells it.
 	Journal string `json:"journal,omitempty"`
@@ -68,6 +78,8 @@ type Files struct {
 	Stdin *os.File
 	// Secrets is for the run's proxy; nil without Job.HasSecrets.
 	Secrets *os.File
+	// Known is for the supervisor; nil without Job.HasKnown.
+	Known *os.File
 	// Copies are those of Job.Copies.
 	Copies []*os.File
 }
@@ -81,6 +93,9 @@ func FilesOf(job Job, files []*os.File) (Files, error) {
 	}
 	if job.HasSecrets {
 		places = append(places, &f.Secrets)
+	}
+	if job.HasKnown {
+		places = append(places, &f.Known)
 	}
 	if want := len(places) + len(job.Copies); len(files) != want {
 		return Files{}, fmt.Errorf("%d descriptors came with the job, want %d", len(files), want)

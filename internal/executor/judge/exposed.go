@@ -3,11 +3,13 @@ package judge
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"paddock"
+	"paddock/internal/executor/judge/secrets"
 	"paddock/internal/policy"
 )
 
@@ -36,19 +38,21 @@ func (j *Judge) exposed(g *paddock.Grant, p *policy.Policy) []paddock.Refusal {
 			break
 		}
 	}
-	for _, i := range p.Secrets() {
+	files := secrets.Files(p.Given(), p.Secrets())
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		file := files[name]
 		for _, path := range append(writable, g.Contain.Read...) {
-			if holds(path, i.File) {
-				refuse("The secret "+i.Secret, i.File, path)
+			if holds(path, file) {
+				refuse("The secret "+name, file, path)
 				break
 			}
 		}
 	}
-	files := p.Files()[1:]
+	policies := p.Files()[1:]
 	if file, ok := j.cfg.Policy.(placed); ok && file.Place() != "" {
-		files = append(files, file.Place())
+		policies = append(policies, file.Place())
 	}
-	for _, file := range files {
+	for _, file := range policies {
 		for _, path := range writable {
 			// A project's own policy is protected there, and trusted by its digest.
 			if holds(path, file) && !holds(filepath.Join(path, ".paddock"), file) {

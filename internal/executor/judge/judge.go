@@ -12,24 +12,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"paddock"
 	"paddock/internal/contain"
 	"paddock/internal/egress/credential"
 	"paddock/internal/executor/judge/account"
+	"paddock/internal/executor/judge/budget"
 	"paddock/internal/executor/judge/facts"
-	"paddock/internal/executor/judge/secrets"
+	"paddock/internal/executor/judge/legible"
 	"paddock/internal/executor/judge/source"
 	"paddock/internal/lineage"
 	"paddock/internal/policy"
-	"paddock/internal/policy/known/secret"
 	"paddock/internal/rundir"
+	"paddock/internal/rundir/disk"
 	"paddock/internal/trust"
 )
 
@@ -48,6 +46,9 @@ type Config struct {
 	// Levels lists what containment can be given here, and of each other level
 	// what is missing; nil means that this machine is asked.
 	Levels func() ([]paddock.Level, map[paddock.Level]string)
+	// Disk says how many bytes of the disk of a directory are free, and how large
+	// it is; nil means that it is asked.
+	Disk func(dir string) (free, size int64, err error)
 }
 
 // A Judge judges requests. Its methods may be called concurrently.
@@ -67,6 +68,9 @@ func New(cfg Config) *Judge {
 		host := contain.Probe() // once: it reads a dozen files
 		cfg.Levels = func() ([]paddock.Level, map[paddock.Level]string) { return host.Levels(), host.Unavailable() }
 	}
+	if cfg.Disk == nil {
+		cfg.Disk = disk.Free
+	}
 	return &Judge{cfg: cfg, finder: facts.New(), owner: trust.User()}
 }
 
@@ -81,11 +85,15 @@ type Judgement struct {
 	// Trouble is a change of the policy that doesn't count; nil if there is none.
 	Trouble *lineage.Trouble
 
-	request paddock.Request
-	policy  *policy.Policy
-	facts   policy.Facts
-	secrets map[string]credential.Credential
-	trouble []paddock.Refusal // what stands against the request beside the policy
+	request  paddock.Request
+	policy   *policy.Policy
+	facts    policy.Facts
+	secrets  map[string]credential.Credential
+	budget   budget.Budget
+	values   map[string]string // of secrets, as programs print them
+	reserved int64
+	room     budget.Room
+	trouble  []paddock.Refusal // what stands against the request beside the policy
 }
 
 // Home is the private home directory of the workspace.
@@ -97,19 +105,6 @@ func (j *Judgement) PolicyText() []byte {
 		return nil
 	}
 	return j.policy.Text()
-}
-
-// Sealed returns the secrets that the grant's requests carry, for the run's proxy;
-// nil if there are none. The decision must allow.
-func (j *Judgement) Sealed() (*os.File, error) {
-	var granted []credential.Credential
-	for _, i := range j.Decision.Grant.Contain.Inject {
-		granted = append(granted, j.secrets[i.Secret])
-	}
-	if granted == nil {
-		return nil, nil
-	}
-	return credential.Seal(granted)
 }
 
 // Close closes what was found.
@@ -130,12 +125,18 @@ func (j *Judgement) Allows() error {
 	return nil
 }
 
-// Busy asks the policy again, for another number of active runs, and returns
-// the refusal if it now refuses.
-func (j *Judgement) Busy(active int) *paddock.Refusal {
-	again := j.facts
-	again.Active = active
-	return policy.Decide(j.policy, j.request, again).Refusal()
+// Take asks the policy again, for what others have started and used meanwhile, and
+// returns the refusal if it now refuses. Else it notes what run id may use.
+func (j *Judgement) Take(ctx context.Context, c *rundir.Claim, id paddock.RunID, now time.Time) (err error) {
+	again, by := j.facts, j.request.Principal
+	if again.Active, again.Usage, err = j.budget.Facts(ctx, c, by, j.policy.Quotas(by, again.Dir.Root), now); err != nil {
+		return err
+	}
+	if refusal := policy.Decide(j.policy, j.request, again).Refusal(); refusal != nil {
+		return refusal
+	}
+	j.room, err = j.budget.Take(ctx, c, by, id, j.policy.Quotas(by, again.Dir.Root), again.Usage, j.Decision.Grant.Limits.Output)
+	return err
 }
 
 // Judge decides req. The caller closes the Judgement.
@@ -168,7 +169,7 @@ func (j *Judge) Judge(ctx context.Context, req paddock.Request) *Judgement {
 		out.Decision = paddock.Decision{}
 		return out
 	}
-	deny(&out.Decision, slices.Concat(out.trouble, j.exposed(out.Decision.Grant, p), out.rewritable())...)
+	deny(&out.Decision, slices.Concat(out.trouble, j.exposed(out.Decision.Grant, p), out.rewritable(), out.carried())...)
 	if out.Decision.Effect == paddock.Allow && j.cfg.Hook != nil {
 		j.ask(ctx, req, &out.Decision)
 	}
@@ -224,7 +225,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 			found.Fault = err
 		}
 	}
-	out := &Judgement{request: req, policy: p, Found: found, trouble: unspeakable(req), facts: policy.Facts{
+	out := &Judgement{request: req, policy: p, Found: found, trouble: legible.Request(req), facts: policy.Facts{
 		Executable: found.Executable, Dir: found.Dir, Paths: found.Paths, Stdin: found.Stdin,
 		HostEnv: map[string]string{},
 	}}
@@ -240,20 +241,18 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 			out.facts.HostEnv[name] = value
 		}
 	}
-	out.trouble = append(out.trouble, unfitting(out.facts.HostEnv)...)
-	for _, i := range wanted.Secrets {
-		if out.secrets == nil {
-			out.secrets, out.facts.Secrets = map[string]credential.Credential{}, map[string]secret.Facts{}
-		}
-		var fault error
-		out.secrets[i.Secret], out.facts.Secrets[i.Secret], fault = secrets.Read(j.owner, i)
-		out.failed(fault)
+	out.trouble = append(out.trouble, legible.Variables(out.facts.HostEnv)...)
+	out.entrusted(j.owner, wanted)
+	out.budget = budget.Budget{State: j.cfg.State, Disk: j.cfg.Disk}
+	var short *paddock.Refusal
+	if out.reserved, short = out.budget.Reserve(out.policy); short != nil {
+		out.trouble = append(out.trouble, *short)
 	}
 	if found.Dir.Root != "" {
 		out.home(j.cfg.State, found.Dir.Root)
 	}
 	err = j.cfg.State.Claim(ctx, func(c *rundir.Claim) (err error) {
-		out.facts.Active, err = c.Active(req.Principal)
+		out.facts.Active, out.facts.Usage, err = out.budget.Facts(ctx, c, req.Principal, p.Quotas(req.Principal, found.Dir.Root), j.cfg.Now())
 		return err
 	})
 	if err != nil && !out.starved(err) {
@@ -261,6 +260,12 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 	}
 	return out
 }
+
+// Reserve is how many bytes of the disk the run's output leaves free.
+func (j *Judgement) Reserve() int64 { return j.reserved }
+
+// Room is what quotas left for the run's output when it was taken.
+func (j *Judgement) Room() budget.Room { return j.room }
 
 // home makes the private home directory for root.
 func (j *Judgement) home(state *rundir.State, root string) {
@@ -279,9 +284,7 @@ func (j *Judgement) home(state *rundir.State, root string) {
 }
 
 // Unrecordable refuses because of an error from writing things down.
-func Unrecordable(err error) *paddock.Refusal {
-	return paddock.Refused(paddock.Unrecordable, "The run can't be written down: %v.", err)
-}
+func Unrecordable(err error) *paddock.Refusal { return budget.Unrecordable(err) }
 
 // RecordError gives an error from writing a run down its meaning.
 func RecordError(ctx context.Context, err error) error {
@@ -295,32 +298,6 @@ func RecordError(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: the run can't be written down: %w", paddock.ErrFault, err)
 	}
 	return Unrecordable(err)
-}
-
-// unspeakable refuses text that neither a record nor a supervisor can be told
-// exactly: both are told in JSON, which has no words for stray bytes.
-func unspeakable(req paddock.Request) []paddock.Refusal {
-	c := req.Command
-	refusals := append(unfitting(c.Env), unfitting(c.ReplaceEnv)...)
-	if c.Stdin.Text != nil && !utf8.ValidString(*c.Stdin.Text) {
-		r := paddock.Refused(paddock.StdinNotAllowed, "The text for standard input isn't valid UTF-8.")
-		r.Hint = "Put the bytes in a file inside a root and give that."
-		refusals = append(refusals, *r)
-	}
-	return refusals
-}
-
-// unfitting refuses variables that aren't text.
-func unfitting(vars map[string]string) []paddock.Refusal {
-	var refusals []paddock.Refusal
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		if !utf8.ValidString(name) || !utf8.ValidString(vars[name]) {
-			r := paddock.Refused(paddock.InvalidRequest, "The variable %q isn't valid UTF-8.", name)
-			r.Gate = paddock.GateEnvironment
-			refusals = append(refusals, *r)
-		}
-	}
-	return refusals
 }
 
 // deny turns d into a refusal for further reasons, if there are any.

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"paddock"
 	"paddock/internal/artifact/packed"
+	"paddock/internal/executor/judge/feed"
 	"paddock/internal/policy"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record/durable"
@@ -72,7 +71,7 @@ func openKept(dir *rundir.Dir, s paddock.Stream, sum paddock.StreamSummary) (*os
 	if err != nil {
 		return nil, fmt.Errorf("the %s of run %s can't be read: %w", s, dir.ID(), err)
 	}
-	size, err := size(file)
+	size, err := feed.Size(file)
 	if err == nil && size != sum.Bytes {
 		err = fmt.Errorf("it isn't the %d bytes that were recorded", sum.Bytes)
 	}
@@ -82,54 +81,21 @@ func openKept(dir *rundir.Dir, s paddock.Stream, sum paddock.StreamSummary) (*os
 	return file, nil
 }
 
-func isPacked(file *os.File) bool { return strings.HasSuffix(file.Name(), packed.Suffix) }
-
-func size(file *os.File) (int64, error) {
-	if isPacked(file) {
-		p, err := packed.NewFile(file)
-		if err != nil {
-			return 0, err
-		}
-		return p.Size(), nil
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}
-
 // Stdin returns the file that the program reads, open until the Judgement is
-// closed; nil when there is none. Text was written into the run's directory. What was
-// kept packed is unpacked for that, into a file of the state directory that has no
-// name and goes with the last who reads it.
+// closed; nil when there is none. Text was written into the run's directory. Of a
+// run's output it is what is shown, see [feed.Shown].
 func (j *Judgement) Stdin(ctx context.Context, state *rundir.State, dir *rundir.Dir) (file *os.File, err error) {
 	if j.request.Command.Stdin.Text != nil {
 		j.Found.StdinFile, err = dir.OpenStdin()
 		return j.Found.StdinFile, err
 	}
 	file = j.Found.StdinFile
-	if file == nil || j.request.Command.Stdin.Run == "" || !isPacked(file) {
+	if file == nil || j.request.Command.Stdin.Run == "" {
 		return file, nil
 	}
-	p, err := packed.NewFile(file)
-	if err != nil {
-		return nil, err
-	}
-	name := filepath.Join(state.Path(), durable.TempPrefix+durable.RandomHex(8))
-	plain, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|durable.NoFollow, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err = durable.Remove(name); err == nil {
-		_, err = p.Unpack(ctx, plain)
-	}
+	shown, err := feed.Shown(ctx, state, file)
 	if err == nil {
-		_, err = plain.Seek(0, io.SeekStart)
+		j.Found.StdinFile = shown
 	}
-	if err != nil {
-		return nil, errors.Join(err, plain.Close())
-	}
-	j.Found.StdinFile = plain
-	return plain, p.Close()
+	return shown, err
 }

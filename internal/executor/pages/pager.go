@@ -12,12 +12,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"time"
 
 	"paddock"
 	"paddock/internal/artifact"
 	"paddock/internal/artifact/packed"
 	"paddock/internal/rundir"
+	"paddock/internal/rundir/record/durable/losses"
 	"paddock/internal/rundir/record/durable/prune"
 )
 
@@ -32,7 +34,11 @@ type Pager struct {
 
 // New returns a Pager of the run in dir that begins at what req asks for.
 func New(dir *rundir.Dir, req paddock.PageRequest) *Pager {
-	return &Pager{dir: dir, reader: packed.Open(dir.Path()), req: req}
+	reader := packed.Open(dir.Path())
+	if req.Unmasked {
+		reader = reader.Unmasked()
+	}
+	return &Pager{dir: dir, reader: reader, req: req}
 }
 
 // Page returns the page read last, and whether one was.
@@ -70,6 +76,11 @@ func (p *Pager) Turn() (bool, error) {
 			return false, err
 		}
 		return false, fmt.Errorf("run %s: %w", p.dir.ID(), err)
+	}
+	if page.NextOffset == page.Total {
+		if page.Losses, err = dropped(p.dir, outcome, page.Stream); err != nil {
+			return false, fmt.Errorf("run %s: %w", p.dir.ID(), err)
+		}
 	}
 	if p.turned {
 		page.Offset = p.page.Offset // of where the caller asked us to begin
@@ -125,6 +136,18 @@ func recorded(outcome *paddock.Outcome, s paddock.Stream) int64 {
 		return outcome.Stderr.Bytes
 	}
 	return outcome.Stdout.Bytes + outcome.Stderr.Bytes
+}
+
+// dropped is what the end of a stream has to tell.
+func dropped(dir *rundir.Dir, outcome *paddock.Outcome, s paddock.Stream) ([]paddock.Loss, error) {
+	var all []paddock.Loss
+	var err error
+	if outcome == nil {
+		all, err = losses.Read(dir.Path())
+	} else {
+		all = paddock.Run{Stdout: outcome.Stdout, Stderr: outcome.Stderr}.Losses()
+	}
+	return slices.DeleteFunc(all, func(l paddock.Loss) bool { return s != paddock.Combined && s != l.Stream }), err
 }
 
 func emptyPage(req paddock.PageRequest, sealed bool) paddock.Page {

@@ -52,11 +52,7 @@ func (s *Sweeper) Turn(ctx context.Context) error {
 		if due, err := s.begin(); err != nil || !due {
 			return err
 		}
-		roots := p.Roots()
-		s.pass, s.limits = &Pass{}, p.Retention()
-		s.keeper.Only = func(r rundir.Sealed) bool {
-			return r.Decision.Grant != nil && slices.Contains(roots, r.Decision.Grant.Root)
-		}
+		s.pass, s.limits, s.keeper.Only = &Pass{}, p.Retention(), InRoots(p.Roots())
 	}
 	before := s.pass.before
 	err := errors.Join(s.keeper.Reserve(), s.keeper.Step(ctx, s.pass, s.limits, perTurn, func(Item) error { return nil }))
@@ -65,6 +61,13 @@ func (s *Sweeper) Turn(ctx context.Context) error {
 		s.pass = nil
 	}
 	return err
+}
+
+// InRoots says of runs whether they are in one of the roots.
+func InRoots(roots []string) func(rundir.Sealed) bool {
+	return func(r rundir.Sealed) bool {
+		return r.Decision.Grant != nil && slices.Contains(roots, r.Decision.Grant.Root)
+	}
 }
 
 // begin says whether it is time for a pass, and if so notes that one is begun, so

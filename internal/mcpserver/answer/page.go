@@ -22,6 +22,7 @@ type Page struct {
 	Matches    *int64         `json:"matches,omitzero" jsonschema:"lines that grep kept"`
 	Lines      []Line         `json:"lines,omitzero" jsonschema:"where each line that grep kept is from"`
 	Owed       int            `json:"owed,omitzero" jsonschema:"lines after the last match that the next page begins with if it is given this"`
+	Losses     []Loss         `json:"losses,omitzero" jsonschema:"what came after the end of what is kept and was dropped"`
 	Note       string         `json:"note,omitzero"`
 	Counters
 }
@@ -43,12 +44,29 @@ type Line struct {
 	Cut     bool  `json:"cut,omitzero" jsonschema:"only its beginning is here"`
 }
 
+// A Loss says what of a stream was dropped: all that came after offset.
+type Loss struct {
+	Stream paddock.Stream     `json:"stream"`
+	Offset int64              `json:"offset" jsonschema:"where it began"`
+	Bytes  int64              `json:"bytes"`
+	First  time.Time          `json:"first" jsonschema:"when it began"`
+	Last   time.Time          `json:"last"`
+	Cause  paddock.ReasonKind `json:"cause,omitzero"`
+}
+
+func losses(all []paddock.Loss) (out []Loss) {
+	for _, l := range all {
+		out = append(out, Loss(l))
+	}
+	return out
+}
+
 // NewPage shows a page; counted says that lines were filtered.
 func NewPage(id paddock.RunID, page paddock.Page, counted bool, c Counters) Page {
 	out := Page{
 		TaskID: id, Stream: page.Stream, Content: page.Content, Encoding: page.Encoding, Offset: page.Offset,
 		NextOffset: page.NextOffset, TotalSize: page.Total, HasMore: page.NextOffset < page.Total, EOF: page.EOF, View: page.View,
-		Counters: c,
+		Losses: losses(page.Losses), Counters: c,
 	}
 	for _, e := range page.Entries {
 		out.Entries = append(out.Entries, Entry{e.At, e.Stream, e.Offset, e.Length, e.Text})

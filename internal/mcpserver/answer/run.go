@@ -55,8 +55,9 @@ type Status struct {
 	StderrBytes   int64          `json:"stderrBytes"`
 	StdoutDropped int64          `json:"stdoutDropped,omitzero" jsonschema:"bytes that came after the limit and were not kept"`
 	StderrDropped int64          `json:"stderrDropped,omitzero" jsonschema:"bytes that came after the limit and were not kept"`
-	StdoutDigest  paddock.Digest `json:"stdoutDigest,omitzero" jsonschema:"SHA-256 of the whole stream, once settled"`
-	StderrDigest  paddock.Digest `json:"stderrDigest,omitzero" jsonschema:"SHA-256 of the whole stream, once settled"`
+	Losses        []Loss         `json:"losses,omitzero" jsonschema:"what was dropped of each stream, from where on and when"`
+	StdoutDigest  paddock.Digest `json:"stdoutDigest,omitzero" jsonschema:"SHA-256 of all that is kept of the stream, once settled"`
+	StderrDigest  paddock.Digest `json:"stderrDigest,omitzero" jsonschema:"SHA-256 of all that is kept of the stream, once settled"`
 	Denied        []string       `json:"denied,omitzero" jsonschema:"what the kernel refused the program, most often first, and what to do about it"`
 	Found         []string       `json:"found,omitzero" jsonschema:"places that other tools would execute or obey and that appeared or changed in the workspace meanwhile; those that appeared were moved away unless it says otherwise"`
 	TailPreview   string         `json:"tailPreview" jsonschema:"the end of the output, at most 2000 characters, as view clean shows it"`
@@ -97,6 +98,7 @@ func NewStatus(run paddock.Run, tail string, c Counters) Status {
 		SilentMs:    time.Duration(run.Silent).Milliseconds(),
 		Asks:        run.Asks,
 		StdoutBytes: run.Stdout.Bytes, StderrBytes: run.Stderr.Bytes, TailPreview: tail,
+		StdoutDropped: run.Stdout.Dropped, StderrDropped: run.Stderr.Dropped, Losses: losses(run.Losses()),
 		Error: Explain(run), Counters: c,
 	}
 	for _, a := range run.Addenda {

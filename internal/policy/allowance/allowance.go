@@ -55,3 +55,16 @@ func Of(c paddock.Command, most paddock.Limits) paddock.Limits {
 	granted.Disk, granted.DiskByDefault = cmp.Or(c.DiskLimit, most.Disk), most.DiskByDefault && c.DiskLimit == 0
 	return granted
 }
+
+// defaultReserve is the most that is kept free where the policy says nothing, and
+// reservePart the part of a smaller disk.
+const (
+	defaultReserve = 1 << 30
+	reservePart    = 20
+)
+
+// Reserve returns what a disk of size keeps free: what is said, else 1 GiB or a
+// twentieth, whichever is less.
+func Reserve(said, size int64) int64 {
+	return cmp.Or(said, min(defaultReserve, size/reservePart))
+}

@@ -57,15 +57,22 @@ func values(texts []document.Text) []string {
 // Compile compiles a whole policy as it was read, the content of the file called
 // name. It returns the file or everything that is wrong with it, faults included.
 func Compile(name string, source document.File, faults []document.Fault) (File, []document.Fault) {
-	c := compiler{faults: faults, proxied: source.Containment.Network == "allowlist", trusting: len(source.Secrets) > 0}
+	c := compiler{faults: faults, proxied: source.Containment.Network == "allowlist", trusting: slices.ContainsFunc(source.Secrets, func(s document.Secret) bool { return s.Host.Given() })}
 	f := c.file(name, source, within(source.Limits, unsaid(source.Containment)))
 	f.Concurrent = cmp.Or(f.Concurrent, defaultConcurrent)
 	f.Contain = containment(source.Containment)
+	f.Reserve = source.Limits.Reserve
 	c.listed(&f, source)
+	f.Redact = source.Redact
 	for _, s := range source.Secrets {
-		f.Secrets = append(f.Secrets, paddock.Injection{
-			Secret: s.Name.Value, Place: s.Place, Header: s.Header.Value, Prefix: s.Prefix.Value, File: s.File.Value, CA: s.CA.Value,
-		})
+		if len(s.EnvFor) > 0 {
+			f.Given = append(f.Given, paddock.Given{Secret: s.Name.Value, File: s.File.Value, To: values(s.EnvFor)})
+		}
+		if s.Place != "" {
+			f.Secrets = append(f.Secrets, paddock.Injection{
+				Secret: s.Name.Value, Place: s.Place, Header: s.Header.Value, Prefix: s.Prefix.Value, File: s.File.Value, CA: s.CA.Value,
+			})
+		}
 	}
 	f.Git = c.git(&f, source.Git)
 	c.narrowings(&f, source)
@@ -84,6 +91,7 @@ func (c *compiler) file(name string, source document.File, limits paddock.Limits
 		Limits:      limits,
 		Concurrent:  source.Limits.Concurrent,
 		Retention:   source.Retention,
+		Quotas:      source.Quotas,
 		Tests:       source.Tests,
 		Sections:    source.Sections,
 		Roots:       values(source.Roots),

@@ -32,9 +32,13 @@ type File struct {
 	Environment Environment
 	Limits      paddock.Limits
 	Concurrent  int
+	Reserve     int64 // zero means the default
 	Retention   paddock.Retention
+	Quotas      paddock.Quotas
 	Contain     paddock.ContainAs
 	Secrets     []paddock.Injection
+	Given       []paddock.Given
+	Redact      paddock.Redaction
 	Tests       []document.Test
 	// Git judges what the git tools ask for; nil when there are none.
 	Git *File

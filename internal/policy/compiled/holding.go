@@ -33,6 +33,7 @@ func within(l document.Limits, around paddock.Limits) paddock.Limits {
 		CPUs:               cmp.Or(l.CPUs, around.CPUs),
 		Disk:               cmp.Or(l.Disk, around.Disk),
 		FileSize:           cmp.Or(l.FileSize, around.FileSize),
+		AtLimit:            cmp.Or(l.AtLimit, around.AtLimit),
 		MemoryByDefault:    l.Memory == 0 && around.MemoryByDefault,
 		ProcessesByDefault: l.Processes == 0 && around.ProcessesByDefault,
 		DiskByDefault:      l.Disk == 0 && around.DiskByDefault,

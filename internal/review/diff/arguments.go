@@ -8,81 +8,24 @@ import (
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/pattern/language"
+	"paddock/internal/review/diff/asked"
 )
-
-// lists are those that must all allow.
-func lists(e *compiled.Executable) []language.List {
-	var all []language.List
-	for _, layer := range e.Asked() {
-		var l language.List
-		if layer.Any {
-			l = language.List{{}}
-		} else {
-			for _, r := range layer.Rules() {
-				l = append(l, language.Rule{Pattern: r.Rule, Deny: r.Deny})
-			}
-		}
-		all = append(all, l)
-	}
-	return all
-}
-
-// allowed reports whether all of the lists from one up to another allow what was
-// found.
-func allowed(space *language.Space, f language.Found, from, to int) bool {
-	for i := from; i < to; i++ {
-		if !space.Allowed(f, i) {
-			return false
-		}
-	}
-	return true
-}
-
-// said is how the rules of e are written.
-func said(e *compiled.Executable) []string {
-	var out []string
-	for i, layer := range e.Asked() {
-		if i > 0 {
-			out = append(out, "and")
-		}
-		if layer.Any {
-			out = append(out, "any")
-		}
-		for _, r := range layer.Rules() {
-			effect := "allow "
-			if r.Deny {
-				effect = "deny "
-			}
-			out = append(out, effect+strings.TrimPrefix(strings.Trim(r.Form, "`"), layer.Word()))
-		}
-	}
-	return out
-}
-
-// ruleAt is the place of a rule of the policy's own; -1 is all of them.
-func ruleAt(e *compiled.Executable, i int) paddock.Position {
-	own := e.Asked()[0]
-	if rules := own.Rules(); i >= 0 && i < len(rules) {
-		return rules[i].At
-	}
-	return own.ArgsAt
-}
 
 // mostTries is how many commands the judge is asked about for each rule.
 const mostTries = 20
 
 // arguments compares all commands that the argument rules allow.
 func (d *differ) arguments(at, word string, o, n *compiled.Executable) {
-	if slices.Equal(said(o), said(n)) {
+	if slices.Equal(asked.Said(o), asked.Said(n)) {
 		return
 	}
-	before, after := lists(o), lists(n)
+	before, after := asked.Lists(o), asked.Lists(n)
 	turn, all := len(before), len(before)+len(after)
 	space, err := language.New(slices.Concat(before, after), language.Options{Breaks: n.LineBreaks})
 	wide, tight := map[int]*found{}, map[int]*found{}
 	if err == nil {
 		err = space.Search(nil, func(f language.Found) bool {
-			was, is := allowed(space, f, 0, turn), allowed(space, f, turn, all)
+			was, is := asked.Allowed(space, f, 0, turn), asked.Allowed(space, f, turn, all)
 			switch {
 			case is && !was:
 				d.try(wide, f.Deciders[turn], word, f, d.old, d.new)
@@ -97,10 +40,10 @@ func (d *differ) arguments(at, word string, o, n *compiled.Executable) {
 		return
 	}
 	for i := range len(after[0]) {
-		d.tell(Widened, at, ruleAt(n, i), wide[i])
+		d.tell(Widened, at, asked.At(n, i), wide[i])
 	}
 	for i := range len(before[0]) {
-		d.tell(Narrowed, at, ruleAt(o, i), tight[i])
+		d.tell(Narrowed, at, asked.At(o, i), tight[i])
 	}
 	if len(wide)+len(tight) == 0 {
 		d.add(Changed, at+".args", n.ArgsAt, "The rules say the same in other words.")
@@ -109,7 +52,7 @@ func (d *differ) arguments(at, word string, o, n *compiled.Executable) {
 
 // shown adds a command to what was said of a program that is newly permitted.
 func (d *differ) shown(word string, o, n *compiled.Executable) {
-	before, after := lists(o), lists(n)
+	before, after := asked.Lists(o), asked.Lists(n)
 	turn, all := len(before), len(before)+len(after)
 	space, err := language.New(slices.Concat(before, after), language.Options{})
 	if err != nil {
@@ -117,7 +60,7 @@ func (d *differ) shown(word string, o, n *compiled.Executable) {
 	}
 	wide := map[int]*found{}
 	err = space.Search(nil, func(f language.Found) bool {
-		if allowed(space, f, turn, all) {
+		if asked.Allowed(space, f, turn, all) {
 			d.try(wide, 0, word, f, d.old, d.new)
 		}
 		return wide[0] == nil || !wide[0].proved && wide[0].tries < mostTries

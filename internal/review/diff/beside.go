@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"paddock"
@@ -75,6 +76,10 @@ func (d *differ) secrets() {
 			d.add(Unclear, at, where, "It comes from another file, goes in another header, or its host is verified otherwise.")
 		}
 	}
+	measure.Given(d.old.file.Given, d.new.file.Given, func(effect, name, text string) { d.add(Effect(effect), "secrets."+name, where, "%s", text) })
+	if d.old.file.Redact != d.new.file.Redact {
+		d.add(Unclear, "redact", d.new.section("redact"), "Secrets are hidden at another time: when output is shown, or before it is stored.")
+	}
 	for _, o := range d.old.file.Secrets {
 		if find(d.new.file.Secrets, o.Secret) == nil {
 			d.add(Narrowed, "secrets."+o.Secret, where, "Requests to %s don't carry it any more.", o.Place)
@@ -104,6 +109,16 @@ func (d *differ) git() {
 
 // kept compares how long things are kept, which permits nobody anything.
 func (d *differ) kept() {
+	if o, n := d.old.file.Reserve, d.new.file.Reserve; o != n {
+		effect := Unclear // how large the disk is isn't known
+		if o > 0 && n > o || n >= 1<<30 {
+			effect = Narrowed
+		} else if n > 0 && o > n {
+			effect = Widened
+		}
+		d.add(effect, "limits.reserve", d.new.section("limits"), "%s of the state directory's disk stay free, before %s.", reserve(n), reserve(o))
+	}
+	d.quotas()
 	if d.old.file.Retention != d.new.file.Retention {
 		d.add(Changed, "retention", d.new.section("retention"), "Output or records are kept for another time, up to another size or in another form.")
 	}
@@ -122,4 +137,11 @@ func (d *differ) sometimes() {
 			d.add(Narrowed, one.At, one.Where, "A part is new that holds for some requests; it refuses more and allows nothing.")
 		}
 	}
+}
+
+func reserve(n int64) string {
+	if n == 0 {
+		return "1 GiB or a twentieth"
+	}
+	return fmt.Sprintf("%d bytes", n)
 }

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -54,6 +55,10 @@ func (d *differ) limits(at string, o, n paddock.Limits, where paddock.Position) 
 	d.number(at+".memory", "bytes of memory", measure.Unbounded(o.Memory), measure.Unbounded(n.Memory), where)
 	d.number(at+".processes", "processes", measure.Unbounded(int64(o.Processes)), measure.Unbounded(int64(n.Processes)), where)
 	d.number(at+".cpus", "thousandths of a processor", measure.Unbounded(int64(o.CPUs*1000)), measure.Unbounded(int64(n.CPUs*1000)), where)
+	if was, is := cmp.Or(o.AtLimit, paddock.AtLimitEnd), cmp.Or(n.AtLimit, paddock.AtLimitEnd); was != is {
+		e := map[string]Effect{paddock.AtLimitDrop: Widened, paddock.AtLimitEnd: Narrowed}[is]
+		d.add(e, at+".at_limit", where, "At a limit of output a run is `%s`, before `%s`: ended, or going on with the rest dropped.", is, was)
+	}
 	for _, l := range []struct {
 		name     string
 		old, new bool // demanded, so that nothing runs where it can't be enforced

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Package disk says whether a directory is on a disk of this machine, where a
-// lock that nobody holds means that nobody is there.
+// lock that nobody holds means that nobody is there, and what room there is.
 //
 // # Limits
 //
@@ -44,6 +44,16 @@ func Local(dir *os.File, path string, dev uint64) error {
 		return mountType(string(b), unix.Major(dev), unix.Minor(dev)), err
 	}
 	return judge(path, uint64(uint32(st.Type)), fuse)
+}
+
+// Free returns how many bytes an ordinary account may still write to the disk of
+// path, and how large it is.
+func Free(path string) (free, size int64, err error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return 0, 0, &os.PathError{Op: "statfs", Path: path, Err: err}
+	}
+	return int64(st.Bavail) * st.Bsize, int64(st.Blocks) * st.Bsize, nil
 }
 
 func judge(path string, magic uint64, fuse func() (string, error)) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/rundir/record/durable/losses"
 	"paddock/internal/rundir/record/durable/prune"
 	"paddock/internal/rundir/record/label"
 )
@@ -105,5 +106,5 @@ func (d *Dir) live(run *paddock.Run, now time.Time) error {
 	if run.State == paddock.Running {
 		run.Silent = paddock.Duration(max(0, now.Sub(last)))
 	}
-	return nil
+	return losses.Add(d.path, &run.Stdout, &run.Stderr)
 }

@@ -10,6 +10,7 @@ import (
 
 	"paddock"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/losses"
 	"paddock/internal/rundir/record/durable/outcome/addenda"
 	"paddock/internal/rundir/record/process"
 )
@@ -57,6 +58,9 @@ func SettleLost(ctx context.Context, d *Dir, now func() time.Time, deeper *paddo
 	}
 	if err != nil {
 		o.Reason.Detail = "the kept output can't be read: " + err.Error()
+	}
+	if err := losses.Add(d.path, &o.Stdout, &o.Stderr); err != nil {
+		o.Reason.Evidence.Note += "; " + err.Error()
 	}
 	o.SettledAt = now()
 	if torn {

@@ -137,25 +137,12 @@ func takeNew(name string, at func(string)) (*os.File, error) {
 	got, err := durable.Lock(f)
 	there := false
 	if err == nil && got {
-		there, err = isAt(f, name)
+		there, err = durable.IsAt(f, name)
 	}
 	if err != nil || !there {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-// isAt says whether the open file f is what name leads to.
-func isAt(f *os.File, name string) (bool, error) {
-	ours, err := f.Stat()
-	if err != nil {
-		return false, err
-	}
-	named, err := os.Lstat(name)
-	if err != nil {
-		return false, durable.IgnoreMissing(err)
-	}
-	return os.SameFile(ours, named), nil
 }
 
 // fill writes the files down and makes them durable, all but the token: that is

@@ -1,5 +1,5 @@
-// Package account tells the journal how a run ended, also when somebody else had
-// to say so first. It is the only thing that a supervisor tells it.
+// Package account writes down how a run ended and tells the journal, also when
+// somebody else had to say so first. It is the only thing that a supervisor tells it.
 //
 // # Limits
 //

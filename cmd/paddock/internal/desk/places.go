@@ -5,6 +5,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
+	"paddock/internal/policy"
 )
 
 // SystemPolicy is the policy of the whole machine.
@@ -29,6 +30,11 @@ func (d *Desk) PolicyPlaces(flag string) lookup.Places {
 		Config: d.base("XDG_CONFIG_HOME", ".config"), Dir: d.Dir, System: SystemPolicy,
 		Lineage: d.Lineage,
 	}
+}
+
+// PolicyHere is the policy that applies.
+func (d *Desk) PolicyHere() (*policy.Policy, error) {
+	return (&lookup.Source{Places: d.PolicyPlaces(d.Policy)}).Load()
 }
 
 // base is our directory below one of the XDG base directories. The

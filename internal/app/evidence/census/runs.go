@@ -12,7 +12,9 @@ import (
 
 	"paddock"
 	"paddock/internal/app/evidence/census/finding"
+	"paddock/internal/app/evidence/census/names"
 	"paddock/internal/artifact"
+	"paddock/internal/artifact/packed"
 	"paddock/internal/executor/judge"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record"
@@ -21,13 +23,6 @@ import (
 	"paddock/internal/rundir/record/durable/prune"
 	"paddock/internal/rundir/shelf"
 )
-
-// files are those of a run's directory that are regular files.
-var files = []string{
-	"request.json", "decision.json", links.Claim, "token", "lock", "stdin", "started.json", "started.torn", "stdout", "stderr", "frames",
-	"stdout.lines", "stderr.lines", "outcome.json", "noted", links.Seen, "deeds.jsonl", "network.jsonl", "kept.json", "pruned.json", "reserve", "supervisor.log",
-	"stdout.zst", "stderr.zst", "frames.zst", prune.Plain, "before.json", "policy",
-}
 
 func temporary(name string) bool { return strings.HasPrefix(name, durable.TempPrefix) }
 
@@ -54,7 +49,7 @@ func (k *check) allRuns() error {
 		}
 		entries, err := os.ReadDir(path)
 		if err != nil {
-			return ignoreMissing(err)
+			return durable.IgnoreMissing(err)
 		}
 		for _, e := range entries {
 			if err := errors.Join(k.ctx.Err(), k.entry(day.Name(), filepath.Join(path, e.Name()))); err != nil {
@@ -80,7 +75,7 @@ func (k *check) entry(day, path string) error {
 	k.report.Runs++
 	d, err := record.Open(path)
 	if err != nil {
-		return ignoreMissing(err)
+		return durable.IgnoreMissing(err)
 	}
 	if _, there := k.runs[id]; !there {
 		k.runs[id] = told{}
@@ -95,7 +90,7 @@ func (k *check) entry(day, path string) error {
 func (k *check) files(d *rundir.Dir) error {
 	entries, err := os.ReadDir(d.Path())
 	if err != nil {
-		return ignoreMissing(err)
+		return durable.IgnoreMissing(err)
 	}
 	settled, err := record.Settled(d.Path())
 	if err != nil {
@@ -109,7 +104,7 @@ func (k *check) files(d *rundir.Dir) error {
 			if settled && !k.held(d.Path()) && k.old(path) {
 				err = k.find(finding.Leftover, d.ID(), path, finding.ByUse, "its supervisor was ended before it could take this away")
 			}
-		case slices.Contains(files, name), strings.HasPrefix(name, "addendum."):
+		case slices.Contains(names.Run, name), strings.HasPrefix(name, "addendum."):
 			_, err = k.plain(d.ID(), path, false)
 		case e.Type().IsRegular() || e.IsDir():
 			err = k.find(finding.Stranger, d.ID(), path, "", "Paddock puts nothing of this name here; look at it and move it away")
@@ -217,16 +212,26 @@ func (k *check) output(d *rundir.Dir, run paddock.Run, sealed rundir.Sealed) err
 	for _, stream := range []paddock.Stream{paddock.Stdout, paddock.Stderr} {
 		sum, path := sums[stream], filepath.Join(d.Path(), string(stream))
 		info, err := os.Lstat(path)
+		if packedInfo, packedErr := os.Lstat(path + packed.Suffix); errors.Is(err, fs.ErrNotExist) && packedErr == nil {
+			path, info, err = path+packed.Suffix, packedInfo, nil
+		}
+		var size int64
+		if err == nil {
+			if !info.Mode().IsRegular() {
+				continue // told of
+			}
+			size, err = packed.Open(d.Path()).Size(stream)
+		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && sum.Bytes == 0:
 			continue
-		case err == nil && !info.Mode().IsRegular():
-			continue // told of
-		case err == nil && info.Size() != sum.Bytes:
-			err = k.find(finding.Output, d.ID(), path, "", "%d bytes are there, %d were recorded", info.Size(), sum.Bytes)
 		case errors.Is(err, fs.ErrNotExist):
 			err = k.find(finding.Output, d.ID(), path, "", "it is missing, and %d bytes were recorded", sum.Bytes)
-		case err == nil && k.opt.Digests && sum.Digest != "":
+		case err != nil:
+			err = k.find(finding.Output, d.ID(), path, "", "it can't be read: %v", err)
+		case size != sum.Bytes:
+			err = k.find(finding.Output, d.ID(), path, "", "%d bytes are there, %d were recorded", size, sum.Bytes)
+		case k.opt.Digests && sum.Digest != "":
 			err = k.digest(d, stream, sum)
 		}
 		if err != nil {
@@ -249,7 +254,7 @@ func (k *check) output(d *rundir.Dir, run paddock.Run, sealed rundir.Sealed) err
 
 func (k *check) digest(d *rundir.Dir, stream paddock.Stream, sum paddock.StreamSummary) error {
 	path := filepath.Join(d.Path(), string(stream))
-	if err := artifact.Open(d.Path()).Verify(stream, sum); err != nil {
+	if err := packed.Open(d.Path()).Verify(stream, sum); err != nil {
 		return k.find(finding.Output, d.ID(), path, "", "%v", err)
 	}
 	if fits, err := artifact.Marked(d.Path(), stream); err == nil && !fits {

@@ -17,10 +17,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"unicode/utf8"
 
 	"paddock"
 	"paddock/internal/egress/credential"
 	"paddock/internal/policy/known/secret"
+	"paddock/internal/redact"
 	"paddock/internal/trust"
 )
 
@@ -30,10 +33,29 @@ const (
 	mostCA    = 1 << 20
 )
 
+// Given reads the secret of g. What it can't read is told by the facts; an error is
+// our own fault.
+func Given(owner trust.Owner, g paddock.Given) (string, secret.Facts, error) {
+	value, trimmed, err := value(owner, g.File)
+	if trust.Fault(err) {
+		return "", secret.Facts{}, err
+	}
+	if err == nil && (strings.Contains(value, "\x00") || !utf8.ValidString(value)) {
+		err = fmt.Errorf("%s holds something that a variable can't carry: a NUL byte, or what isn't UTF-8", g.File)
+	}
+	if err != nil {
+		return "", secret.Facts{Problem: err.Error()}, nil
+	}
+	return value, secret.Facts{Found: true, Trimmed: trimmed, Short: len(value) < redact.MinValue, Digests: secret.Digests("", value)}, nil
+}
+
 // Read reads the secret of i. What it can't read is told by the facts; an error is
 // our own fault.
 func Read(owner trust.Owner, i paddock.Injection) (credential.Credential, secret.Facts, error) {
 	value, trimmed, err := value(owner, i.File)
+	if err == nil && strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
+		err = fmt.Errorf("%s holds something that a header can't carry, such as a line break in the middle, a NUL byte or letters beyond ASCII", i.File)
+	}
 	if trust.Fault(err) {
 		return credential.Credential{}, secret.Facts{}, err
 	}
@@ -76,8 +98,6 @@ func value(owner trust.Owner, path string) (value string, trimmed bool, err erro
 		return "", false, fmt.Errorf("%s is empty", path)
 	case len(text) > mostValue:
 		return "", false, fmt.Errorf("%s has more than %d bytes", path, mostValue)
-	case bytes.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f }):
-		return "", false, fmt.Errorf("%s holds something that a header can't carry, such as a line break in the middle, a NUL byte or letters beyond ASCII", path)
 	}
 	return string(text), len(text) < whole, nil
 }

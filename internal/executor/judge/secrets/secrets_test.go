@@ -133,3 +133,61 @@ func TestReadRefuses(t *testing.T) {
 		t.Errorf("certificates: %+v", facts)
 	}
 }
+
+// A variable carries what a header can't, and nothing that isn't text.
+func TestGiven(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text, problem  string
+		trimmed, short bool
+	}{
+		"a value":    {text: value22},
+		"a key":      {text: "-----BEGIN-----\nabc\n-----END-----\n", trimmed: true},
+		"not ASCII":  {text: "grüßegrüße"},
+		"short":      {text: "1234567\n", trimmed: true, short: true},
+		"a NUL":      {text: value22 + "\x00", problem: "a variable can't carry"},
+		"not UTF-8":  {text: value22 + "\xff", problem: "a variable can't carry"},
+		"empty":      {text: "\r\n", problem: "is empty"},
+		"too long":   {text: strings.Repeat("x", 10*mostValue), problem: "more than 8192 bytes"},
+		"two breaks": {text: value22 + "\n\n", trimmed: true},
+	} {
+		file := filepath.Join(t.TempDir(), "s")
+		write(t, file, c.text, 0o600)
+		value, facts, err := Given(trust.User(), paddock.Given{Secret: "S", File: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.problem != "" {
+			if value != "" || facts.Found || !strings.Contains(facts.Problem, c.problem) || strings.Contains(facts.Problem, "hunter") {
+				t.Errorf("%s: %+v", name, facts)
+			}
+			continue
+		}
+		want := strings.TrimSuffix(c.text, "\n")
+		if value != want || !facts.Found || facts.Trimmed != c.trimmed || facts.Short != c.short || facts.Problem != "" {
+			t.Errorf("%s: %q, %+v", name, value, facts)
+		}
+	}
+}
+
+// A variable is refused for what is in it, in any form, and no other is.
+func TestCarried(t *testing.T) {
+	t.Parallel()
+	values := map[string]string{"ONE": value22, "SHORT": "1234567", "NONE": ""}
+	for variable, want := range map[string]bool{
+		"A=" + value22: true, "A=x" + value22 + "y": true, "A=aHVudGVyMjItaHVudGVyMjI=": true, "A=68756e74657232322d68756e7465723232": true,
+		"A=hunter22": false, "A=1234567": false, "A=": false, value22 + "=x": false,
+	} {
+		got := Carried(values, []string{"B=harmless", variable})
+		if (len(got) == 1) != want {
+			t.Errorf("%s: %v", variable, got)
+		}
+		if want && (got[0].Code != paddock.SecretInEnvironment || got[0].Gate != paddock.GateEnvironment || !strings.Contains(got[0].Message, "A, which carries the value of the secret ONE") || strings.Contains(got[0].Message, "hunter")) {
+			t.Errorf("%s: %v", variable, got[0])
+		}
+	}
+	files := Files([]paddock.Given{{Secret: "A", File: "/a"}}, []paddock.Injection{{Secret: "A", File: "/a"}, {Secret: "B", File: "/b"}})
+	if len(files) != 2 || files["B"] != "/b" {
+		t.Error(files)
+	}
+}

@@ -133,6 +133,9 @@ func (b *builder) file(v *shape.Value) File {
 	}
 	f.Delegates = b.delegates(v)
 	b.secrets(v.Get("secrets"), &f)
+	if r := v.Get("redact"); r != nil && r.Text == string(paddock.RedactStored) {
+		f.Redact = paddock.RedactStored
+	}
 	f.Retention = b.retention(v.Get("retention"))
 	if f.Extends.Given() {
 		b.onlyNarrower(v)
@@ -145,6 +148,7 @@ func (b *builder) part(v *shape.Value) File {
 	f := File{
 		Environment: b.environment(v.Get("environment")),
 		Limits:      b.limits(v.Get("limits")),
+		Quotas:      b.quotas(v.Get("quotas")),
 		Sections:    map[string]paddock.Position{},
 		Says:        map[string]bool{},
 	}
@@ -333,6 +337,8 @@ func (b *builder) limits(v *shape.Value) Limits {
 		CPUs:       b.decimal(v.Get("cpus")),
 		Disk:       b.size(v.Get("disk"), maxMemory),
 		FileSize:   b.size(v.Get("file_size"), maxMemory),
+		AtLimit:    b.text(v.Get("at_limit")).Value,
+		Reserve:    b.size(v.Get("reserve"), maxMemory),
 	}
 }
 

@@ -66,9 +66,12 @@ func (b *builder) narrowed(v *shape.Value) File {
 func (b *builder) onlyNarrower(v *shape.Value) {
 	for _, e := range v.Pairs() {
 		switch e.Key.Text {
-		case "secrets", "retention", "git", "launch", "delegates":
+		case "secrets", "redact", "retention", "git", "launch", "delegates":
 			b.fault(e.Key, "`"+e.Key.Text+"` can't be narrower, so only the policy that extends no other has it; say it there")
 		}
+	}
+	if r := v.Get("limits").Get("reserve"); r != nil {
+		b.fault(r, "the reserve is the disk's and not a request's, so only the policy that extends no other has it; say it there")
 	}
 	b.fixed(v)
 }

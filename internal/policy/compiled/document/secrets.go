@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,17 +16,17 @@ func (b *builder) secrets(v *shape.Value, f *File) {
 	if v == nil {
 		return
 	}
-	if f.Containment.Network != "allowlist" {
-		b.faults = append(b.faults, Fault{f.Sections["secrets"], "only a run's proxy can put these into requests, and there is one only where `containment` says `network: allowlist`; say so, or remove the section"})
-	}
 	first := map[string]string{}
+	injected := false
 	for _, e := range v.Pairs() {
 		inject := e.Value.Get("inject")
 		s := Secret{
 			Name: b.text(e.Key), File: b.clean(e.Value.Get("file")), Host: b.text(inject.Get("host")), Header: b.text(inject.Get("header")),
-			Prefix: b.text(inject.Get("prefix")), CA: b.clean(inject.Get("ca")),
+			Prefix: b.text(inject.Get("prefix")), CA: b.clean(inject.Get("ca")), EnvFor: b.texts(e.Value.Get("env_for")),
 		}
 		b.outside(s.File, f)
+		b.given(e.Value, s, f)
+		injected = injected || inject != nil
 		if s.Header.Given() && !reach.Settable(s.Header.Value) {
 			b.fault(s.Header.Source(), fmt.Sprintf("`%s` says how a request is sent, so nothing else can be put there; name the header that the service reads its credential from", s.Header.Value))
 		}
@@ -37,6 +38,33 @@ func (b *builder) secrets(v *shape.Value, f *File) {
 		}
 		first[s.Place] = s.Name.Value
 		f.Secrets = append(f.Secrets, s)
+	}
+	if injected && f.Containment.Network != "allowlist" {
+		b.faults = append(b.faults, Fault{f.Sections["secrets"], "only a run's proxy can put these into requests, and there is one only where `containment` says `network: allowlist`; say so, or remove `inject`"})
+	}
+}
+
+// given refuses a secret that nothing uses, and variables that can't be given.
+func (b *builder) given(v *shape.Value, s Secret, f *File) {
+	if v.Get("inject") == nil && v.Get("env_for") == nil {
+		b.fault(v, "nothing uses this secret; say by `inject` which requests carry it, or by `env_for` which programs get it as a variable")
+	}
+	if len(s.EnvFor) == 0 {
+		return
+	}
+	b.unique(s.EnvFor, "this program is listed before")
+	for _, word := range s.EnvFor {
+		at := slices.IndexFunc(f.Executables, func(e Executable) bool { return word.Value == cmp.Or(e.Name.Value, e.Path.Value) })
+		if at < 0 {
+			b.fault(word.Source(), fmt.Sprintf("no executable is called `%s`; `env_for` takes the words by which programs are asked for", word.Value))
+			continue
+		}
+		for _, e := range []Environment{f.Environment, f.Executables[at].Environment} {
+			says := func(p Pair) bool { return p.Name.Value == s.Name.Value }
+			if slices.ContainsFunc(e.Set, says) || slices.ContainsFunc(e.Accept, says) || slices.ContainsFunc(e.Pass, func(t Text) bool { return t.Value == s.Name.Value }) {
+				b.fault(word.Source(), fmt.Sprintf("`environment` has the variable `%s` for this program, too; remove it there", s.Name.Value))
+			}
+		}
 	}
 }
 

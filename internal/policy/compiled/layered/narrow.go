@@ -208,7 +208,7 @@ func (n *narrowing) git(f compiled.File) {
 		return
 	}
 	g := *f.Git
-	g.Rules, g.Concurrent = n.out.Rules, n.out.Concurrent
+	g.Rules, g.Concurrent, g.Quotas = n.out.Rules, n.out.Concurrent, n.out.Quotas
 	if n.part.Says["roots"] {
 		g.Roots = within(g.Roots, n.part.Roots)
 	}
@@ -222,9 +222,14 @@ func (n *narrowing) git(f compiled.File) {
 	n.out.Git = &g
 }
 
-// lower takes the lower of each limit. Zero is none.
+// lower takes the lower of each limit. Zero is none. Whatever says that runs end at a
+// limit of output prevails.
 func lower(a, b paddock.Limits) paddock.Limits {
+	if b.AtLimit == paddock.AtLimitEnd {
+		a.AtLimit = b.AtLimit
+	}
 	return paddock.Limits{
+		AtLimit: a.AtLimit,
 		Timeout: least(a.Timeout, b.Timeout), Idle: least(a.Idle, b.Idle), Output: least(a.Output, b.Output),
 		OpenFiles: least(a.OpenFiles, b.OpenFiles), Memory: least(a.Memory, b.Memory), Processes: least(a.Processes, b.Processes),
 		CPUs: least(a.CPUs, b.CPUs), Disk: least(a.Disk, b.Disk), FileSize: least(a.FileSize, b.FileSize),

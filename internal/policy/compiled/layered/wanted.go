@@ -20,11 +20,13 @@ type Wanted struct {
 	HostEnv []string
 	// Secrets are the policy's, each with its file and where it goes.
 	Secrets []paddock.Injection
+	// Given are those that programs get as variables.
+	Given []paddock.Given
 }
 
 // Wants tells what to look up before req is judged by f.
 func Wants(f *compiled.File, req paddock.Request) Wanted {
-	w := Wanted{HostEnv: slices.Clone(f.Environment.Pass), Secrets: slices.Clone(f.Secrets)}
+	w := Wanted{HostEnv: slices.Clone(f.Environment.Pass), Secrets: slices.Clone(f.Secrets), Given: slices.Clone(f.Given)}
 	w.Paths = append(w.Paths, wantedOf(f, req)...)
 	e := f.Find(req.Command.Argv)
 	if e == nil {

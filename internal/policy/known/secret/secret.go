@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"paddock"
 )
@@ -22,6 +23,8 @@ type Facts struct {
 	Found bool
 	// Problem says in words why it can't be used, when it can't.
 	Problem string
+	// Short is set when it has too few bytes to be hidden in output.
+	Short bool
 	// Digests are of the texts that give it away, see [Digests].
 	Digests []paddock.Digest
 	// Trimmed is set when a final line break of the file was left out.
@@ -52,6 +55,59 @@ func Refusals(injections []paddock.Injection, found map[string]Facts) (refusals 
 	return refusals
 }
 
+// GivenTo returns the names of the secrets that the program with this word gets as
+// variables.
+func GivenTo(list []paddock.Given, word string) (names []string) {
+	for _, g := range list {
+		if slices.Contains(g.To, word) {
+			names = append(names, g.Secret)
+		}
+	}
+	return names
+}
+
+// Withheld are the same secrets, and no program gets one.
+func Withheld(list []paddock.Given) (out []paddock.Given) {
+	for _, g := range list {
+		out = append(out, paddock.Given{Secret: g.Secret, File: g.File})
+	}
+	return out
+}
+
+// Twice are the reasons against a request that sets the named secrets, too.
+func Twice(names []string, vars map[string]string) (refusals []*paddock.Refusal) {
+	for _, name := range names {
+		if _, twice := vars[name]; twice {
+			refusals = append(refusals, paddock.Refused(paddock.SecretInEnvironment, "The program gets %s from the policy's secrets, so nobody else may set it.", name))
+		}
+	}
+	return refusals
+}
+
+// Ungiven are the reasons against a request whose program gets the named secrets
+// as variables.
+func Ungiven(names []string, found map[string]Facts) (refusals []*paddock.Refusal) {
+	for _, name := range names {
+		switch f := found[name]; {
+		case f.Problem != "":
+			refusals = append(refusals, paddock.Refused(paddock.SecretUnavailable, "The secret %s can't be used: %s.", name, f.Problem))
+		case !f.Found:
+			refusals = append(refusals, paddock.Refused(paddock.SecretUnavailable, "The secret %s can't be used: nobody has looked at it.", name))
+		case f.Short:
+			refusals = append(refusals, paddock.Refused(paddock.SecretUnavailable, "The secret %s can't be given to a program: it has fewer than 8 bytes, and what is so short can't be hidden in output.", name))
+		}
+	}
+	return refusals
+}
+
+// Named says which secrets a program gets, for people; "" if none.
+func Named(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " and the secrets " + strings.Join(names, ", ")
+}
+
 // Held says which variable holds the value of which secret, in words.
 func Held(vars map[string]string, found map[string]Facts) (words []string) {
 	names := map[paddock.Digest]string{}
@@ -72,10 +128,15 @@ func Held(vars map[string]string, found map[string]Facts) (words []string) {
 }
 
 // Trimmed says whose final line break was left out, for people; "" if no one's.
-func Trimmed(injections []paddock.Injection, found map[string]Facts) (text string) {
+func Trimmed(injections []paddock.Injection, given []string, found map[string]Facts) (text string) {
 	for _, i := range injections {
 		if found[i.Secret].Trimmed {
 			text += "; the line break at the end of " + i.Secret + " isn't sent"
+		}
+	}
+	for _, name := range given {
+		if found[name].Trimmed {
+			text += "; the line break at the end of " + name + " isn't given"
 		}
 	}
 	return text

@@ -99,12 +99,15 @@ func (d commands) pages(ctx context.Context, v desk.Verbs, id paddock.RunID, req
 		if err != nil {
 			return err
 		}
-		if page.Content != "" || d.JSON && page.EOF {
+		if page.Content != "" || page.EOF {
 			if err := show(page); err != nil {
 				return err
 			}
 		}
-		if page.EOF || (!follow && (page.NextOffset >= page.Total || page.NextOffset <= req.Offset)) {
+		if end := page.EOF || (!follow && (page.NextOffset >= page.Total || page.NextOffset <= req.Offset)); end {
+			if !d.JSON {
+				d.lost(page)
+			}
 			return nil
 		}
 		req = after(req, page)
@@ -139,6 +142,7 @@ type stamper struct {
 	w    io.Writer
 	only paddock.Stream
 	open map[paddock.Stream]*openLine
+	lost []paddock.Loss
 }
 
 type openLine struct {
@@ -150,6 +154,7 @@ type openLine struct {
 const mostOpen = 1 << 20
 
 func (s *stamper) page(page paddock.Page) error {
+	s.lost = page.Losses // of the last page
 	data, err := pageBytes(page)
 	if err != nil {
 		return err
@@ -168,6 +173,14 @@ func (s *stamper) page(page paddock.Page) error {
 func (s *stamper) finish() error {
 	for _, stream := range []paddock.Stream{paddock.Stdout, paddock.Stderr} {
 		if err := s.flush(stream); err != nil {
+			return err
+		}
+	}
+	for _, l := range s.lost {
+		if s.only != paddock.Combined && s.only != l.Stream {
+			continue
+		}
+		if _, err := fmt.Fprintf(s.w, "%s %s [%s]\n", l.First.UTC().Format("2006-01-02T15:04:05.000Z"), l.Stream, l); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,8 @@ func (d commands) outputCommand() *cobra.Command {
 by byte as the program wrote it; a terminal gets it cleaned of what terminals obey,
 except for colours, unless --raw is given. With --json one page is printed with its
 offset, next_offset, total and eof; reading on from next_offset reassembles the
-stream exactly. Offsets are those of what was written, also with --clean.`,
+stream exactly. Offsets are those of what was written, also with --clean. Secrets of
+the policy are hidden by stars unless --unmasked is given, also in a file or a pipe.`,
 		Example: `  paddock output RUN --stream stderr
   paddock output RUN --tail 20
   paddock output RUN --grep '^--- FAIL' -n -A 5
@@ -61,6 +62,7 @@ stream exactly. Offsets are those of what was written, also with --clean.`,
 	f.IntVar(&req.Limit, "limit", 0, "print one page of at most `N` characters (bytes with --raw)")
 	find.flags(f, &req)
 	look.flags(f)
+	f.BoolVar(&req.Unmasked, "unmasked", false, "show secrets, too, where they were hidden when output is shown")
 	f.DurationVar(&wait, "wait", 0, "wait up to `TIME` (at most 45s) for something to be there")
 	if err := cmd.RegisterFlagCompletionFunc("stream", cobra.FixedCompletions([]string{"stdout", "stderr", "combined"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is declared above
@@ -111,6 +113,7 @@ func (d commands) onePage(ctx context.Context, v desk.Verbs, id paddock.RunID, r
 	if err := show(page); err != nil {
 		return err
 	}
+	d.lost(page)
 	if page.NextOffset < page.Total && d.ErrTerminal {
 		d.Say("note", fmt.Sprintf("bytes %d to %d of %d; go on with --offset %d", page.Offset, page.NextOffset, page.Total, page.NextOffset))
 	}
@@ -130,9 +133,17 @@ func (d commands) everyPage(ctx context.Context, v desk.Verbs, id paddock.RunID,
 			return err
 		}
 		if page.EOF || page.NextOffset >= page.Total || page.NextOffset <= req.Offset {
+			d.lost(page)
 			return nil
 		}
 		req = after(req, page)
+	}
+}
+
+// lost says what came after the end of what was kept.
+func (d commands) lost(page paddock.Page) {
+	for _, l := range page.Losses {
+		d.Say("warning", l.String())
 	}
 }
 

@@ -166,3 +166,21 @@ func deeds(all []paddock.Deed) [][2]string {
 	}
 	return f
 }
+
+// summary is what was kept of a stream and what wasn't.
+func summary(s paddock.StreamSummary) string {
+	text := Size(s.Bytes)
+	if s.Digest != "" {
+		text += ", " + string(s.Digest)
+	}
+	if s.Masked > 0 {
+		text += fmt.Sprintf("; %s of secrets are hidden", Size(s.Masked))
+	}
+	if s.Dropped > 0 {
+		text += fmt.Sprintf("; %s more were counted and not kept", Size(s.Dropped))
+	}
+	if s.Loss != nil {
+		text += ": " + s.Loss.String()
+	}
+	return text
+}

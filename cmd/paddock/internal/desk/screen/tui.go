@@ -142,6 +142,9 @@ func (c *Screen) runFields(r paddock.Run) [][2]string {
 	if r.Tree != "" {
 		f = append(f, [2]string{"tree", string(r.Tree) + " (" + string(r.Isolation) + "), containment " + string(r.Containment)})
 	}
+	if o := r.Outcome; o != nil && o.CPU > 0 {
+		f = append(f, [2]string{"processors", o.CPU.String() + " of their time"})
+	}
 	if o := r.Outcome; o != nil && o.Leftovers+o.Survivors > 0 {
 		f = append(f, [2]string{"left behind", fmt.Sprintf("%d ended, %d still there", o.Leftovers, o.Survivors)})
 	}
@@ -235,6 +238,9 @@ func (c *Screen) End(r paddock.Run) {
 		c.Say("error", Describe(r))
 	case paddock.Killed, paddock.TimedOut, paddock.OutputLimit:
 		c.Say("note", Describe(r))
+	}
+	for _, l := range r.Losses() {
+		c.Say("warning", l.String())
 	}
 	if r.Outcome != nil {
 		c.denied(r.ID, r.Outcome.Denied)
@@ -389,6 +395,10 @@ func Describe(r paddock.Run) string {
 		return "ended because it printed nothing for " + Span(time.Duration(o.Limit)*time.Millisecond) + detail
 	case paddock.ReasonOutputLimit:
 		return "ended because " + string(o.Stream) + " passed its limit of " + Size(o.Limit)
+	case paddock.ReasonDiskReserve:
+		return "ended because the disk of its output came down to its reserve of " + Size(o.Limit)
+	case paddock.ReasonQuota:
+		return "ended because it printed the " + Size(o.Limit) + " that a quota had left when it began" + detail
 	case paddock.ReasonOutOfMemory:
 		return "ended because it needed more memory than its limit of " + Size(o.Limit)
 	case paddock.ReasonDiskLimit:
@@ -410,17 +420,6 @@ func lost(o paddock.Reason) string {
 	}
 	if o.Evidence != nil && o.Evidence.Note != "" {
 		text += " (" + Plain(o.Evidence.Note) + ")"
-	}
-	return text
-}
-
-func summary(s paddock.StreamSummary) string {
-	text := Size(s.Bytes)
-	if s.Dropped > 0 {
-		text += fmt.Sprintf(", %s more were counted and not kept", Size(s.Dropped))
-	}
-	if s.Digest != "" {
-		text += ", " + string(s.Digest)
 	}
 	return text
 }

@@ -20,6 +20,17 @@ func (d commands) prune(ctx context.Context, r *retention.Retention, l retention
 			return err
 		}
 	}
+	do := func(each func(retention.Item) error) error { return r.Prune(ctx, l, dry, each) }
+	if len(ids) == 0 && l == (retention.Limits{}) {
+		p, refusal := d.PolicyHere()
+		if refusal != nil {
+			return refusal
+		}
+		if err := retention.Says(p); err != nil {
+			return err
+		}
+		do = func(each func(retention.Item) error) error { return r.PrunePolicy(ctx, p, dry, each) }
+	}
 	list := listing{out: d.Out, json: d.JSON, dry: dry}
 	if err := list.begin(); err != nil {
 		return err
@@ -33,7 +44,7 @@ func (d commands) prune(ctx context.Context, r *retention.Retention, l retention
 		faults = append(faults, err)
 	}
 	if len(ids) == 0 {
-		faults = append(faults, r.Prune(ctx, l, dry, list.item))
+		faults = append(faults, do(list.item))
 	}
 	err := errors.Join(faults...)
 	if d.JSON {

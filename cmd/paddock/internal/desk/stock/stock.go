@@ -102,15 +102,17 @@ func (d commands) pruneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune [RUN…]",
 		Short: "Remove the output of runs that are over",
-		Long: `Remove the output and the standard input of runs that are over: of those named, or
-of all that the flags don't keep. If one that is named can't be pruned, none is.
+		Long: `Remove the output and the standard input of runs that are over: of those named, of
+all that the flags don't keep, or without either, of what the policy's retention
+doesn't keep of the runs in its roots. If one that is named can't be pruned, none is.
 Their records stay and say what was removed,
 when and why; records go only with --records. Runs that go on and runs that
 paddock keep was used on are passed over. Each removal is told in the journal.
 
 With --compress zstd the output that stays takes less room, also that of runs that are
 kept; what is read of it is the same.`,
-		Example: `  paddock prune --dry-run --age 30d    what is older than a month
+		Example: `  paddock prune                        what the policy says
+  paddock prune --dry-run --age 30d    what is older than a month
   paddock prune --size 20GiB           keep the newest 20 GiB
   paddock prune --records 365d         forget runs after a year
   paddock prune --compress zstd        keep all output in less room`,
@@ -120,8 +122,7 @@ kept; what is read of it is the same.`,
 			if err != nil {
 				return err
 			}
-			named := limits == retention.Limits{}
-			if named != (len(args) > 0) {
+			if (limits != retention.Limits{}) && len(args) > 0 {
 				return desk.Usage("prune takes either runs or limits of what is kept", "name runs, or give --age, --runs, --size, --records or --compress")
 			}
 			ids, err := ids(args)

@@ -40,7 +40,7 @@ var removable = func() []string {
 	for _, name := range Packable {
 		all = append(all, Temp(name), name+".zst", name)
 	}
-	return all
+	return append(all, "stdout.masks", "stderr.masks") // after what they hide
 }()
 
 type keptFile struct {

@@ -14,6 +14,8 @@ import (
 	"paddock/internal/contain"
 	"paddock/internal/contain/lifecycle/resource"
 	"paddock/internal/executor/stages"
+	"paddock/internal/policy"
+	"paddock/internal/rundir/disk"
 	"paddock/internal/trust"
 )
 
@@ -160,6 +162,13 @@ func records(dir string) Fact {
 	}
 	if e := execution("", there); e.Remedy != "" {
 		f.Text += ", mounted noexec: a supervisor that is inside paddock can't be unpacked there"
+	}
+	if free, size, err := disk.Free(there); err == nil {
+		reserve := (&policy.Policy{}).Reserve(size)
+		f.Text += fmt.Sprintf("; %d MiB of its disk are free, %d in reserve unless the policy says otherwise", free>>20, reserve>>20)
+		if free < reserve {
+			f.Remedy = "With less than the reserve no run starts: make room, by paddock prune for example, or say less under limits.reserve."
+		}
 	}
 	if Shared(dir) {
 		f.Remedy = "At standard every program can write to /tmp: name another place with --state."

@@ -47,8 +47,10 @@ type File struct {
 	Rules       []Rule
 	Environment Environment
 	Secrets     []Secret
+	Redact      paddock.Redaction
 	Limits      Limits
 	Retention   paddock.Retention
+	Quotas      paddock.Quotas
 	Containment Containment
 	Git         Git
 	Delegates   Delegates
@@ -134,6 +136,9 @@ type Limits struct {
 	CPUs       float64
 	Disk       int64
 	FileSize   int64
+	// AtLimit is end or drop; Reserve is what is left free of the state directory's disk.
+	AtLimit string
+	Reserve int64
 }
 
 // Containment is what must be enforced. Require is empty when absent.
@@ -153,6 +158,8 @@ type Containment struct {
 // A Secret is one entry of secrets.
 type Secret struct {
 	Name, File, Header, Prefix, CA Text
+	// EnvFor are the words of executables that get it as a variable.
+	EnvFor []Text
 	// Host is as it is written, Place has its port.
 	Host  Text
 	Place string

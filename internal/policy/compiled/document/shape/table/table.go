@@ -53,6 +53,8 @@ var executableLimits = shape.Object{
 		{Name: "timeout", Doc: "The longest that a run may take.", Shape: duration},
 		{Name: "idle", Doc: "The longest that a run may print nothing.", Shape: duration},
 		{Name: "output", Doc: "The most bytes kept of each stream.", Shape: size},
+		{Name: "at_limit", Doc: "What becomes of a run whose output comes to a limit: `end` (the default), or `drop`: it goes on, and what is beyond is dropped and counted.",
+			Shape: shape.Choice{paddock.AtLimitEnd, paddock.AtLimitDrop}},
 		{Name: "memory", Doc: "The most memory of all processes of a run together.", Shape: size},
 		{Name: "processes", Doc: "The most processes and threads of a run at once.", Shape: shape.Integer{Min: 1, Max: 1 << 22}},
 		{Name: "cpus", Doc: "How many processors' time a run gets, such as 2 or 0.5.", Shape: shape.Decimal{Min: 0.01, Max: 1 << 16}},
@@ -153,8 +155,10 @@ var Policy = shape.Object{
 				{Name: "accept", Doc: "Variables that a caller may set, each with the token that its value must match.", Shape: envTokens},
 			}}},
 		{Name: "limits", Doc: "Limits of every run. A caller may ask for less, never for more.", Shape: shape.Object{
-			Keys: allLimits,
+			Keys: append(slices.Clone(allLimits),
+				shape.Key{Name: "reserve", Doc: "What is left free on the disk of the state directory: with less no run starts, and output isn't kept any more.", Shape: size}),
 		}},
+		quotasKey,
 		{Name: "retention", Doc: "What is kept of runs in these roots that are over; without it, everything.", Shape: shape.Object{
 			Keys: []shape.Key{
 				{Name: "age", Doc: "How long output is kept after the end of its run.", Shape: duration},
@@ -164,7 +168,9 @@ var Policy = shape.Object{
 				{Name: "compress", Doc: "How output that stays is kept in less room: `none` (the default) or `zstd`. What is read of it is the same.",
 					Shape: shape.Choice{"none", string(paddock.Zstd)}},
 			}}},
-		{Name: "secrets", Doc: "Credentials that the proxy of a run puts into its requests, so that no program holds them.", Shape: shape.Map{Name: envName, Of: secret}},
+		{Name: "secrets", Doc: "Credentials that programs get, or that the proxy of a run puts into its requests, so that no program holds them. They are hidden in output.", Shape: shape.Map{Name: envName, Of: secret}},
+		{Name: "redact", Doc: "When secrets are hidden in output: when it is `shown` (the default), or before it is `stored`.",
+			Shape: shape.Choice{string(paddock.RedactShown), string(paddock.RedactStored)}},
 		{Name: "containment", Doc: "How programs are contained.", Shape: containment},
 		{Name: "git", Doc: "The git tools, which read repositories and change nothing. They permit nothing else: `executables` doesn't get git by this.", Shape: shape.Object{
 			Keys: []shape.Key{
@@ -180,8 +186,7 @@ var Policy = shape.Object{
 		{Name: "accept", Doc: "Findings of `paddock policy lint` that are as they should be.", Shape: shape.List{Of: acceptance}},
 	},
 	Later: map[string]string{
-		"agents": "coding agents", "quotas": "quotas", "pty": "terminals",
-		"redact": "masking of secrets",
+		"agents": "coding agents", "pty": "terminals",
 	},
 	// A list that nothing enforces would promise what isn't kept.
 	Conditions: []any{extending, map[string]any{
@@ -189,24 +194,33 @@ var Policy = shape.Object{
 			"required":   []any{"containment"},
 			"properties": map[string]any{"containment": allowlisted},
 		}},
-		"then": map[string]any{"properties": map[string]any{"executables": map[string]any{
-			"items": map[string]any{"not": map[string]any{"required": []any{"network"}}},
-		}}, "not": map[string]any{"required": []any{"secrets"}}},
+		"then": map[string]any{"properties": map[string]any{
+			"executables": map[string]any{"items": without("network")},
+			"secrets":     map[string]any{"additionalProperties": without("inject")},
+		}},
 	}},
+}
+
+// without is the schema of what doesn't have a key.
+func without(key string) map[string]any {
+	return map[string]any{"not": map[string]any{"required": []any{key}}}
 }
 
 var secret = shape.Object{
 	Doc: "A credential and where it goes.",
 	Keys: []shape.Key{
 		{Name: "file", Doc: "The absolute path of the file that holds it, outside every root; only its owner, you or root, may read it.", Shape: absolutePath, Required: true},
-		{Name: "inject", Doc: "which requests carry it.", Required: true, Shape: shape.Object{Keys: []shape.Key{
+		{Name: "inject", Doc: "Which requests carry it.", Shape: shape.Object{Keys: []shape.Key{
 			{Name: "host", Doc: "the host whose requests carry it, on port 443 or the one that follows a colon. Programs whose `network` lists the place use it.", Shape: origin, Required: true},
 			{Name: "header", Doc: "the header that is set, whatever the program sends in it.", Shape: header, Required: true},
 			{Name: "prefix", Doc: "What stands in the header before it, such as \"Bearer \".", Shape: prefix},
 			{Name: "ca", Doc: "A file of certificates in PEM by which the host is verified, instead of the system's.", Shape: absolutePath},
 		}}},
+		{Name: "env_for", Doc: "The words of the executables that get it as a variable of its name.", Shape: shape.List{Min: 1, Of: shape.Text{Say: "the word of an executable", Pattern: shape.Expression(`^[^\x00-\x20\x7f]+$`)}}},
 	},
-	Later: map[string]string{"env_for": "variables that hold secrets, and their masking in what is kept"},
+	Conditions: []any{map[string]any{"anyOf": []any{
+		map[string]any{"required": []any{"inject"}}, map[string]any{"required": []any{"env_for"}},
+	}}},
 }
 
 // Tests is a file of nothing but tests, for whatever policy it is given to.

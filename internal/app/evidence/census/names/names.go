@@ -1,0 +1,26 @@
+// Package names has what lies in a state directory.
+//
+// # Limits
+//
+// It looks at nothing.
+package names
+
+import (
+	"paddock/internal/artifact/packed"
+	"paddock/internal/books"
+	"paddock/internal/rundir/record/durable/links"
+	"paddock/internal/rundir/record/durable/prune"
+)
+
+// Run are those of a run's directory that are regular files.
+var Run = []string{
+	"request.json", "decision.json", links.Claim, "token", "lock", "stdin", "started.json", "started.torn", "stdout", "stderr", "frames",
+	"stdout.lines", "stderr.lines", "stdout.masks", "stderr.masks", "outcome.json", "noted", links.Seen, "deeds.jsonl", "network.jsonl", "kept.json", "pruned.json", "reserve", "supervisor.log", "losses.json",
+	"stdout" + packed.Suffix, "stderr" + packed.Suffix, "frames" + packed.Suffix, prune.Plain, "before.json", "policy",
+}
+
+// State are the names of a state directory, and whether they are directories.
+var State = map[string]bool{
+	"format": false, "claim.lock": false, "migrate.lock": false, "prune.lock": false, "pack.lock": false, "prune.reserve": false, "swept": false, "stage.json": false,
+	"runs": true, links.ActiveDir: true, links.UnseenDir: true, links.KeysDir: true, "tmp": true, "homes": true, "policies": true, "roots": true, "journal": true, "stage": true, books.Dir: true,
+}

@@ -1,0 +1,17 @@
+package handover
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Check says what a job lacks, or that it is of another release.
+func (j Job) Check() error {
+	switch {
+	case j.Version != JobVersion:
+		return fmt.Errorf("the job has version %d and this supervisor speaks %d: paddock and paddock-stage are of different releases", j.Version, JobVersion)
+	case len(j.Argv) == 0, j.RunDir == "", j.Timeout <= 0, j.OutputCap <= 0:
+		return errors.New("the job is incomplete")
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+package measure
+
+import (
+	"fmt"
+	"slices"
+
+	"paddock"
+)
+
+// Given compares which programs get which secrets as variables, and says of each
+// change whether it widened or narrowed what is allowed, or is unclear.
+func Given(before, after []paddock.Given, say func(effect, secret, text string)) {
+	find := func(list []paddock.Given, name string) paddock.Given {
+		if i := slices.IndexFunc(list, func(g paddock.Given) bool { return g.Secret == name }); i >= 0 {
+			return list[i]
+		}
+		return paddock.Given{}
+	}
+	for _, n := range after {
+		o := find(before, n.Secret)
+		for _, word := range n.To {
+			if !slices.Contains(o.To, word) {
+				say("widened", n.Secret, fmt.Sprintf("`%s` gets it as a variable.", word))
+			}
+		}
+		if o.File != "" && o.File != n.File {
+			say("unclear", n.Secret, "It comes from another file.")
+		}
+	}
+	for _, o := range before {
+		n := find(after, o.Secret)
+		for _, word := range o.To {
+			if !slices.Contains(n.To, word) {
+				say("narrowed", o.Secret, fmt.Sprintf("`%s` doesn't get it as a variable any more.", word))
+			}
+		}
+	}
+}
