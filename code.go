@@ -46,6 +46,8 @@ const (
 	GitNotAllowed          Code = "git_not_allowed"
 	RevisionInvalid        Code = "revision_invalid"
 	RepositoryRefused      Code = "repository_refused"
+	LaunchDisabled         Code = "launch_disabled"
+	DepthExceeded          Code = "depth_exceeded"
 )
 
 // A CodeInfo is what a code means to whoever meets it.
@@ -142,6 +144,10 @@ var codes = []CodeInfo{
 		"Name a branch, a tag, HEAD or an object id, perhaps with ~N or ^N; git_log shows what there is.", false},
 	{RepositoryRefused, "", "The repository leads outside of its root or is of a kind that the git tools don't read.",
 		"The message says what leads outside. The operator makes the whole repository lie inside the root.", false},
+	{LaunchDisabled, GatePolicy, "The policy doesn't let agents be started, so no task can be given to one.",
+		"Do the task yourself, or ask the operator for `delegates` and `launch: {agents: true}` in the policy.", false},
+	{DepthExceeded, "", "A delegate asked for a delegate of its own, deeper than the policy allows.",
+		"Do the task yourself.", false},
 }
 
 // Codes returns the table of every code, in the order of the catalogue.

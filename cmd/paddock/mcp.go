@@ -14,6 +14,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/git"
 	"paddock/internal/mcpserver"
+	"paddock/internal/task/delegate"
 )
 
 // warmForAgents is how many supervisors wait for an agent's next command.
@@ -74,9 +75,11 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 		d.Say("note", "this speaks MCP, for a program; Ctrl-D ends it")
 	}
 	policies := source(d)
+	end, parent := within(d, end)
 	cfg := mcpserver.Config{
 		Principal:    agent(d, policies, session),
 		OnDisconnect: end,
+		Delegate:     parent,
 		Version:      thisVersion().Version,
 		Log:          slog.New(slog.NewTextHandler(d.Err, nil)),
 		Now:          d.Now,
@@ -93,10 +96,8 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 			}
 			return nil
 		},
-		Git: func() bool {
-			p, err := policies.Load()
-			return err == nil && p.For(git.Name) != nil
-		},
+		Git:       registers(policies, git.Name),
+		Delegates: registers(policies, delegate.Name),
 	}
 	rooms, err := house(ctx, d, d.State, policies, warmForAgents)
 	if err != nil {
@@ -116,6 +117,23 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 		return nil // asked to end, and did
 	}
 	return err
+}
+
+// within is the delegate that this is started by, if there is one: then what it starts
+// ends with it.
+func within(d *desk.Desk, end string) (ends, parent string) {
+	if parent, _ = d.Env(delegate.Variable); parent != "" {
+		end = mcpserver.Kill
+	}
+	return end, parent
+}
+
+// registers says whether the policy has a section for a room.
+func registers(policies *lookup.Source, room string) func() bool {
+	return func() bool {
+		p, err := policies.Load()
+		return err == nil && p.For(room) != nil
+	}
 }
 
 // agent is who asks over this connection. The id is the same whenever the same

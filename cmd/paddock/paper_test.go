@@ -23,6 +23,7 @@ import (
 // A paper house answers the verbs from memory. A run in it does nothing until
 // the test says that it ends.
 type paper struct {
+	paperPlans
 	mu       sync.Mutex
 	runs     map[paddock.RunID]*paperRun
 	order    []paddock.RunID

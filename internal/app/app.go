@@ -27,6 +27,7 @@ import (
 	"unicode/utf8"
 
 	"paddock"
+	"paddock/internal/app/plans"
 	"paddock/internal/executor"
 )
 
@@ -35,10 +36,13 @@ import (
 // fault of ours or of the machine.
 type App struct {
 	exec *executor.Executor
+	*plans.Plans
 }
 
 // New returns an App that acts through e and closes it when it is closed.
-func New(e *executor.Executor) *App { return &App{exec: e} }
+func New(e *executor.Executor) *App {
+	return &App{e, plans.New(e, plans.House{Named: named, Discreet: discreetRefusal})}
+}
 
 // Explain judges req as Start would and changes nothing. An error is no judgement.
 func (a *App) Explain(ctx context.Context, req paddock.Request) (paddock.Decision, error) {
@@ -297,7 +301,10 @@ func (a *App) Counters(ctx context.Context, p paddock.Principal) (Counters, erro
 }
 
 // Close lets go of the state directory. Runs go on.
-func (a *App) Close() error { return a.exec.Close() }
+func (a *App) Close() error {
+	a.End()
+	return a.exec.Close()
+}
 
 // visible returns the run if p may see it.
 func (a *App) visible(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error) {

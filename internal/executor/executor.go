@@ -33,11 +33,13 @@ import (
 	"paddock/internal/executor/notes"
 	"paddock/internal/executor/remains"
 	"paddock/internal/executor/retain"
+	"paddock/internal/executor/roster"
 	"paddock/internal/executor/signing"
 	"paddock/internal/executor/stages"
 	"paddock/internal/executor/upkeep"
 	"paddock/internal/executor/watch"
 	"paddock/internal/journal/writer"
+	"paddock/internal/policy/compiled"
 	"paddock/internal/rundir"
 )
 
@@ -108,6 +110,8 @@ type Config struct {
 // An Executor starts runs and follows them. Its methods may be called
 // concurrently. See [Open].
 type Executor struct {
+	roster.Roster // which runs there are
+
 	cfg   Config
 	state *rundir.State
 	judge *judge.Judge
@@ -148,6 +152,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 		return nil, err
 	}
 	e := &Executor{cfg: cfg, state: state}
+	e.Roster = roster.New(state, e.Run)
 	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels, Disk: cfg.Disk})
 	state.OnLost(func(dir *rundir.Dir) (*paddock.Deeper, error) { return remains.Clear(dir, judge.Workspace, cfg.Now) })
 	e.hub = watch.New(ctx, e.seek)
@@ -213,6 +218,22 @@ func (e *Executor) Close() error {
 	})
 	return err
 }
+
+// StateDir is the real path of the state directory, for rooms that keep something
+// beside the runs.
+func (e *Executor) StateDir() string { return e.state.Path() }
+
+// Delegates is what the policy says of agents that may be given tasks; nil for nothing.
+func (e *Executor) Delegates() (*compiled.Delegates, error) {
+	p, err := e.cfg.Policy.Load()
+	if err != nil {
+		return nil, err
+	}
+	return p.Delegates(), nil
+}
+
+// Now is the time.
+func (e *Executor) Now() time.Time { return e.cfg.Now() }
 
 // ReadOnly says why nothing can be started, ended or changed here; nil where it can.
 func (e *Executor) ReadOnly() error { return e.state.ReadOnly() }

@@ -6,44 +6,12 @@ import (
 	"paddock"
 	"paddock/internal/executor/changes"
 	"paddock/internal/executor/deposit"
-	"paddock/internal/executor/roster"
 	"paddock/internal/rundir"
 )
 
 // An Unreadable error tells of runs that a listing had to leave out; what it
 // came with is valid.
 type Unreadable = rundir.Unreadable
-
-// List returns up to limit runs that keep accepts, newest first, of those made
-// before the run before (all, when that is empty). next is the before of the
-// following page; empty when no run is left. Runs that can't be read are left
-// out and told of by an error of type *[Unreadable].
-func (e *Executor) List(ctx context.Context, before paddock.RunID, limit int, keep func(paddock.Run) bool) (runs []paddock.Run, next paddock.RunID, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, "", err
-	}
-	return e.state.List(before, limit, keep)
-}
-
-// Active returns the runs that aren't settled, oldest first.
-func (e *Executor) Active(ctx context.Context) ([]paddock.Run, error) { return e.roster().Active(ctx) }
-
-// ListActive is List for runs that aren't settled. Its cost depends on how many
-// those are and not on how many there have been.
-func (e *Executor) ListActive(ctx context.Context, before paddock.RunID, limit int, keep func(paddock.Run) bool) (runs []paddock.Run, next paddock.RunID, err error) {
-	return e.roster().Newest(ctx, before, limit, keep)
-}
-
-func (e *Executor) roster() roster.Roster { return roster.Roster{State: e.state, Run: e.Run} }
-
-// Count returns how many of p's runs go on, and how many are settled without p
-// having been given their end.
-func (e *Executor) Count(ctx context.Context, p paddock.Principal) (running, finished int, err error) {
-	if err := ctx.Err(); err != nil {
-		return 0, 0, err
-	}
-	return e.state.Unseen(p)
-}
 
 // Seen notes that p was given the end of its run.
 func (e *Executor) Seen(p paddock.Principal, id paddock.RunID) error {

@@ -7,6 +7,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy"
+	"paddock/internal/policy/compiled/layered"
 )
 
 // A Last keeps the last text of a policy that could be used, for processes that live
@@ -46,7 +47,7 @@ func (l *Last) Take(path string, data []byte, more []policy.Source, p *policy.Po
 		return p, problem
 	}
 	l.trouble = &Trouble{
-		Text:    paddock.DigestOf(sha256.Sum256(policy.Bundle(path, data, more...))),
+		Text:    paddock.DigestOf(sha256.Sum256(layered.Bundle(path, data, more...))),
 		InForce: l.policy.Digest(), Problem: refusal,
 	}
 	return l.policy, nil

@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"paddock/internal/policy"
+	"paddock/internal/policy/compiled/document"
 	"paddock/internal/trust"
 )
 
@@ -62,7 +63,7 @@ func (r Reader) More(name string, data []byte) []policy.Source {
 func (r Reader) Read(name string, data []byte) ([]policy.Source, error) {
 	var more []policy.Source
 	seen := []string{name}
-	for at := policy.Extended(name, data); at != ""; {
+	for at := document.Extended(name, data); at != ""; {
 		s := policy.Source{Name: at}
 		switch {
 		case slices.Contains(seen, at):
@@ -82,7 +83,7 @@ func (r Reader) Read(name string, data []byte) ([]policy.Source, error) {
 			break
 		}
 		seen = append(seen, at)
-		at = policy.Extended(at, s.Data)
+		at = document.Extended(at, s.Data)
 	}
 	floor, ok, err := r.floor()
 	if ok {

@@ -22,6 +22,7 @@ var (
 // A fake is an App that runs nothing: tests say what its runs print and when
 // they end.
 type fake struct {
+	planned
 	mu     sync.Mutex
 	runs   []*fakeRun
 	asked  []paddock.Request

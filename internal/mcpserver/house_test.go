@@ -21,6 +21,7 @@ import (
 	"paddock/internal/app"
 	"paddock/internal/executor"
 	"paddock/internal/mcpserver/answer"
+	"paddock/internal/mcpserver/answer/preview"
 	"paddock/internal/testproc"
 )
 
@@ -158,7 +159,7 @@ func TestHouseMuchOutput(t *testing.T) {
 	if s.StdoutBytes < 3_000_000 || s.StderrBytes != 3 {
 		t.Fatalf("%d and %d bytes", s.StdoutBytes, s.StderrBytes)
 	}
-	if n := len([]rune(s.TailPreview)); n > answer.MostPreview {
+	if n := len([]rune(s.TailPreview)); n > preview.Most {
 		t.Errorf("a preview of %d characters", n)
 	}
 	for _, limit := range []int{199_999, 65_537} {

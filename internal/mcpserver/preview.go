@@ -2,13 +2,12 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"unicode/utf8"
 
 	"paddock"
 	"paddock/internal/clean"
-	"paddock/internal/mcpserver/answer"
+	"paddock/internal/mcpserver/answer/preview"
 )
 
 // tailPreview shows the end of what a run has printed, cleaned: a model acts on
@@ -29,7 +28,7 @@ func (s *session) tailPreview(ctx context.Context, run paddock.Run) string {
 		}
 		return "(the output can't be read now; command_output may say why)"
 	}
-	return answer.Preview(stdout, stderr, run.State.Settled())
+	return preview.Of(stdout, stderr, run.State.Settled())
 }
 
 // tail returns the last characters of a stream. It reads raw bytes, since only
@@ -38,23 +37,17 @@ func (s *session) tail(ctx context.Context, run paddock.Run, stream paddock.Stre
 	if size == 0 {
 		return nil, nil
 	}
-	offset := max(0, size-answer.MostPreview*utf8.UTFMax)
+	offset := max(0, size-preview.Most*utf8.UTFMax)
 	page, err := s.App.Output(ctx, s.Principal, run.ID, paddock.PageRequest{
-		Stream: stream, Offset: offset, Limit: answer.MostPreview * utf8.UTFMax, Raw: true,
+		Stream: stream, Offset: offset, Limit: preview.Most * utf8.UTFMax, Raw: true,
 	})
 	if err != nil {
 		return nil, err
 	}
-	data := []byte(page.Content)
-	switch page.Encoding {
-	case "base64":
-		if data, err = base64.StdEncoding.DecodeString(page.Content); err != nil {
-			return nil, fmt.Errorf("%w: a raw page that isn't base64: %w", paddock.ErrFault, err)
-		}
-	case "utf-8":
-	default:
-		return nil, fmt.Errorf("%w: a page in encoding %q", paddock.ErrFault, page.Encoding)
+	data, err := preview.Bytes(page)
+	if err != nil {
+		return nil, err
 	}
-	text := answer.Characters(data, page.Offset > 0, !run.State.Settled())
+	text := preview.Characters(data, page.Offset > 0, !run.State.Settled())
 	return []rune(string(clean.Bytes([]byte(string(text)), clean.Text))), nil
 }

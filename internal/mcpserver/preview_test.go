@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"paddock/internal/mcpserver/answer"
+	"paddock/internal/mcpserver/answer/preview"
 )
 
 func TestTailPreview(t *testing.T) {
@@ -36,7 +37,7 @@ func TestTailPreview(t *testing.T) {
 			id := f.add(me, "x")
 			f.change(id, func(r *fakeRun) { r.stdout, r.stderr = []byte(test.stdout), []byte(test.stderr); r.exit(0) })
 			got := ok[answer.Status](c, "command_status", taskArgs(id, "")).TailPreview
-			if n := utf8.RuneCountInString(got); n > answer.MostPreview {
+			if n := utf8.RuneCountInString(got); n > preview.Most {
 				t.Errorf("%d characters", n)
 			}
 			if got != test.want {

@@ -69,7 +69,7 @@ func TestStatelessRevision(t *testing.T) {
 	if diff := cmp.Diff(want, found.SupportedVersions); diff != "" {
 		t.Errorf("revisions (-want +got):\n%s", diff)
 	}
-	if list := c.ask("tools/list", `{`+stateless+`}`); strings.Count(string(list.Result), `"inputSchema"`) != 6 {
+	if list := c.ask("tools/list", `{`+stateless+`}`); strings.Count(string(list.Result), `"inputSchema"`) != 9 {
 		t.Errorf("tools/list: %s", list.raw)
 	}
 	m := c.ask("tools/call", `{`+stateless+`,"name":"run_command_bg","arguments":{"argv":["go"]}}`)
@@ -125,11 +125,11 @@ func TestTextsAreShort(t *testing.T) {
 	if n := len(texts.Instructions); n > 1000 {
 		t.Errorf("instructions of %d bytes", n)
 	}
-	text := permitted(words)
+	text := texts.Permitted(words)
 	if len(text) > 600 || !strings.Contains(text, "more") {
 		t.Errorf("permitted words: %d bytes: %s", len(text), text)
 	}
-	if got := permitted(nil); got != "" {
+	if got := texts.Permitted(nil); got != "" {
 		t.Errorf("no words: %q", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/app/plans"
 	"paddock/internal/git"
 	"paddock/internal/mcpserver/answer"
 	"paddock/internal/mcpserver/ndjson"
@@ -46,6 +48,7 @@ type Verbs interface {
 	Git(ctx context.Context, ask git.Ask) (git.Answer, error)
 	Approval(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error)
 	Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error)
+	plans.Verbs
 }
 
 var _ Verbs = (*app.App)(nil)
@@ -72,6 +75,10 @@ type Config struct {
 	// Git says whether the policy registers git, so that its tools are listed; nil
 	// means that it doesn't.
 	Git func() bool
+	// Delegates says whether the policy lets agents be started, likewise.
+	Delegates func() bool
+	// Delegate is the id of the delegate that this serves; empty serves none.
+	Delegate string
 	// Now tells the time; nil means time.Now.
 	Now func() time.Time
 	// Log receives faults in full, which callers never see; nil means
@@ -95,6 +102,7 @@ type session struct {
 
 	mu      sync.Mutex
 	started []paddock.RunID // through this connection; kept only for Kill
+	workers []string        // delegates, likewise
 }
 
 // Serve answers the client that writes to in and reads from out until it closes
@@ -112,7 +120,7 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			Logger:       slog.New(warnings{s.Log.Handler()}),
 		})
-	for _, t := range append(s.tools(), s.gitTools()...) {
+	for _, t := range slices.Concat(s.tools(), s.planTools(), s.delegateTools(), s.gitTools()) {
 		server.AddTool(t.Tool, t.handler)
 	}
 	conn, err := server.Connect(ctx, &ndjson.Transport{
@@ -189,8 +197,13 @@ func (s *session) remember(run paddock.Run) {
 func (s *session) end(ctx context.Context) {
 	s.asking.Wait()
 	s.mu.Lock()
-	ids := s.started
+	ids, workers := s.started, s.workers
 	s.mu.Unlock()
+	for _, id := range workers {
+		if _, err := s.App.CancelDelegate(ctx, s.Principal, id, "its caller's connection ended"); err != nil {
+			s.Log.Error("ending a delegate at the end of its connection", "err", err)
+		}
+	}
 	if len(ids) == 0 {
 		return
 	}

@@ -3,9 +3,6 @@ package mcpserver
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -26,7 +23,7 @@ func (s *session) tools() []tool {
 	yes, no := true, false
 	return []tool{
 		newTool(s, mcp.Tool{
-			Name: "run_command_bg", Title: "Run a command in the background", Description: texts.Start + permitted(s.Words()),
+			Name: "run_command_bg", Title: "Run a command in the background", Description: texts.Start + texts.Permitted(s.Words()),
 			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes},
 		}, (*session).start),
 		newTool(s, mcp.Tool{
@@ -52,26 +49,6 @@ func (s *session) tools() []tool {
 	}
 }
 
-// permitted says which words argv[0] may be, within 600 bytes.
-func permitted(words []string) string {
-	if len(words) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("\nargv[0] may be: ")
-	for i, w := range words {
-		if b.Len()+len(w) > 560 {
-			fmt.Fprintf(&b, " and %d more", len(words)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(w)
-	}
-	return b.String()
-}
-
 // A call is one tool call under way.
 type call struct{ req *mcp.CallToolRequest }
 
@@ -84,12 +61,12 @@ func newTool[In ask.Input, Out any](s *session, t mcp.Tool, fn func(*session, co
 		case s.calls <- struct{}{}:
 			defer func() { <-s.calls }()
 		default:
-			return answer.Refused(busy()), nil
+			return answer.Refused(answer.Full(maxCalls)), nil
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(s.life, cancel)()
-		out, err := guarded(func() (any, error) {
+		out, err := answer.Guarded(func() (any, error) {
 			if s.PolicyProblem != nil {
 				if r := s.PolicyProblem(); r != nil {
 					return nil, r
@@ -109,23 +86,6 @@ func newTool[In ask.Input, Out any](s *session, t mcp.Tool, fn func(*session, co
 	return tool{&t, handler}
 }
 
-func busy() *paddock.Refusal {
-	r := paddock.Refused(paddock.Busy, "%d calls are already under way on this connection", maxCalls)
-	r.Hint = "Wait for one to return, then ask again."
-	return r
-}
-
-// guarded calls fn and makes a fault of a panic: one bad call must not take the
-// other calls of a connection along.
-func guarded(fn func() (any, error)) (out any, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: panic: %v\n%s", paddock.ErrFault, r, debug.Stack())
-		}
-	}()
-	return fn()
-}
-
 // failed answers with what a caller may know of err; the rest goes to the log.
 func (s *session) failed(ctx context.Context, tool string, err error) *mcp.CallToolResult {
 	var refusal *paddock.Refusal
@@ -133,14 +93,8 @@ func (s *session) failed(ctx context.Context, tool string, err error) *mcp.CallT
 	case errors.As(err, &refusal):
 		return answer.Refused(refusal)
 	case ctx.Err() != nil:
-		return answer.Refused(&paddock.Refusal{
-			Code: answer.Canceled, Message: "the call was canceled; what it asked about goes on", Retryable: true,
-			Hint: "Ask again; command_list finds tasks whose id was lost.",
-		})
+		return answer.Refused(answer.CallCanceled())
 	}
 	s.Log.Error("a tool call failed", "tool", tool, "err", err)
-	return answer.Refused(&paddock.Refusal{
-		Code: answer.Internal, Message: "Paddock failed to do this by a fault of its own or of this machine; nothing is wrong with the request",
-		Hint: "Ask again once. If it stays, the operator finds the cause in the server's log.", Retryable: true,
-	})
+	return answer.Refused(answer.Fault())
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"paddock"
+	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/layered"
 	"paddock/internal/policy/known/secret"
@@ -18,6 +19,10 @@ func (p *Policy) For(room string) *Policy {
 		file.Digest = p.file.Digest
 		// Nothing there gets a secret, and none is to be seen in what git prints.
 		file.Secrets, file.Given, file.Redact = p.file.Secrets, secret.Withheld(p.file.Given), p.file.Redact
+		return &Policy{file: file, files: p.files, said: p.said, text: p.text, whole: p, room: room}
+	case room == "delegate" && p.file.Delegates != nil && p.file.Delegates.Agents:
+		file := *p.file.Delegates.File
+		file.Digest = p.file.Digest
 		return &Policy{file: file, files: p.files, said: p.said, text: p.text, whole: p, room: room}
 	}
 	return nil
@@ -59,15 +64,8 @@ func (p *Policy) Applied(principal paddock.Principal, root string) *Policy {
 	return out
 }
 
-// Extended returns the path of the file that the policy in the file called name
-// extends; empty if there is none.
-func Extended(name string, data []byte) string { return document.Extended(name, data) }
-
-// Bundle returns the text of a policy with all that belongs to it, of which its
-// digest is.
-func Bundle(name string, data []byte, more ...Source) []byte {
-	return layered.Bundle(name, data, more...)
-}
+// Delegates says which agents may be given tasks, and how many; nil for none.
+func (p *Policy) Delegates() *compiled.Delegates { return p.file.Delegates }
 
 // CheckFloor says everything that is wrong with data, the content of a floor called
 // name; the error is an [*Errors].

@@ -731,3 +731,19 @@ func TestRefusal_git_not_allowed(t *testing.T) {
 		}
 	}
 }
+
+func TestRefusal_launch_disabled(t *testing.T) {
+	const section = "delegates: {providers: {worker: {path: /opt/worker, args: [-q, '<word>']}}}\n"
+	for text, want := range map[string]bool{
+		minimal: false, minimal + section: false, minimal + "launch: {agents: false}\n" + section: false, minimal + "launch: {agents: true}\n": false,
+		minimal + "launch: {agents: true}\n" + section: true,
+	} {
+		if got := load(t, text).For("delegate") != nil; got != want {
+			t.Errorf("agents may be started: %v, with %s", got, text)
+		}
+	}
+	r := paddock.Refused(paddock.LaunchDisabled, "none")
+	if d := policy.Decide(nil, ask("worker"), policy.Facts{PolicyProblem: r}); d.Refusal().Code != paddock.LaunchDisabled {
+		t.Errorf("%+v", d)
+	}
+}

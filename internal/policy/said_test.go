@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"paddock/internal/policy"
+	"paddock/internal/policy/compiled/layered"
 )
 
 // What a policy says beside its verdicts.
@@ -34,11 +35,11 @@ func TestWhatAPolicySays(t *testing.T) {
 func TestBundleIsOfAllTexts(t *testing.T) {
 	t.Parallel()
 	one, other := policy.Source{Name: "/a", Data: []byte("x")}, policy.Source{Name: "/b", Data: []byte("x")}
-	alone := policy.Bundle("/p", []byte("text"))
+	alone := layered.Bundle("/p", []byte("text"))
 	if !bytes.Equal(alone, []byte("text")) {
 		t.Errorf("a text alone is %q", alone)
 	}
-	if bytes.Equal(policy.Bundle("/p", []byte("text"), one), policy.Bundle("/p", []byte("text"), other)) {
+	if bytes.Equal(layered.Bundle("/p", []byte("text"), one), layered.Bundle("/p", []byte("text"), other)) {
 		t.Error("two files of different names are the same")
 	}
 }

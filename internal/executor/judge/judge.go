@@ -207,6 +207,9 @@ func (j *Judge) policyFor(req paddock.Request) (*policy.Policy, error) {
 		return nil, err
 	}
 	if p = p.For(req.Room); p == nil {
+		if req.Room == "delegate" {
+			return nil, paddock.Refused(paddock.LaunchDisabled, "The policy doesn't let agents be started.")
+		}
 		return nil, paddock.Refused(paddock.GitNotAllowed, "The policy has no `%s` section.", req.Room)
 	}
 	return p, nil

@@ -1,4 +1,4 @@
-// Package roster says which runs go on.
+// Package roster says which runs there are, and which go on.
 //
 // # Limits
 //
@@ -18,22 +18,46 @@ import (
 
 // A Roster is that of one state directory.
 type Roster struct {
-	State *rundir.State
-	// Run reads the record of a run.
-	Run func(ctx context.Context, id paddock.RunID) (paddock.Run, error)
+	state *rundir.State
+	run   func(ctx context.Context, id paddock.RunID) (paddock.Run, error)
+}
+
+// New returns the Roster of state; run reads the record of a run.
+func New(state *rundir.State, run func(ctx context.Context, id paddock.RunID) (paddock.Run, error)) Roster {
+	return Roster{state, run}
+}
+
+// List returns up to limit runs that keep accepts, newest first, of those made
+// before the run before (all, when that is empty). next is the before of the
+// following page; empty when no run is left. Runs that can't be read are left
+// out and told of by an error of type *[rundir.Unreadable].
+func (r Roster) List(ctx context.Context, before paddock.RunID, limit int, keep func(paddock.Run) bool) (runs []paddock.Run, next paddock.RunID, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	return r.state.List(before, limit, keep)
+}
+
+// Count returns how many of p's runs go on, and how many are settled without p
+// having been given their end.
+func (r Roster) Count(ctx context.Context, p paddock.Principal) (running, finished int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, 0, err
+	}
+	return r.state.Unseen(p)
 }
 
 // Active returns the runs that aren't settled, oldest first. Runs that can't be
 // read are told of by an error of type *[rundir.Unreadable].
 func (r Roster) Active(ctx context.Context) ([]paddock.Run, error) {
-	ids, err := r.State.ListActive()
+	ids, err := r.state.ListActive()
 	if err != nil {
 		return nil, err
 	}
 	var runs []paddock.Run
 	var broken []error
 	for _, id := range ids {
-		run, err := r.Run(ctx, id)
+		run, err := r.run(ctx, id)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -48,9 +72,9 @@ func (r Roster) Active(ctx context.Context) ([]paddock.Run, error) {
 	return runs, nil
 }
 
-// Newest returns up to limit of them that keep accepts, newest first, of those
-// made before the run before (all, when that is empty); next goes on.
-func (r Roster) Newest(ctx context.Context, before paddock.RunID, limit int, keep func(paddock.Run) bool) (runs []paddock.Run, next paddock.RunID, err error) {
+// ListActive is List for runs that aren't settled. Its cost depends on how many
+// those are and not on how many there have been.
+func (r Roster) ListActive(ctx context.Context, before paddock.RunID, limit int, keep func(paddock.Run) bool) (runs []paddock.Run, next paddock.RunID, err error) {
 	active, err := r.Active(ctx)
 	slices.Reverse(active)
 	for _, run := range active {

@@ -43,6 +43,8 @@ type File struct {
 	Tests       []document.Test
 	// Git judges what the git tools ask for; nil when there are none.
 	Git *File
+	// Delegates are the agents that may be given tasks; nil when there are none.
+	Delegates *Delegates
 	// Sections are the places of the top-level keys.
 	Sections map[string]paddock.Position
 

@@ -24,6 +24,7 @@ import (
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/layered"
+	"paddock/internal/review/diff/agents"
 	"paddock/internal/review/diff/change"
 	"paddock/internal/review/diff/measure"
 )
@@ -108,6 +109,9 @@ func Compare(before, after Source) (Changes, error) {
 	d.writing()
 	d.secrets()
 	d.git()
+	for _, c := range agents.Compare(o.file.Delegates, n.file.Delegates) {
+		d.add([]Effect{Widened, Narrowed, Unclear}[c.Kind], c.At, n.section("delegates"), "%s", c.Text)
+	}
 	d.kept()
 	d.sometimes()
 	order := []Effect{Widened, Unclear, Narrowed, Changed}

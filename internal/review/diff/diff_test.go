@@ -34,6 +34,10 @@ func compare(t interface{ Fatalf(string, ...any) }, before, after string) diff.C
 
 func program(more string) string { return "executables: [{name: go, path: /bin/go, " + more + "}]" }
 
+func agents(launch, providers string) string {
+	return "launch: {agents: " + launch + "}\ndelegates: {providers: {" + providers + "}}"
+}
+
 func TestCompare(t *testing.T) {
 	tests := []struct {
 		name, before, after string
@@ -81,6 +85,10 @@ func TestCompare(t *testing.T) {
 		{"bytes written", "limits: {disk: 1GiB, file_size: 1MiB}", "limits: {disk: 2GiB}", []string{"widened limits.disk", "widened limits.file_size"}},
 		{"git tools", "", "git: {executable: /usr/bin/git}", []string{"widened git"}},
 		{"other git tools", "git: {executable: /usr/bin/git}", "git: {executable: /opt/git, sha256: " + strings.Repeat("a", 64) + ", roots: [.]}", []string{"widened git.executable", "unclear git.sha256"}},
+		{"agents", "", agents("true", "w: {path: /w}"), []string{"widened delegates.providers.w"}},
+		{"agents that may not be started", "", agents("false", "w: {path: /w}"), nil},
+		{"another agent", agents("true", "w: {path: /w}, x: {path: /x}"), agents("true", "w: {path: /w, args: [-y]}"), []string{"widened delegates.providers.w", "narrowed delegates.providers.x"}},
+		{"an agent with other limits", agents("true", "w: {path: /w}"), agents("true", "w: {path: /w, limits: {timeout: 1m}}"), []string{"unclear delegates.providers.w"}},
 		{"no git tools", "git: {executable: /usr/bin/git}", "", []string{"narrowed git"}},
 		{"a reserve", "", "limits: {reserve: 2GiB}", []string{"narrowed limits.reserve"}},
 		{"a small reserve", "", "limits: {reserve: 1MiB}", []string{"unclear limits.reserve"}},

@@ -17,7 +17,7 @@ func TestEverythingIsCompared(t *testing.T) {
 		want string
 	}{
 		{reflect.TypeFor[document.File](), "Roots Executables Rules Environment Secrets Redact Limits Retention Quotas Approvals Containment Git " +
-			"Extends Says Narrow Tests Accept Sections"}, // the first three as a whole, the others permit nothing
+			"Extends Says Delegates Narrow Tests Accept Sections"}, // the first three as a whole, the others permit nothing
 		{reflect.TypeFor[paddock.Given](), "Secret File To"},
 		{reflect.TypeFor[paddock.Limits](), "Timeout Output Idle OpenFiles Memory Processes CPUs Disk FileSize " +
 			"AtLimit MemoryByDefault ProcessesByDefault DiskByDefault"}, // with what they are of

@@ -18,6 +18,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/app"
+	"paddock/internal/app/plans"
 	"paddock/internal/executor/stages"
 	"paddock/internal/git"
 	"paddock/internal/lineage"
@@ -48,6 +49,7 @@ type Verbs interface {
 	Approval(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error)
 	Question(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) ([]byte, error)
 	Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error)
+	plans.All
 	Close() error
 }
 

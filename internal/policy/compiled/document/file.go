@@ -131,6 +131,7 @@ func (b *builder) file(v *shape.Value) File {
 		f.Git = Git{Roots: b.texts(g.Get("roots")), Executable: b.clean(g.Get("executable")), SHA256: b.text(g.Get("sha256"))}
 		b.unique(f.Git.Roots, "this root is listed before")
 	}
+	f.Delegates = b.delegates(v)
 	b.secrets(v.Get("secrets"), &f)
 	if r := v.Get("redact"); r != nil && r.Text == string(paddock.RedactStored) {
 		f.Redact = paddock.RedactStored

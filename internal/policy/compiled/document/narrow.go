@@ -66,7 +66,7 @@ func (b *builder) narrowed(v *shape.Value) File {
 func (b *builder) onlyNarrower(v *shape.Value) {
 	for _, e := range v.Pairs() {
 		switch e.Key.Text {
-		case "secrets", "redact", "retention", "git", "approvals":
+		case "secrets", "redact", "retention", "git", "approvals", "launch", "delegates":
 			b.fault(e.Key, "`"+e.Key.Text+"` can't be narrower, so only the policy that extends no other has it; say it there")
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 
 	"paddock/internal/policy/compiled/document/shape"
+	"paddock/internal/policy/compiled/document/shape/table"
 	"paddock/internal/policy/compiled/document/shape/table/unit"
 )
 
@@ -385,7 +386,7 @@ func TestTableHasWordsForPeople(t *testing.T) {
 			walk(at, s.Of)
 		}
 	}
-	walk("", Table)
+	walk("", table.Policy)
 }
 
 func TestReadTests(t *testing.T) {

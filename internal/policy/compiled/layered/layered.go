@@ -145,7 +145,9 @@ func (l *loader) compile() compiled.File {
 	for i, one := range l.layers {
 		var faults []compiled.Fault
 		if i == base {
-			f, faults = compiled.Compile(one.name, one.source, one.faults)
+			if f, faults = compiled.Compile(one.name, one.source, one.faults); len(faults) == 0 {
+				f.Delegates, faults = delegates(one.name, one.source)
+			}
 		} else {
 			parts[i], faults = compiled.Part(one.name, one.source, one.faults)
 			if one.floor {
@@ -206,6 +208,7 @@ func Narrow(f, part compiled.File) (compiled.File, []compiled.Fault) {
 		}
 	}
 	n.git(f)
+	n.delegates(f)
 	return n.out, n.faults
 }
 

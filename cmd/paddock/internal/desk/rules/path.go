@@ -9,6 +9,7 @@ import (
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/policy"
+	"paddock/internal/policy/compiled/layered"
 )
 
 func (d commands) pathCommand() *cobra.Command {
@@ -22,7 +23,7 @@ func (d commands) pathCommand() *cobra.Command {
 				return err
 			}
 			more := d.Lineage.More(found.Path, found.Data())
-			digest := paddock.DigestOf(sha256.Sum256(policy.Bundle(found.Path, found.Data(), more...)))
+			digest := paddock.DigestOf(sha256.Sum256(layered.Bundle(found.Path, found.Data(), more...)))
 			if d.JSON {
 				return d.Object(struct {
 					lookup.Found

@@ -149,3 +149,12 @@ func (e Environment) Add(env, host map[string]string, withheld []string) {
 		env[pair.Name] = pair.Value
 	}
 }
+
+// AcceptOnly has callers set the variable called name, to one word, and no other.
+func (e *Environment) AcceptOnly(name string) {
+	word, err := pattern.ParseToken("<word>")
+	if err != nil {
+		panic("paddock: bug: " + err.Error()) // of a constant, so every test sees it
+	}
+	e.Accept = map[string]pattern.Token{name: word}
+}

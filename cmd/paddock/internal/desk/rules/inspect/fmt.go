@@ -10,6 +10,7 @@ import (
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/document/shape/layout"
+	"paddock/internal/policy/compiled/document/shape/table"
 )
 
 // A fmtReport is what policy fmt found and did.
@@ -57,7 +58,7 @@ func (d commands) fmt(args []string, write, differs bool) error {
 	if _, err := policy.Load(path, data, d.Lineage.More(path, data)...); err != nil {
 		return broken(path, err, "nothing was laid out")
 	}
-	text, err := layout.Format(data, document.Table)
+	text, err := layout.Format(data, table.Policy)
 	if err != nil {
 		return desk.Usage(desk.Plain(path)+": "+desk.Plain(err.Error()), "nothing was changed")
 	}

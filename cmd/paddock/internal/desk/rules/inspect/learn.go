@@ -15,6 +15,7 @@ import (
 	"paddock/internal/app/evidence"
 	"paddock/internal/journal"
 	"paddock/internal/policy"
+	"paddock/internal/policy/compiled/document"
 	"paddock/internal/review/diff"
 	"paddock/internal/review/learn"
 	"paddock/internal/review/lint"
@@ -73,7 +74,7 @@ func (d commands) learn(ctx context.Context, f learnFlags) error {
 	if _, err := policy.Load(path, data, more...); err != nil {
 		return broken(path, err, "nothing was learned")
 	}
-	if at := policy.Extended(path, data); at != "" {
+	if at := document.Extended(path, data); at != "" {
 		return desk.Usage(desk.Plain(path)+" only takes away from "+desk.Plain(at), "programs and their arguments are allowed there: paddock policy learn --policy "+desk.Quote(at))
 	}
 	seen, err := d.refused(ctx, f)

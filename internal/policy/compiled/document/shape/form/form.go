@@ -54,6 +54,7 @@ type File struct {
 	Approvals   paddock.Approvals
 	Containment Containment
 	Git         Git
+	Delegates   Delegates
 	Tests       []Test
 	Accept      []Acceptance
 	// Sections are the places of the top-level keys.

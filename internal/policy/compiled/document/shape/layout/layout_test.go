@@ -12,6 +12,7 @@ import (
 
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/document/shape/layout"
+	"paddock/internal/policy/compiled/document/shape/table"
 )
 
 const wild = `# head of the file
@@ -79,14 +80,14 @@ containment: {require: off}
 `
 
 func TestFormat(t *testing.T) {
-	got, err := layout.Format([]byte(wild), document.Table)
+	got, err := layout.Format([]byte(wild), table.Policy)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(tidy, string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	again, err := layout.Format(got, document.Table)
+	again, err := layout.Format(got, table.Policy)
 	if err != nil || !bytes.Equal(again, got) {
 		t.Errorf("laid out again it differs: %v\n%s", err, again)
 	}
@@ -97,7 +98,7 @@ func TestRefused(t *testing.T) {
 		"", "version: 2\n", "version: 1\nroots: [{path: /a}]\nexecutables: []\nnonsense: 1\n", "\xff", "version: 1\nversion: 1\n",
 		"version: 1\nroots: &a [{path: /a}]\nexecutables: []\n",
 	} {
-		if got, err := layout.Format([]byte(text), document.Table); err == nil {
+		if got, err := layout.Format([]byte(text), table.Policy); err == nil {
 			t.Errorf("%q was laid out as %q", text, got)
 		}
 	}
@@ -111,7 +112,7 @@ func TestExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range regexp.MustCompile("(?ms)^```yaml\n(version:.*?)^```").FindAllSubmatch(text, -1) {
-			if _, err := layout.Format(m[1], document.Table); err != nil {
+			if _, err := layout.Format(m[1], table.Policy); err != nil {
 				t.Errorf("%v\n%s", err, m[1])
 			}
 		}
@@ -126,7 +127,7 @@ func FuzzFormat(f *testing.F) {
 	f.Add([]byte("{version: 1, roots: [{path: /a}], # x\nexecutables: []}\n"))
 	f.Add([]byte("version: 1\r\nroots: [{path: '/a # b'}]\r\nexecutables:\r\n  []\r\ntests:\r\n- allow: [\"# c\", 012, >\n  x]\r\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := layout.Format(data, document.Table)
+		got, err := layout.Format(data, table.Policy)
 		if err != nil {
 			return
 		}
@@ -139,7 +140,7 @@ func FuzzFormat(f *testing.F) {
 			!slices.EqualFunc(was.Tests, is.Tests, func(a, b document.Test) bool { return slices.Equal(a.Argv, b.Argv) }) {
 			t.Fatalf("%q\n%q", data, got)
 		}
-		if again, err := layout.Format(got, document.Table); err != nil || !bytes.Equal(again, got) {
+		if again, err := layout.Format(got, table.Policy); err != nil || !bytes.Equal(again, got) {
 			t.Fatalf("%v\n%q\n%q", err, got, again)
 		}
 	})

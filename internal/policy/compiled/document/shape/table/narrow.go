@@ -66,7 +66,7 @@ var networkless = map[string]any{
 var extending = map[string]any{
 	"if": map[string]any{"required": []any{"extends"}},
 	"then": map[string]any{"properties": map[string]any{
-		"secrets": false, "redact": false, "retention": false, "git": false, "approvals": false,
+		"secrets": false, "redact": false, "retention": false, "git": false, "approvals": false, "launch": false, "delegates": false,
 		"limits":      map[string]any{"properties": map[string]any{"reserve": false}},
 		"environment": map[string]any{"properties": map[string]any{"set": false}},
 	}, "allOf": []any{fixedless}},

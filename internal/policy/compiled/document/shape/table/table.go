@@ -182,11 +182,12 @@ var Policy = shape.Object{
 				{Name: "roots", Doc: "The repositories that are read: absolute, or relative to the first root, each inside of a root; every root if absent.",
 					Shape: shape.List{Min: 1, Of: shape.Text{Say: "a path such as . or /srv/checkout", Pattern: shape.Expression(`^[^\x00-\x1f\x7f]+$`)}}},
 			}}},
+		{Name: "launch", Doc: "What may be started on an agent's behalf; nothing if absent.", Shape: launch},
+		{Name: "delegates", Doc: "The agents that a caller may give a task to, where `launch` permits agents.", Shape: delegates},
 		{Name: "tests", Doc: "Commands and what this policy must say of them.", Shape: shape.List{Of: test}},
 		{Name: "accept", Doc: "Findings of `paddock policy lint` that are as they should be.", Shape: shape.List{Of: acceptance}},
 	},
 	Later: map[string]string{
-		"launch": "starting agents and engines",
 		"agents": "coding agents", "pty": "terminals",
 	},
 	// A list that nothing enforces would promise what isn't kept.

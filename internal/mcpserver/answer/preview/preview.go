@@ -1,12 +1,21 @@
-package answer
+// Package preview shows the ends of what a run has printed.
+//
+// # Limits
+//
+// It is given the bytes and reads none.
+package preview
 
 import (
+	"encoding/base64"
+	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"paddock"
 )
 
-// MostPreview is the most characters of a preview, headings included.
-const MostPreview = 2000
+// Most is the most characters of a preview, headings included.
+const Most = 2000
 
 const (
 	mostTail = 1000 // of each stream when both have output
@@ -15,12 +24,12 @@ const (
 	stderrHeading = "\n[stderr tail]\n"
 )
 
-// Preview shows the ends of what a run has printed on its two streams.
-func Preview(stdout, stderr []rune, settled bool) string {
-	stdout, stderr = lastOf(stdout, MostPreview), lastOf(stderr, MostPreview)
+// Of shows the ends of what a run has printed on its two streams.
+func Of(stdout, stderr []rune, settled bool) string {
+	stdout, stderr = lastOf(stdout, Most), lastOf(stderr, Most)
 	switch {
 	case len(stdout) > 0 && len(stderr) > 0:
-		out, errs := shares(len(stdout), len(stderr), MostPreview-len(stdoutHeading)-len(stderrHeading))
+		out, errs := shares(len(stdout), len(stderr), Most-len(stdoutHeading)-len(stderrHeading))
 		return stdoutHeading + string(lastOf(stdout, out)) + stderrHeading + string(lastOf(stderr, errs))
 	case len(stdout) > 0:
 		return string(stdout)
@@ -63,4 +72,19 @@ func Characters(b []byte, cutFront, cutBack bool) []rune {
 		}
 	}
 	return []rune(strings.ToValidUTF8(string(b), "\uFFFD"))
+}
+
+// Bytes are those of a page.
+func Bytes(page paddock.Page) ([]byte, error) {
+	switch page.Encoding {
+	case "base64":
+		data, err := base64.StdEncoding.DecodeString(page.Content)
+		if err != nil {
+			return nil, fmt.Errorf("%w: a raw page that isn't base64: %w", paddock.ErrFault, err)
+		}
+		return data, nil
+	case "utf-8":
+		return []byte(page.Content), nil
+	}
+	return nil, fmt.Errorf("%w: a page in encoding %q", paddock.ErrFault, page.Encoding)
 }

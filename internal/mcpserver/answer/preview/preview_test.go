@@ -1,4 +1,4 @@
-package answer
+package preview
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
-
-	"paddock"
 )
 
 // Wherever valid text is cut, what is shown of it has no broken character.
@@ -45,7 +43,7 @@ func TestSharesFillTheRoom(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := rapid.IntRange(1, 3000).Draw(t, "a"), rapid.IntRange(1, 3000).Draw(t, "b")
-		room := MostPreview - len(stdoutHeading) - len(stderrHeading)
+		room := Most - len(stdoutHeading) - len(stderrHeading)
 		x, y := shares(a, b, room)
 		switch {
 		case x > min(a, mostTail) || y > min(b, mostTail) || x+y > room || x < 1 || y < 1:
@@ -54,33 +52,4 @@ func TestSharesFillTheRoom(t *testing.T) {
 			t.Fatalf("%d and %d leave room: %d and %d", a, b, x, y)
 		}
 	})
-}
-
-// What the kernel refused is told in words, and not without bound.
-func TestDenialsAreTold(t *testing.T) {
-	t.Parallel()
-	outcome := &paddock.Outcome{State: paddock.Exited}
-	for range 2 * mostDenied {
-		outcome.Denied = append(outcome.Denied, paddock.Denial{Call: "socket", Count: 1, Text: "the program tried to reach the network"})
-	}
-	got := NewStatus(paddock.Run{State: paddock.Exited, Outcome: outcome}, "", Counters{}).Denied
-	if len(got) != mostDenied || got[0] != "the program tried to reach the network" {
-		t.Errorf("%q", got)
-	}
-}
-
-// What became known of a lost run later is told, and its state stays.
-func TestAddendaAreTold(t *testing.T) {
-	t.Parallel()
-	code := 3
-	run := paddock.Run{State: paddock.Lost, Outcome: &paddock.Outcome{State: paddock.Lost, Reason: paddock.Reason{Kind: paddock.ReasonLost}}, Addenda: []paddock.Addendum{
-		{Source: paddock.FromSupervisor, Outcome: paddock.Outcome{State: paddock.Exited, Reason: paddock.Reason{Kind: paddock.ReasonExit, ExitCode: &code}}},
-	}}
-	got := NewStatus(run, "", Counters{})
-	if got.State != paddock.Lost || got.ExitCode != nil || len(got.Addenda) != 1 {
-		t.Fatalf("%+v", got)
-	}
-	if a := got.Addenda[0]; a.State != paddock.Exited || *a.ExitCode != 3 || a.Source != paddock.FromSupervisor {
-		t.Errorf("%+v", a)
-	}
 }

@@ -1,0 +1,56 @@
+// Package schema makes the schemas of tools from the types of what they take and
+// answer.
+//
+// # Limits
+//
+// What Go types don't say, as bounds, is added by whoever has the type.
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Of makes a schema without null: no field of ours is ever null.
+func Of[T any]() *jsonschema.Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic(fmt.Sprintf("paddock: bug: %v", err)) // of the types alone, so every test sees it
+	}
+	dropNull(s)
+	return s
+}
+
+// Either is the schema of what a tool answers: its result, or a refusal. Some
+// clients hold tool errors to the schema too, and some only look at the properties
+// of the outermost object, so both shapes share one list of properties and differ
+// in what is required.
+func Either(result, refusal *jsonschema.Schema) *jsonschema.Schema {
+	for name, property := range refusal.Properties {
+		if result.Properties[name] != nil {
+			panic(fmt.Sprintf("paddock: bug: a result and a refusal both have %q", name))
+		}
+		result.Properties[name] = property
+	}
+	result.PropertyOrder = append(slices.Clone(result.PropertyOrder), refusal.PropertyOrder...)
+	result.AnyOf = []*jsonschema.Schema{{Required: result.Required}, {Required: refusal.Required}}
+	result.Required = nil
+	return result
+}
+
+func dropNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	s.Types = slices.DeleteFunc(s.Types, func(t string) bool { return t == "null" })
+	if len(s.Types) == 1 {
+		s.Type, s.Types = s.Types[0], nil
+	}
+	dropNull(s.Items)
+	for p := range maps.Values(s.Properties) {
+		dropNull(p)
+	}
+}

@@ -1,0 +1,237 @@
+package delegate
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"paddock"
+	"paddock/internal/executor"
+	"paddock/internal/policy/compiled"
+	"paddock/internal/rundir/record/durable"
+	"paddock/internal/task/delegate/book"
+)
+
+// Executor is what the room needs of the one that starts programs.
+type Executor interface {
+	Explain(ctx context.Context, req paddock.Request) (paddock.Decision, error)
+	Start(ctx context.Context, req paddock.Request) (paddock.Run, error)
+	Run(ctx context.Context, id paddock.RunID) (paddock.Run, error)
+	Settled(ctx context.Context, id paddock.RunID) error
+	Kill(ctx context.Context, id paddock.RunID, end executor.Ending) (paddock.Run, error)
+	Output(ctx context.Context, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
+	Bank(ctx context.Context, p paddock.Principal, door paddock.Door, label string, payload []byte) (paddock.Run, error)
+	Seen(p paddock.Principal, id paddock.RunID) error
+	// Delegates is what the policy says of them now; nil for nothing.
+	Delegates() (*compiled.Delegates, error)
+	StateDir() string
+	Now() time.Time
+}
+
+// A Room gives tasks to agents. Its methods may be called concurrently.
+type Room struct {
+	exec Executor
+	book book.Book
+	life context.Context
+	end  context.CancelFunc
+	work sync.WaitGroup
+
+	mu      sync.Mutex
+	driving bool
+	again   bool          // somebody has news for the one who drives
+	changed chan struct{} // closed and replaced when something was moved on
+	poke    chan struct{}
+}
+
+// New returns a room that asks e until it is closed; ctx ending changes nothing.
+func New(ctx context.Context, e Executor) *Room {
+	r := &Room{exec: e, book: book.Open(e.StateDir(), e.Now), changed: make(chan struct{}), poke: make(chan struct{}, 1)}
+	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
+	return r
+}
+
+// Close ends what this process does for delegates. They themselves go on.
+func (r *Room) Close() {
+	r.end()
+	r.mu.Lock()
+	r.driving = true // nobody begins any more
+	r.mu.Unlock()
+	r.work.Wait()
+}
+
+// Delegate gives a task to an agent and returns at once: with one that runs or waits
+// for its turn. What the policy doesn't allow is a [*paddock.Refusal].
+func (r *Room) Delegate(ctx context.Context, a Ask) (Delegate, error) {
+	if err := a.check(); err != nil {
+		return Delegate{}, err
+	}
+	d, err := r.prepare(ctx, a)
+	if err != nil {
+		return Delegate{}, err
+	}
+	err = r.book.Locked(ctx, func() error {
+		all, err := r.book.Load()
+		if err != nil {
+			return err
+		}
+		open := 0
+		for _, o := range all {
+			if o.Principal != a.Principal {
+				continue
+			}
+			open++
+			if a.Key != "" && o.Key == d.Key {
+				d = o
+				return nil
+			}
+		}
+		if open >= MostOpen {
+			refusal := paddock.Refused(paddock.Busy, "%d delegates of yours aren't acknowledged; there are at most %d.", open, MostOpen)
+			refusal.Hint = "Collect results and acknowledge them, or cancel some."
+			return refusal
+		}
+		return r.book.Write(d)
+	})
+	if err != nil {
+		return Delegate{}, err
+	}
+	if _, err := r.turn(context.WithoutCancel(ctx)); err != nil { // it is there, whatever comes now
+		return d, nil //nolint:nilerr // whoever looks next moves it on, and is told
+	}
+	r.drive()
+	return r.book.Find(a.Principal, d.ID)
+}
+
+func (a Ask) check() error {
+	switch {
+	case strings.TrimSpace(a.Task) == "":
+		return paddock.Refused(paddock.InvalidRequest, "The task is empty; say what the delegate shall do.")
+	case len(a.Task) > MostTask || !utf8.ValidString(a.Task) || strings.IndexByte(a.Task, 0) >= 0:
+		return paddock.Refused(paddock.InvalidRequest, "A task is at most %d bytes of UTF-8 without NUL.", MostTask)
+	case len(a.Key) > 200 || !oneLine(a.Key):
+		return paddock.Refused(paddock.InvalidRequest, "The idempotency key must be one line of at most 200 bytes of text.")
+	case len(a.Provider) > 200 || !oneLine(a.Provider):
+		return paddock.Refused(paddock.InvalidRequest, "The provider must be one of those that the policy names.")
+	}
+	return nil
+}
+
+func oneLine(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// prepare has the delegate judged as if it began now.
+func (r *Room) prepare(ctx context.Context, a Ask) (Delegate, error) {
+	rules, err := r.exec.Delegates()
+	if err != nil {
+		return Delegate{}, err
+	}
+	if rules == nil || !rules.Agents {
+		return Delegate{}, paddock.Refused(paddock.LaunchDisabled, "The policy doesn't let agents be started.")
+	}
+	now := r.exec.Now()
+	d := Delegate{Version: durable.Version, State: Queued, Principal: a.Principal, Door: a.Door, Provider: a.Provider, Label: a.Label, Depth: 1, Parent: a.Parent, CreatedAt: now}
+	if d.Provider == "" && len(rules.Names) == 1 {
+		d.Provider = rules.Names[0]
+	}
+	if !slices.Contains(rules.Names, d.Provider) {
+		refusal := paddock.Refused(paddock.InvalidRequest, "There is no provider %.40q.", d.Provider)
+		refusal.Hint = "The policy's providers are " + strings.Join(rules.Names, ", ") + "."
+		return Delegate{}, refusal
+	}
+	if d.Depth, err = r.depth(a.Parent, rules.Depth); err != nil {
+		return Delegate{}, err
+	}
+	if d.Label == "" {
+		first, _, _ := strings.Cut(strings.TrimSpace(a.Task), "\n")
+		d.Label = strings.Map(func(c rune) rune {
+			if unicode.IsControl(c) {
+				return ' '
+			}
+			return c
+		}, book.Cut(d.Provider+": "+first, 100))
+	}
+	if d.ID, err = book.NewID(now); err != nil {
+		return Delegate{}, err
+	}
+	if a.Key != "" {
+		d.Key = durable.HashOf(a.Key, d.Provider, a.Dir, a.Label, a.Task)
+	}
+	d.Job = &book.Job{Argv: append([]string{d.Provider}, rules.Args[d.Provider]...), Task: a.Task, Dir: a.Dir, Timeout: a.Timeout, Tied: a.Tied}
+	decision, err := r.exec.Explain(ctx, request(d))
+	if err != nil {
+		return Delegate{}, err
+	}
+	if refusal := decision.Refusal(); refusal != nil && !refusal.Retryable {
+		return Delegate{}, refusal
+	}
+	return d, nil
+}
+
+// depth is that of a delegate that parent asks for.
+func (r *Room) depth(parent string, most int) (int, error) {
+	if parent == "" {
+		return 1, nil
+	}
+	above, err := r.book.Get(parent)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && !above.Pending():
+		return 0, paddock.Refused(paddock.Forbidden, "The delegate in whose name this is asked doesn't run.")
+	case err != nil:
+		return 0, err
+	case above.Depth >= most:
+		return 0, paddock.Refused(paddock.DepthExceeded, "A delegate at depth %d asks for one; the policy allows a depth of %d.", above.Depth, most)
+	}
+	return above.Depth + 1, nil
+}
+
+// request is what the executor is asked. Its key makes one run of it, however often
+// it is begun.
+func request(d Delegate) paddock.Request {
+	return paddock.Request{
+		Principal: d.Principal, Door: d.Door, Room: Name, Tied: d.Job.Tied, IdempotencyKey: "delegate " + d.ID,
+		Command: paddock.Command{
+			Argv: d.Job.Argv, Dir: d.Job.Dir, Stdin: paddock.Stdin{Text: &d.Job.Task}, Timeout: d.Job.Timeout, Label: d.Label,
+			Env: map[string]string{Variable: d.ID},
+		},
+	}
+}
+
+// Cancel ends a delegate. One that has a result comes back unchanged.
+func (r *Room) Cancel(ctx context.Context, p paddock.Principal, id, why string) (Delegate, error) {
+	if len(why) > mostWhy || !oneLine(why) {
+		return Delegate{}, paddock.Refused(paddock.InvalidRequest, "The reason must be one line of at most %d bytes of text.", mostWhy)
+	}
+	if _, err := r.book.Find(p, id); err != nil {
+		return Delegate{}, err
+	}
+	var run paddock.RunID
+	err := r.book.Locked(ctx, func() error {
+		d, err := r.book.Find(p, id)
+		if err != nil || !d.Pending() || d.Cancel != nil {
+			run = d.Run
+			return err
+		}
+		d.Cancel, run = &book.Cancel{By: p.ID, Why: why}, d.Run
+		return r.book.Write(d)
+	})
+	if err != nil {
+		return Delegate{}, err
+	}
+	if run != "" {
+		if _, err := r.exec.Kill(ctx, run, executor.Ending{Kind: paddock.ReasonKill, Signal: "TERM", By: p.ID, Why: why}); err != nil {
+			return Delegate{}, err
+		}
+	}
+	if _, err := r.turn(ctx); err != nil {
+		return Delegate{}, err
+	}
+	r.drive()
+	return r.book.Find(p, id)
+}
