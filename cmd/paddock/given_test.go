@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"paddock"
@@ -225,5 +226,41 @@ func TestASecretThatCannotBeGiven(t *testing.T) {
 	// Others run all the same.
 	if out := sayRaw(t, command, 0, "run", "--", "cat", "/dev/null"); out != "" {
 		t.Errorf("%s", out)
+	}
+}
+
+// A supervisor that is killed leaves nothing that is shown and shouldn't be.
+func TestACrashShowsNoSecret(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	command := y.given(os.Geteuid(), "")
+	id := strings.TrimSpace(sayRaw(t, command, 0, "run", "-d", "--", "sh", "-c", `echo "it is $API"; exec sleep 600`))
+	for got := ""; !strings.Contains(got, "it is"); {
+		got = sayRaw(t, command, 0, "output", id, "--wait", "20s", "--limit", "100")
+		quiet(t, "while it goes on", []byte(got))
+	}
+	if err := syscall.Kill(lastRun(t, command).Run.Supervisor.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	out, err := command("wait", id).CombinedOutput()
+	if err == nil {
+		t.Errorf("it isn't lost:\n%s", out)
+	}
+	quiet(t, "wait", out)
+	if got := sayRaw(t, command, 0, "output", id); got != "it is "+strings.Repeat("*", len(theSecret))+"\n" {
+		t.Errorf("after the crash: %q", got)
+	}
+	// Without the places of secrets, nothing is shown.
+	masks, err := filepath.Glob(filepath.Join(y.work, "home/.local/state/paddock/runs/*", id, "stdout.masks"))
+	if err != nil || len(masks) != 1 {
+		t.Fatal(masks, err)
+	}
+	if err := os.Truncate(masks[0], 3); err != nil {
+		t.Fatal(err)
+	}
+	got := sayRaw(t, command, desk.ExitFault, "output", id)
+	quiet(t, "with masks that are damaged", []byte(got))
+	if !strings.Contains(got, "nothing is shown") {
+		t.Errorf("%s", got)
 	}
 }
