@@ -33,6 +33,7 @@ const (
 	ContainmentUnavailable Code = "containment_unavailable"
 	SecretUnavailable      Code = "secret_unavailable"
 	Busy                   Code = "busy"
+	QuotaExceeded          Code = "quota_exceeded"
 	Forbidden              Code = "forbidden"
 	NotFound               Code = "not_found"
 	Conflict               Code = "conflict"
@@ -113,6 +114,8 @@ var codes = []CodeInfo{
 		"The operator mends the file that the message names; docs/policy.md says under `secrets` what it must be like.", false},
 	{Busy, GateQuota, "As many runs as the policy allows are already running.",
 		"Wait for one to end (`command_status` with waitMs, or `paddock wait`) or kill one, then ask again.", true},
+	{QuotaExceeded, GateQuota, "A quota of the policy is used up: of runs, output or processors' time in some time, or of output that is kept.",
+		"The message says when some is free again; ask again then.", true},
 	{Forbidden, "", "This principal may not do that.",
 		"Ask an operator.", false},
 	{NotFound, "", "There is no such run, or it isn't yours to see.",

@@ -48,6 +48,7 @@ const (
 	ReasonOutOfMemory ReasonKind = "out_of_memory" // the kernel ended processes of the tree for want of memory; Limit is bytes
 	ReasonDiskLimit   ReasonKind = "disk_limit"    // the tree wrote more than Limit bytes, Written when it was looked at
 	ReasonDiskReserve ReasonKind = "disk_reserve"  // the disk of the state directory came down to Limit bytes
+	ReasonQuota       ReasonKind = "output_quota"  // the run printed Limit bytes, which a quota had left when it started; Detail names that
 	ReasonSink        ReasonKind = "sink_error"    // output could not be kept; Detail says why
 	ReasonStart       ReasonKind = "start_failed"  // Step could not be carried out; Detail says why
 	ReasonLost        ReasonKind = "supervisor_vanished"
@@ -197,7 +198,7 @@ type Loss struct {
 	// First and Last are when the first and the last of it arrived.
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
-	// Cause is output_limit, disk_reserve or sink_error.
+	// Cause is output_limit, disk_reserve, output_quota or sink_error.
 	Cause ReasonKind `json:"cause,omitempty"`
 }
 
@@ -205,7 +206,7 @@ type Loss struct {
 func (l Loss) String() string {
 	why := map[ReasonKind]string{
 		ReasonOutputLimit: "the limit of the stream was reached",
-		ReasonDiskReserve: "the disk came down to its reserve", ReasonSink: "it could not be written",
+		ReasonDiskReserve: "the disk came down to its reserve", ReasonQuota: "a quota was used up", ReasonSink: "it could not be written",
 	}[l.Cause]
 	if why != "" {
 		why = ": " + why
@@ -247,6 +248,8 @@ type Outcome struct {
 	Survivors int           `json:"survivors"`
 	Stdout    StreamSummary `json:"stdout"`
 	Stderr    StreamSummary `json:"stderr"`
+	// CPU is how much time of processors the tree took; zero if nothing counted it.
+	CPU Duration `json:"cpu_ms,omitempty"`
 	// Denied lists what the run was refused, most often first.
 	Denied []Denial `json:"denied,omitempty"`
 	// Deeper is what was found of protected places in the root; nil where nobody

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,6 +112,36 @@ func ExampleRunner_Start_refused() {
 	// Output:
 	// shell_syntax
 	// [[echo hello] [rm -rf /]]
+}
+
+// What is used up is said with the time at which some is free again.
+func ExampleRunner_Start_quota() {
+	dir, stage, remove := workspace()
+	defer remove()
+	ctx, policy := context.Background(), filepath.Join(dir, "policy.yaml")
+	text, err := os.ReadFile(policy)
+	if err == nil {
+		err = os.WriteFile(policy, append(text, "quotas: {principal: {runs_per_day: 1}}\n"...), 0o600)
+	}
+	if err != nil {
+		panic(err)
+	}
+	r, err := runner.Open(ctx, policy, runner.Options{StateDir: filepath.Join(dir, "state"), Stage: stage})
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = r.Close() }()
+	for range 2 {
+		run, err := r.Start(ctx, runner.Command{Argv: []string{"echo", "hello"}})
+		if refusal, ok := errors.AsType[*runner.Refusal](err); ok {
+			message, _, _ := strings.Cut(refusal.Message, "; some is free again at ")
+			fmt.Println(refusal.Code, message)
+		} else if _, err = r.Wait(ctx, run.ID); err != nil {
+			panic(err)
+		}
+	}
+	// Output:
+	// quota_exceeded `quotas.principal.runs_per_day`: 1 of 1 runs were started in a day
 }
 
 // The host program has the last word.

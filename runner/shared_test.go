@@ -521,3 +521,48 @@ func TestVariablesThatAreNotText(t *testing.T) {
 		}
 	}
 }
+
+// However many runs there are at once, and in how many processes, no more is kept
+// than a quota says: each reserves what it may print.
+func TestAQuotaOfOutputIsNeverExceeded(t *testing.T) {
+	t.Parallel()
+	const most = 5000
+	w := newWorld(t, strings.Replace(permissive, "output: 10MiB", "output: 1000", 1)+fmt.Sprintf("quotas: {total: {kept: %d}}\n", most))
+	runners := []*Runner{w.r, w.open()}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for range 3 {
+				run, err := runners[i%2].Start(t.Context(), Command{Argv: []string{"sh", "-c", "head -c 700 /dev/zero; head -c 700 /dev/zero >&2"}})
+				if err == nil {
+					_, err = runners[i%2].Wait(t.Context(), run.ID)
+				}
+				if err != nil {
+					if r := refused(t, err, paddock.QuotaExceeded); !r.Retryable || !strings.Contains(r.Message, "`quotas.total.kept`") {
+						t.Errorf("%+v", r)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	// One after the other, they use the rest.
+	for range 5 {
+		run, err := w.r.Start(t.Context(), Command{Argv: []string{"sh", "-c", "head -c 700 /dev/zero; head -c 700 /dev/zero >&2"}})
+		if err != nil {
+			refused(t, err, paddock.QuotaExceeded)
+			break
+		}
+		_, err = w.r.Wait(t.Context(), run.ID)
+		must(t, err)
+	}
+	page, err := w.r.List(t.Context(), Filter{})
+	must(t, err)
+	var kept int64
+	for _, run := range page.Runs {
+		kept += run.Stdout.Bytes + run.Stderr.Bytes
+	}
+	if kept != most {
+		t.Errorf("%d bytes are kept, want %d", kept, most)
+	}
+}

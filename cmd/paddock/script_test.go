@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 			return furnish(e.WorkDir, program)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "each": each, "until": until, "keep": keep, "many": many, "crowd": crowd, "recipe": recipe,
+			"exits": exits, "each": each, "until": until, "rest": rest, "keep": keep, "many": many, "crowd": crowd, "recipe": recipe,
 			"swap": swap, "corrupt": corrupt, "spoil": spoil, "fill": fill,
 		},
 	})
@@ -109,6 +109,20 @@ func until(ts *testscript.TestScript, _ bool, args []string) {
 		text, err := os.ReadFile(path)
 		ts.Check(err)
 		if len(args) < 2 || strings.Contains(string(text), args[1]) {
+			return
+		}
+		pause()
+	}
+}
+
+// rest waits until nothing is left to be done for any run: they are settled, their
+// supervisors are gone, and so is what leads to runs that go on.
+func rest(ts *testscript.TestScript, _ bool, _ []string) {
+	for {
+		ts.Check(ts.Exec("paddock", "ps")) // whoever comes by takes away what is done
+		entries, err := os.ReadDir(filepath.Join(ts.Getenv("PADDOCK_STATE"), "active"))
+		ts.Check(err)
+		if len(entries) == 0 {
 			return
 		}
 		pause()

@@ -383,7 +383,8 @@ func TestAnAllowlistAndLimitsTogether(t *testing.T) {
 	policy := filepath.Join(y.work, "policy.yaml")
 	text, err := os.ReadFile(policy)
 	if err == nil {
-		err = os.WriteFile(policy, append(text, "limits: {memory: 256MiB, processes: 64}\n"...), 0o600)
+		text := strings.Replace(string(text), "limits: {", "limits: {memory: 256MiB, processes: 64, ", 1)
+		err = os.WriteFile(policy, []byte(text), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

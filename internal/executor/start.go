@@ -131,12 +131,8 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 			return err
 		}
 		// Others may have started runs since we judged.
-		active, err := c.Active(req.Principal)
-		if err != nil {
+		if err := j.Take(ctx, c, id, now); err != nil {
 			return err
-		}
-		if busy := j.Busy(active); busy != nil {
-			return busy
 		}
 		return c.Publish(dir, req.IdempotencyKey)
 	})
@@ -219,7 +215,7 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 		Version: handover.JobVersion, RunDir: dir.Path(), RunID: dir.ID(), Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
 		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: j.Programs(), Listed: listed,
 		Held: j.Found.Launch.Held, Copies: j.Copies(), Limits: grant.Limits, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
-		Grace: paddock.Duration(e.cfg.Grace), Reserve: j.Reserve(), Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, HasSecrets: secrets != nil, HasKnown: known != nil, Redact: grant.Redact, StageDigest: digest, Journal: e.notes.Dir(),
+		Grace: paddock.Duration(e.cfg.Grace), Reserve: j.Reserve(), Room: j.Room().Bytes, RoomBy: j.Room().Counter, Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, HasSecrets: secrets != nil, HasKnown: known != nil, Redact: grant.Redact, StageDigest: digest, Journal: e.notes.Dir(),
 	})
 	if err != nil {
 		return nil, "describe the run", err

@@ -9,9 +9,11 @@ import (
 	"path"
 	"regexp"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 
 	"paddock"
+	"paddock/internal/git/parse"
 	"paddock/internal/git/parse/present"
 	"paddock/internal/git/query"
 )
@@ -44,7 +46,9 @@ const (
 	mostDirs    = 200_000 // directories that git tracks files in
 )
 
-var pointer = regexp.MustCompile(`\Aversion https://git-lfs\.github\.com/spec/v1\n(?:ext-[^\n]*\n)*oid (sha256:[0-9a-f]{64})\nsize ([0-9]{1,18})\n\z`)
+var pointer = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\Aversion https://git-lfs\.github\.com/spec/v1\n(?:ext-[^\n]*\n)*oid (sha256:[0-9a-f]{64})\nsize ([0-9]{1,18})\n\z`)
+})
 
 // cat tells what is at the path, and reads it if it is a file or a link.
 func (s session) cat(ctx context.Context, out Answer, q query.Cat, ids []string, name string) (Answer, error) {
@@ -101,7 +105,7 @@ func (s session) content(ctx context.Context, out *Answer, q query.Cat, run padd
 	if err != nil {
 		return err
 	}
-	if m := pointer.FindSubmatch(head); m != nil && c.Size <= mostPointer {
+	if m := pointer().FindSubmatch(head); m != nil && c.Size <= mostPointer {
 		size, _ := strconv.ParseInt(string(m[2]), 10, 64) // at most 18 digits, as the form says
 		c.LFS = &LFS{ID: string(m[1]), Size: size}
 		*out = out.said("It is a pointer of Git LFS: the file itself, of %d bytes, is kept elsewhere.", size)
@@ -172,7 +176,7 @@ func (s session) tracked(ctx context.Context, name string) error {
 		}
 		err = s.exec.Follow(ctx, run.ID, paddock.Stdout, 0, &d)
 	}
-	if run.State == paddock.OutputLimit || errors.Is(err, errFull) {
+	if run.State == paddock.OutputLimit || errors.Is(err, parse.ErrFull) {
 		r := paddock.Refused(paddock.RepositoryRefused, "Git tracks more files than can be looked at before a search of the working tree (run %s).", run.ID)
 		r.Hint = "Search a revision, as HEAD, or give a path."
 		return r
@@ -201,7 +205,7 @@ func (d *directories) Write(text []byte) (int, error) {
 		_, name, _ := bytes.Cut(entry, []byte{'\t'})
 		if dir := path.Dir(string(name)); !d.seen[dir] {
 			if len(d.all) == mostDirs {
-				return 0, errFull
+				return 0, parse.ErrFull
 			}
 			d.seen[dir] = true
 			d.all = append(d.all, dir)

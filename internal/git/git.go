@@ -303,28 +303,11 @@ func (s session) drivers(ctx context.Context) ([]string, error) {
 	return drivers, err
 }
 
-// errFull ends a stream that is longer than is read.
-var errFull = errors.New("enough is read")
-
-type bounded struct {
-	bytes.Buffer
-	most int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	room := b.most - b.Len()
-	if len(p) <= room {
-		return b.Buffer.Write(p)
-	}
-	n, _ := b.Buffer.Write(p[:room])
-	return n, errFull
-}
-
 // read returns the beginning of a stream of a settled run.
 func (s session) read(ctx context.Context, run paddock.Run, stream paddock.Stream, most int) (text []byte, cut bool, err error) {
-	b := bounded{most: most}
+	b := parse.Beginning{Most: most}
 	err = s.exec.Follow(ctx, run.ID, stream, 0, &b)
-	if errors.Is(err, errFull) {
+	if errors.Is(err, parse.ErrFull) {
 		return b.Bytes(), true, nil
 	}
 	return b.Bytes(), run.State == paddock.OutputLimit, err

@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"paddock"
 	"paddock/internal/policy/compiled"
@@ -43,27 +42,11 @@ func (j *judge) argv() {
 		}
 	}
 	if len(argv) > 0 && j.executable == nil {
-		j.shellSyntax(argv)
+		if r := shell.Refused(argv); r != nil {
+			j.Refuse(paddock.Position{}, r)
+		}
 	}
 	j.shapely = j.Answer(paddock.GateArgv, paddock.Position{}, fmt.Sprintf("%d words", len(argv)))
-}
-
-// shellSyntax refuses an argv[0] that can't be a program's word but could be a
-// shell's line, and shows what was probably meant.
-func (j *judge) shellSyntax(argv []string) {
-	if !utf8.ValidString(argv[0]) || strings.IndexByte(argv[0], 0) >= 0 || argv[0] == "" {
-		return // said already, and nothing can be suggested
-	}
-	what := shell.Syntax(argv[0])
-	if what == "" {
-		return
-	}
-	r := paddock.Refused(paddock.ShellSyntax, "argv[0] contains %s. There is no shell here: argv[0] is the program's word alone.", what)
-	r.Suggestion = shell.Suggest(strings.Join(argv, " "))
-	if r.Suggestion != nil && len(r.Suggestion.Argvs) > 0 {
-		r.Hint = "Send the argv arrays of the suggestion, one command each; run a command that needs the result of another when that has ended."
-	}
-	j.Refuse(paddock.Position{}, r)
 }
 
 // word asks whether argv[0] is one of the policy's words.
@@ -165,7 +148,7 @@ func (j *judge) asked(e *compiled.Executable) (at paddock.Position, detail strin
 		}
 	}
 	if len(near.match.Outside) > 0 {
-		j.Refuse(near.rule.At, j.leadsOutside(near.match.Outside))
+		j.Refuse(near.rule.At, phrase.Outside(near.match.Outside, func(w string) string { return j.facts.Paths[w].Real }))
 	} else {
 		j.noForm(e, near)
 	}
@@ -197,18 +180,6 @@ func (j *judge) inside(deny bool) func(string) bool {
 func everywhere(string) bool { return true }
 
 func (j *judge) isInside(word string) bool { return j.facts.Paths[word].Inside }
-
-func (j *judge) leadsOutside(words []string) *paddock.Refusal {
-	said := make([]string, 0, len(words))
-	for _, w := range words {
-		if f := j.facts.Paths[w]; f.Real != "" {
-			said = append(said, fmt.Sprintf("%s leads to %s", phrase.Quote(w), phrase.Shown(f.Real)))
-		} else {
-			said = append(said, phrase.Quote(w))
-		}
-	}
-	return paddock.Refused(paddock.PathOutsideRoot, "An argument must be a path inside a root and isn't: %s.", phrase.List(said))
-}
 
 // noForm refuses with the forms that are allowed, and says what is wrong with
 // the nearest.

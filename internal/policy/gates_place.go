@@ -12,6 +12,7 @@ import (
 	"paddock/internal/policy/compiled/environ"
 	celrule "paddock/internal/policy/compiled/rule"
 	"paddock/internal/policy/known/secret"
+	"paddock/internal/policy/known/usage"
 	"paddock/internal/policy/wellformed"
 	"paddock/internal/policy/wellformed/phrase"
 )
@@ -219,5 +220,12 @@ func (j *judge) quota() {
 	if active >= most {
 		j.Refuse(j.policy.file.Sections["limits"], paddock.Refused(paddock.Busy, "%d runs of yours are going on; at most %d may at once.", active, most))
 	}
-	j.Answer(paddock.GateQuota, j.policy.file.Sections["limits"], fmt.Sprintf("%d of %d runs", active, most))
+	at, found := j.policy.file.Sections["limits"], fmt.Sprintf("%d of %d runs", active, most)
+	for _, c := range usage.Counters(j.policy.file.Quotas, j.facts.Usage) {
+		at, found = j.policy.file.Sections["quotas"], found+"; "+c.String()
+		if c.Left() == 0 {
+			j.Refuse(at, c.Refusal())
+		}
+	}
+	j.Answer(paddock.GateQuota, at, found)
 }

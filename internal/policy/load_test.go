@@ -55,8 +55,8 @@ func TestLoadFaults(t *testing.T) {
 		{"merge key", head + "executables: []\nlimits: {<<: {timeout: 1s}}\n", []string{"4:10: a merge key"}},
 		{"tag", head + "executables: []\nlimits: {timeout: !!str 1s, output: !mine 5}\n", []string{"4:19: a tag (`!!str`)", "4:37: a tag (`!mine`)"}},
 		{"odd keys", head + "executables: []\n? [a]\n: 1\n~: 2\n", []string{"a key must be a word, not a list", "a key must be a word, not nothing"}},
-		{"later sections", head + "executables: []\nlaunch: {}\nagents: {}\nquotas: {}\npty: {}\n", []string{
-			"4:1: `launch` (", "5:1: `agents` (", "6:1: `quotas` (", "7:1: `pty` (",
+		{"later sections", head + "executables: []\nlaunch: {}\nagents: {}\npty: {}\n", []string{
+			"4:1: `launch` (", "5:1: `agents` (", "6:1: `pty` (",
 		}},
 		{"git without a program", head + "executables: []\ngit: {roots: [.]}\n", []string{"4:6: `executable` is missing"}},
 		{"git elsewhere", head + "executables: []\ngit: {executable: git, roots: [.., /elsewhere, a, a, 5], shell: x}\n", []string{

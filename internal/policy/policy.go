@@ -115,6 +115,11 @@ func (p *Policy) Limits() paddock.Limits { return p.file.Limits }
 // Reserve returns how many bytes of a disk of size stay free.
 func (p *Policy) Reserve(size int64) int64 { return allowance.Reserve(p.file.Reserve, size) }
 
+// Quotas are those that hold for p's requests in root.
+func (p *Policy) Quotas(by paddock.Principal, root string) paddock.Quotas {
+	return p.Applied(by, root).file.Quotas
+}
+
 // Retention says what is kept of runs in the policy's roots that are over.
 func (p *Policy) Retention() paddock.Retention { return p.file.Retention }
 

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"paddock"
 	"paddock/internal/policy"
 	"paddock/internal/policy/known/secret"
+	"paddock/internal/policy/known/usage"
 )
 
 // Each code that a gate of this package gives has a test of its name here.
@@ -586,6 +588,44 @@ func TestRefusal_busy(t *testing.T) {
 	facts.Active = 9
 	if r := policy.Decide(p, ask("go", "test"), facts).Refusal(); !r.Retryable {
 		t.Errorf("busy isn't retryable")
+	}
+}
+
+func TestRefusal_quota_exceeded(t *testing.T) {
+	noon := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	used := func(f *policy.Facts) {
+		var u usage.Usage
+		u.Add(usage.Begin(noon), 3, 2000, paddock.Duration(time.Hour))
+		u.Kept = 5000
+		f.Usage = usage.Facts{Now: noon.Add(time.Minute), Principal: u, Total: u}
+	}
+	quota := func(of string) string { return minimal + "quotas: {" + of + "}\n" }
+	refused(t, paddock.QuotaExceeded, paddock.GateQuota,
+		refusalCase{name: "runs an hour", policy: quota("principal: {runs_per_hour: 3}"), facts: used, want: "`quotas.principal.runs_per_hour`: 3 of 3 runs were started in an hour; some is free again at 2026-11-29T13:10:00Z.", line: 15},
+		refusalCase{name: "runs a day", policy: quota("total: {runs_per_day: 2}"), facts: used, want: "free again at 2026-11-30T12:10:00Z", line: 15},
+		refusalCase{name: "output", policy: quota("principal: {output_per_day: 2000}"), facts: used, want: "2000 of 2000 bytes were printed in a day", line: 15},
+		refusalCase{name: "processors", policy: quota("principal: {cpu_per_day: 1h}"), facts: used, want: "1h0m0s of 1h0m0s of processors' time", line: 15},
+		refusalCase{name: "kept", policy: quota("total: {kept: 4KiB}"), facts: used, want: "5000 of 4096 bytes of output are kept; room is made by `paddock prune`", line: 15},
+	)
+	p := load(t, quota("principal: {runs_per_hour: 4, runs_per_day: 4, output_per_day: 2001, cpu_per_day: 61m, kept: 5001}"))
+	facts := friendly(p, ask("go", "test"))
+	used(&facts)
+	if d := policy.Decide(p, ask("go", "test"), facts); d.Effect != paddock.Allow {
+		t.Errorf("%+v", d.Refusal())
+	}
+}
+
+// What is narrower can only lower a quota.
+func TestQuotasNarrow(t *testing.T) {
+	agent := paddock.Principal{Kind: paddock.Agent, ID: "a"}
+	p := load(t, minimal+"quotas: {principal: {runs_per_hour: 10, kept: 1MiB}}\nprincipals: [{kind: agent, narrow: {quotas: {principal: {runs_per_hour: 20, kept: 1KiB}, total: {runs_per_day: 5}}}}]\n")
+	want := paddock.Quotas{Principal: paddock.Quota{RunsPerHour: 10, Kept: 1024}, Total: paddock.Quota{RunsPerDay: 5}}
+	if got := p.Quotas(agent, ""); got != want {
+		t.Errorf("%+v", got)
+	}
+	want = paddock.Quotas{Principal: paddock.Quota{RunsPerHour: 10, Kept: 1 << 20}}
+	if got := p.Quotas(paddock.Principal{Kind: paddock.Operator, ID: "o"}, ""); got != want {
+		t.Errorf("%+v", got)
 	}
 }
 

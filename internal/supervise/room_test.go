@@ -4,6 +4,7 @@ package supervise
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,11 +69,18 @@ func TestDroppingIsSeenMeanwhile(t *testing.T) {
 	if err := other.ReleaseLock(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.state.Reconcile(t.Context(), time.Now); err != nil {
-		t.Fatal(err)
+	var o *paddock.Outcome
+	for o == nil { // a child that another test forks just now holds the lock until it executes
+		if _, err := f.state.Reconcile(t.Context(), time.Now); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if o, err = other.Outcome(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if o, err := other.Outcome(); err != nil || o.State != paddock.Lost || o.Stdout.Dropped != 4 || o.Stdout.Loss == nil {
-		t.Errorf("%+v, %v", o, err)
+	if o.State != paddock.Lost || o.Stdout.Dropped != 4 || o.Stdout.Loss == nil {
+		t.Errorf("%+v", o)
 	}
 }
 
@@ -113,5 +121,66 @@ func TestJobOfBefore(t *testing.T) {
 	t.Parallel()
 	if err := Run(context.WithoutCancel(t.Context()), Job{Version: handover.JobVersion - 1}, Files{}, nil, Options{}); err == nil {
 		t.Error("a job of another version is carried out")
+	}
+}
+
+// What a quota left is kept of both streams together, and then the run ends, or goes
+// on without.
+func TestQuotaEndsOrDrops(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"", paddock.AtLimitDrop} {
+		f := newFixture(t, `head -c 3000 /dev/zero; head -c 30000 /dev/zero >&2; while test -e gate; do sleep 0.05; done; exit 3`)
+		f.job.Room, f.job.RoomBy, f.job.Limits.AtLimit = 10_000, "principal.kept", at
+		if at == "" { // it is ended, and not by itself
+			if err := os.WriteFile(filepath.Join(f.job.Dir, "gate"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := f.run()
+		if kept := got.Stdout.Bytes + got.Stderr.Bytes; kept != 10_000 {
+			t.Errorf("%q: %d bytes are kept", at, kept)
+		}
+		if got.Stderr.Loss == nil || got.Stderr.Loss.Cause != paddock.ReasonQuota {
+			t.Errorf("%q: %+v", at, got.Stderr)
+		}
+		switch {
+		case at == "" && (got.State != paddock.Killed || got.Reason.Kind != paddock.ReasonQuota || got.Reason.Limit != 10_000 || got.Reason.Detail != "`quotas.principal.kept`"):
+			t.Errorf("%s, %+v", got.State, got.Reason)
+		case at != "" && (got.State != paddock.Exited || got.Stdout.Dropped+got.Stderr.Dropped != 23_000):
+			t.Errorf("%s, %+v", got.State, got.Stderr)
+		}
+	}
+}
+
+// The time of processors that a run took is in its outcome.
+func TestProcessorsTime(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, `i=0; while test $i -lt 200000; do i=$((i+1)); done`)
+	if got := f.run(); got.CPU <= 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A program that prints ten times its limit ends, or goes on, with the limit kept to
+// the byte and the rest counted. The long one is of 10 GiB.
+func TestTenTimesTheLimit(t *testing.T) {
+	limit := int64(1 << 20)
+	if os.Getenv("PADDOCK_LONG") != "" {
+		limit = 1 << 30
+	}
+	for _, at := range []string{paddock.AtLimitEnd, paddock.AtLimitDrop} {
+		f := newFixture(t, fmt.Sprintf("head -c %d /dev/zero", 10*limit))
+		f.job.OutputCap, f.job.Limits.AtLimit = limit, at
+		f.job.Timeout = paddock.Duration(10 * time.Minute)
+		got := f.run()
+		if got.Stdout.Bytes != limit || got.Stdout.Loss == nil || got.Stdout.Loss.Offset != limit {
+			t.Errorf("%s: %+v", at, got.Stdout)
+		}
+		switch {
+		case at == paddock.AtLimitEnd && got.State != paddock.OutputLimit:
+			t.Errorf("%s, %+v", got.State, got.Reason)
+		case at == paddock.AtLimitDrop && (got.State != paddock.Exited || got.Stdout.Dropped != 9*limit):
+			t.Errorf("%s, %+v, %+v", got.State, got.Reason, got.Stdout)
+		}
 	}
 }

@@ -123,7 +123,7 @@ func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) 
 		return errors.Join(err, bank.Close(), publish(ctx, job, dir, reason.FailedToStart("secrets", err, opt.Now()), opt))
 	}
 	r := &run{job: job, files: files, dir: dir, bank: bank, hiding: hidden, opt: opt, ends: make(chan end), over: make(chan struct{}), hub: hub.New()}
-	r.room = room.New(job.RunDir, job.Reserve, opt.Now, opt.Free)
+	r.room = room.New(job.RunDir, job.Reserve, opt.Now, opt.Free).Within(job.Room, job.RoomBy)
 	r.silence = &silence.Watch{Most: time.Duration(job.Limits.Idle), Now: opt.Now, After: opt.After}
 	return errors.Join(r.supervise(ctx, conn), bank.Close(), hidden.Close())
 }
@@ -172,7 +172,7 @@ func (r *run) ask(e end) {
 
 // loss remembers the first output that could not be kept.
 func (r *run) loss(reason paddock.Reason) {
-	loss := slices.Contains([]paddock.ReasonKind{paddock.ReasonOutputLimit, paddock.ReasonDiskReserve, paddock.ReasonSink}, reason.Kind)
+	loss := slices.Contains([]paddock.ReasonKind{paddock.ReasonOutputLimit, paddock.ReasonDiskReserve, paddock.ReasonQuota, paddock.ReasonSink}, reason.Kind)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if loss && r.late == nil {
@@ -273,7 +273,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		Reason:    why,
 		Survivors: r.survivors,
 		Denied:    r.hiding.Denials(slices.Concat(r.bounds.WithForks(r.denials(heard)), way.Close())),
-		EndedAt:   ended,
+		EndedAt:   ended, CPU: r.bounds.CPU(),
 	}
 	if r.survivors == 0 { // then the tree is gone, and what was found is known
 		outcome.Leftovers, outcome.Survivors = r.program.End().Leftovers, r.program.End().Survivors

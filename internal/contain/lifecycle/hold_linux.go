@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"time"
 
 	"paddock"
 	"paddock/internal/contain/lifecycle/resource"
@@ -127,6 +128,15 @@ func (h *Hold) OOMKills() (int, error) {
 		return 0, nil
 	}
 	return h.group.OOMKills()
+}
+
+// CPU is how much time of processors was taken; zero where nothing counts.
+func (h *Hold) CPU() (time.Duration, error) {
+	if h.group == nil {
+		return 0, nil
+	}
+	u, err := h.group.Usage()
+	return u.CPU, err
 }
 
 // ProcessLimitHits is how many times no process could be made; zero where nothing

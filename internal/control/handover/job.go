@@ -48,6 +48,10 @@ type Job struct {
 	Grace     paddock.Duration `json:"grace_ms,omitempty"`
 	// Reserve is what output leaves free of the disk; zero means nothing.
 	Reserve int64 `json:"reserve,omitempty"`
+	// Room is how many bytes of both streams are kept at most, by the quota RoomBy;
+	// zero is no less than their caps.
+	Room   int64  `json:"room,omitempty"`
+	RoomBy string `json:"room_by,omitempty"`
 	// Tied runs end when the connection that handed over the job is closed.
 	Tied bool `json:"tied,omitempty"`
 	// Isolation lists means to try in order; empty means all that can work.

@@ -17,7 +17,9 @@ import (
 
 	"paddock"
 	"paddock/internal/artifact"
+	"paddock/internal/books"
 	"paddock/internal/policy"
+	"paddock/internal/policy/known/usage"
 	"paddock/internal/policy/wellformed"
 	"paddock/internal/rundir"
 )
@@ -59,7 +61,12 @@ func (d Desk) Bank(ctx context.Context, p paddock.Principal, door paddock.Door, 
 	}
 	err = d.fill(dir, p, payload)
 	if err == nil {
-		err = d.State.Claim(ctx, func(c *rundir.Claim) error { return c.Publish(dir, "") })
+		err = d.State.Claim(ctx, func(c *rundir.Claim) error {
+			if err := room(ctx, c, d.State, p, rules, dir.ID(), now, int64(len(payload))); err != nil {
+				return err
+			}
+			return c.Publish(dir, "")
+		})
 	}
 	if err != nil {
 		d.Notes.Abandoned(ctx, id, err)
@@ -84,6 +91,26 @@ func fit(req paddock.Request, rules *policy.Policy, payload []byte) *paddock.Ref
 		return r
 	}
 	return nil
+}
+
+// room refuses what a quota has no room for, and notes the rest.
+func room(ctx context.Context, c *rundir.Claim, state *rundir.State, p paddock.Principal, rules *policy.Policy, id paddock.RunID, now time.Time, bytes int64) error {
+	kept, root := &books.Books{State: state}, ""
+	if roots := rules.Roots(); len(roots) > 0 {
+		root = roots[0]
+	}
+	if q := rules.Quotas(p, root); q != (paddock.Quotas{}) {
+		used, err := kept.Look(ctx, c, p, now)
+		if err != nil {
+			return err
+		}
+		if left, by := usage.Room(usage.Counters(q, used)); by != nil && left < bytes {
+			r := by.Refusal()
+			r.Message = fmt.Sprintf("What is to be kept has %d bytes, and there is room for %d: %s", bytes, left, r.Message)
+			return r
+		}
+	}
+	return kept.Note(ctx, c, p, id, now, 0, bytes)
 }
 
 // allowed is the decision: the policy permits by being there. Its roots say whose

@@ -167,3 +167,23 @@ func TestAnUntoldEndIsToldLater(t *testing.T) {
 		t.Errorf("%v, %v", active, err)
 	}
 }
+
+// What is given is held to the quotas of output, and counts as no run.
+func TestQuotas(t *testing.T) {
+	t.Parallel()
+	j := &journal{}
+	d, _ := desk(t, j)
+	p, err := policy.Load("policy.yaml", []byte("version: 1\nroots: [{path: /srv/a}]\nexecutables: []\nquotas: {principal: {kept: 10, runs_per_hour: 1}}\n"))
+	must(t, err)
+	d.Policy = func() (*policy.Policy, error) { return p, nil }
+	for range 2 {
+		_, err = d.Bank(t.Context(), host, paddock.DoorGo, "label", []byte("12345"))
+		must(t, err)
+	}
+	for _, payload := range []string{"1", "123456"} {
+		_, err = d.Bank(t.Context(), host, paddock.DoorGo, "label", []byte(payload))
+		if r, ok := errors.AsType[*paddock.Refusal](err); !ok || r.Code != paddock.QuotaExceeded {
+			t.Errorf("%v", err)
+		}
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"paddock/internal/contain"
 	"paddock/internal/egress/credential"
 	"paddock/internal/executor/judge/account"
+	"paddock/internal/executor/judge/budget"
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/executor/judge/legible"
 	"paddock/internal/executor/judge/source"
@@ -88,8 +89,10 @@ type Judgement struct {
 	policy   *policy.Policy
 	facts    policy.Facts
 	secrets  map[string]credential.Credential
+	budget   budget.Budget
 	values   map[string]string // of secrets, as programs print them
 	reserved int64
+	room     budget.Room
 	trouble  []paddock.Refusal // what stands against the request beside the policy
 }
 
@@ -122,12 +125,18 @@ func (j *Judgement) Allows() error {
 	return nil
 }
 
-// Busy asks the policy again, for another number of active runs, and returns
-// the refusal if it now refuses.
-func (j *Judgement) Busy(active int) *paddock.Refusal {
-	again := j.facts
-	again.Active = active
-	return policy.Decide(j.policy, j.request, again).Refusal()
+// Take asks the policy again, for what others have started and used meanwhile, and
+// returns the refusal if it now refuses. Else it notes what run id may use.
+func (j *Judgement) Take(ctx context.Context, c *rundir.Claim, id paddock.RunID, now time.Time) (err error) {
+	again, by := j.facts, j.request.Principal
+	if again.Active, again.Usage, err = j.budget.Facts(ctx, c, by, j.policy.Quotas(by, again.Dir.Root), now); err != nil {
+		return err
+	}
+	if refusal := policy.Decide(j.policy, j.request, again).Refusal(); refusal != nil {
+		return refusal
+	}
+	j.room, err = j.budget.Take(ctx, c, by, id, j.policy.Quotas(by, again.Dir.Root), again.Usage, j.Decision.Grant.Limits.Output)
+	return err
 }
 
 // Judge decides req. The caller closes the Judgement.
@@ -231,12 +240,16 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 	}
 	out.trouble = append(out.trouble, legible.Variables(out.facts.HostEnv)...)
 	out.entrusted(j.owner, wanted)
-	out.reserve(j.cfg)
+	out.budget = budget.Budget{State: j.cfg.State, Disk: j.cfg.Disk}
+	var short *paddock.Refusal
+	if out.reserved, short = out.budget.Reserve(out.policy); short != nil {
+		out.trouble = append(out.trouble, *short)
+	}
 	if found.Dir.Root != "" {
 		out.home(j.cfg.State, found.Dir.Root)
 	}
 	err = j.cfg.State.Claim(ctx, func(c *rundir.Claim) (err error) {
-		out.facts.Active, err = c.Active(req.Principal)
+		out.facts.Active, out.facts.Usage, err = out.budget.Facts(ctx, c, req.Principal, p.Quotas(req.Principal, found.Dir.Root), j.cfg.Now())
 		return err
 	})
 	if err != nil && !out.starved(err) {
@@ -248,21 +261,8 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 // Reserve is how many bytes of the disk the run's output leaves free.
 func (j *Judgement) Reserve() int64 { return j.reserved }
 
-// reserve refuses where the disk has come down to its reserve: what is left is for
-// the records of runs that go on.
-func (j *Judgement) reserve(cfg Config) {
-	free, size, err := cfg.Disk(cfg.State.Path())
-	if err != nil {
-		j.trouble = append(j.trouble, *Unrecordable(err))
-		return
-	}
-	if j.reserved = j.policy.Reserve(size); free < j.reserved {
-		r := paddock.Refused(paddock.Unrecordable, "The disk of the state directory has %d bytes free, and %d are kept in reserve, so no run is started.", free, j.reserved)
-		r.Gate = paddock.GateQuota
-		r.Hint = "The operator makes room, by `paddock prune` for example, or says less under `limits.reserve` in the policy."
-		j.trouble = append(j.trouble, *r)
-	}
-}
+// Room is what quotas left for the run's output when it was taken.
+func (j *Judgement) Room() budget.Room { return j.room }
 
 // home makes the private home directory for root.
 func (j *Judgement) home(state *rundir.State, root string) {
@@ -281,9 +281,7 @@ func (j *Judgement) home(state *rundir.State, root string) {
 }
 
 // Unrecordable refuses because of an error from writing things down.
-func Unrecordable(err error) *paddock.Refusal {
-	return paddock.Refused(paddock.Unrecordable, "The run can't be written down: %v.", err)
-}
+func Unrecordable(err error) *paddock.Refusal { return budget.Unrecordable(err) }
 
 // RecordError gives an error from writing a run down its meaning.
 func RecordError(ctx context.Context, err error) error {

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/books"
 	"paddock/internal/journal"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record"
@@ -253,17 +254,24 @@ func (k *Keeper) remove(ctx context.Context, d *rundir.Dir, item Item) (_ *Item,
 		if err := quarantine.Remove(d.Path()); err != nil {
 			return nil, err
 		}
-		return &item, k.State.Remove(ctx, d, principal, key)
+		return &item, k.books().Removing(ctx, d, func() error { return k.State.Remove(ctx, d, principal, key) })
 	}
-	err = k.withReserve(func() error {
-		return prune.Mark(d.Path(), paddock.Pruning{At: k.Now(), Reason: item.Reason, By: k.By, Bytes: item.Bytes})
+	marked := false
+	err = k.books().Removing(ctx, d, func() error {
+		err := k.withReserve(func() error {
+			return prune.Mark(d.Path(), paddock.Pruning{At: k.Now(), Reason: item.Reason, By: k.By, Bytes: item.Bytes})
+		})
+		marked = err == nil
+		return err
 	})
-	if err != nil {
+	if !marked {
 		return nil, err
 	}
 	k.at("marked")
-	return &item, k.clear(d.Path())
+	return &item, errors.Join(err, k.clear(d.Path()))
 }
+
+func (k *Keeper) books() *books.Books { return &books.Books{State: k.State} }
 
 // size is how many bytes, and how many things, go of a run.
 func size(path string) (bytes int64, things int, err error) {

@@ -93,6 +93,19 @@ func (h *house) running(n, size int) *rundir.Dir {
 	return d
 }
 
+// noted is how much output is noted as kept.
+func (h *house) noted() (kept int64) {
+	h.t.Helper()
+	must(h.t, h.State.Claim(h.t.Context(), func(c *rundir.Claim) error {
+		used, err := h.books().Look(h.t.Context(), c, alice, h.Now())
+		if kept = used.Total.Kept; kept != used.Principal.Kept {
+			h.t.Errorf("of all %d bytes are noted, and of the only principal %d", kept, used.Principal.Kept)
+		}
+		return err
+	}))
+	return kept
+}
+
 // key is the idempotency key of the first run that began after n hours; there is
 // none for others.
 func (h *house) key(n int) string {
@@ -452,6 +465,9 @@ func TestCrashAfterEachStep(t *testing.T) {
 				old, other := h.ended(0, 5), h.ended(2, 5)
 				before, err := old.Record(h.Now())
 				must(t, err)
+				if kept := h.noted(); kept != 10 {
+					t.Errorf("%d bytes are noted as kept", kept)
+				}
 				limits, err := json.Marshal(l)
 				must(t, err)
 				cmd := testproc.Self(t, "pruner", h.State.Path(), step, string(limits))
@@ -468,6 +484,9 @@ func TestCrashAfterEachStep(t *testing.T) {
 					t.Errorf("the record (-before +after):\n%s", diff)
 				}
 				h.pass(t, l)
+				if kept := h.noted(); kept != 5 {
+					t.Errorf("%d bytes are noted as kept", kept)
+				}
 				want := map[string]string{"output": "ro", "record": "-o"}[name]
 				if got := h.left(old, other); got != want {
 					t.Errorf("left %s, want %s", got, want)

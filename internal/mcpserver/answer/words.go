@@ -34,6 +34,8 @@ func Explain(run paddock.Run) string {
 		return fmt.Sprintf("ended because %s passed its limit of %d bytes; everything up to there is kept", r.Stream, r.Limit)
 	case paddock.ReasonDiskReserve:
 		return fmt.Sprintf("ended because the disk came down to its reserve of %d bytes; everything up to there is kept; ask the operator to make room", r.Limit)
+	case paddock.ReasonQuota:
+		return joined(fmt.Sprintf("ended because it printed the %d bytes that a quota had left when it began; everything up to there is kept", r.Limit), r.Detail)
 	case paddock.ReasonOutOfMemory:
 		return fmt.Sprintf("ended because it needed more memory than its limit of %d bytes; use less at once (fewer jobs, smaller inputs), or ask the operator to raise `limits.memory`", r.Limit)
 	case paddock.ReasonDiskLimit:

@@ -91,6 +91,7 @@ func (c *compiler) file(name string, source document.File, limits paddock.Limits
 		Limits:      limits,
 		Concurrent:  source.Limits.Concurrent,
 		Retention:   source.Retention,
+		Quotas:      source.Quotas,
 		Tests:       source.Tests,
 		Sections:    source.Sections,
 		Roots:       values(source.Roots),

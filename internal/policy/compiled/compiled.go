@@ -34,6 +34,7 @@ type File struct {
 	Concurrent  int
 	Reserve     int64 // zero means the default
 	Retention   paddock.Retention
+	Quotas      paddock.Quotas
 	Contain     paddock.ContainAs
 	Secrets     []paddock.Injection
 	Given       []paddock.Given

@@ -53,7 +53,7 @@ func (c *compiler) git(f *File, g document.Git) *File {
 	x.SetRules(nil)
 	out := &File{
 		Name: f.Name, Digest: f.Digest, Roots: c.gitRoots(f.Roots, g.Roots), Executables: []*Executable{x},
-		Rules: f.Rules, Limits: x.Limits, Concurrent: f.Concurrent, Reserve: f.Reserve, Sections: map[string]paddock.Position{"roots": f.Sections["git"], "limits": f.Sections["limits"]},
+		Rules: f.Rules, Limits: x.Limits, Concurrent: f.Concurrent, Quotas: f.Quotas, Reserve: f.Reserve, Sections: map[string]paddock.Position{"roots": f.Sections["git"], "limits": f.Sections["limits"]},
 		byWord: map[string]*Executable{"git": x}, search: environ.Path([]string{x.Path}),
 	}
 	out.Contain = paddock.ContainAs{Level: f.Contain.Level, Network: "none", ReadOnly: f.Contain.Level != paddock.Off, RunAs: f.Contain.RunAs}

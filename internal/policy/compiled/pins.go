@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"maps"
 	"path"
-	"strings"
 
 	"paddock"
+	"paddock/internal/policy/compiled/document/shape/spelling"
 )
 
 // Pins returns the digest that each path is pinned to; where names share a path
@@ -43,14 +43,6 @@ func (f *File) Pinned(e *Executable, found paddock.Digest, interpreters []paddoc
 
 func (f *File) changed(path, word string, found, pin paddock.Digest) *paddock.Refusal {
 	r := paddock.Refused(paddock.ExecutableChanged, "%s isn't the file that the policy pinned: its digest is %s, pinned is %s.", path, cmp.Or(string(found), "unknown"), pin)
-	r.Hint = "If the change is expected, the operator runs `paddock policy pin --file " + shellWord(f.Name) + " " + shellWord(word) + "`."
+	r.Hint = "If the change is expected, the operator runs `paddock policy pin --file " + spelling.ShellWord(f.Name) + " " + spelling.ShellWord(word) + "`."
 	return r
-}
-
-// shellWord quotes a word for a command line that a person may copy.
-func shellWord(w string) string {
-	if w != "" && strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-@%") == "" {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }

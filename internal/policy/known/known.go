@@ -9,6 +9,7 @@ package known
 import (
 	"paddock"
 	"paddock/internal/policy/known/secret"
+	"paddock/internal/policy/known/usage"
 )
 
 // Facts is what was found on the machine for one request. The zero value of
@@ -30,6 +31,8 @@ type Facts struct {
 	Home    string // the private home directory of the workspace
 	// Active counts the principal's runs that have not settled.
 	Active int
+	// Usage is what was used of the quotas.
+	Usage usage.Facts
 	// Levels of containment can be given here; Unavailable says what others lack.
 	Levels      []paddock.Level
 	Unavailable map[paddock.Level]string

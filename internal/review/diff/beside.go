@@ -118,6 +118,7 @@ func (d *differ) kept() {
 		}
 		d.add(effect, "limits.reserve", d.new.section("limits"), "%s of the state directory's disk stay free, before %s.", reserve(n), reserve(o))
 	}
+	d.quotas()
 	if d.old.file.Retention != d.new.file.Retention {
 		d.add(Changed, "retention", d.new.section("retention"), "Output or records are kept for another time, up to another size or in another form.")
 	}

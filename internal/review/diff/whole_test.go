@@ -16,11 +16,13 @@ func TestEverythingIsCompared(t *testing.T) {
 		is   reflect.Type
 		want string
 	}{
-		{reflect.TypeFor[document.File](), "Roots Executables Rules Environment Secrets Redact Limits Retention Containment Git " +
+		{reflect.TypeFor[document.File](), "Roots Executables Rules Environment Secrets Redact Limits Retention Quotas Containment Git " +
 			"Extends Says Narrow Tests Accept Sections"}, // the first three as a whole, the others permit nothing
 		{reflect.TypeFor[paddock.Given](), "Secret File To"},
 		{reflect.TypeFor[paddock.Limits](), "Timeout Output Idle OpenFiles Memory Processes CPUs Disk FileSize " +
 			"AtLimit MemoryByDefault ProcessesByDefault DiskByDefault"}, // with what they are of
+		{reflect.TypeFor[paddock.Quotas](), "Principal Total"},
+		{reflect.TypeFor[paddock.Quota](), "RunsPerHour RunsPerDay OutputPerDay CPUPerDay Kept"},
 		{reflect.TypeFor[paddock.ContainAs](), "Level Network Reach Inject Read Write RunAs Exec Executes Workspace Deeper " +
 			"ReadOnly Account"}, // the git tools' own, and looked up on the machine
 	} {

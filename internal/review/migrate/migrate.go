@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"paddock/internal/policy/compiled/pattern"
 	"paddock/internal/policy/propose"
@@ -58,7 +59,7 @@ func (m *Import) note(format string, args ...any) {
 	m.Notes = append(m.Notes, fmt.Sprintf(format, args...))
 }
 
-var name = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
+var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`) })
 
 // Policy returns the text of a policy for commands in root. find returns the path of
 // an installed program; programs that it doesn't find are left out, and told of.
@@ -129,7 +130,7 @@ func (m *Import) programs() []string {
 				if said := program + " is left out: all of it, or something that can't be said here, is refused or asked about"; !slices.Contains(m.Notes, said) {
 					m.note("%s", said)
 				}
-			case !name.MatchString(program):
+			case !name().MatchString(program):
 				m.note("%s is left out: a program of that name is added by hand", program)
 			default:
 				out = append(out, program)

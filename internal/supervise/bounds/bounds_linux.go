@@ -15,6 +15,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"paddock"
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/contain/lifecycle/resource"
@@ -29,6 +31,7 @@ const lookEvery = time.Second
 type Bounds struct {
 	*lifecycle.Hold
 	limits paddock.Limits
+	before time.Duration // what children of this process had taken
 }
 
 // New makes the bounds of the run called name.
@@ -37,7 +40,7 @@ func New(name string, l paddock.Limits, level paddock.Level) (*Bounds, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Bounds{hold, l}, nil
+	return &Bounds{hold, l, children()}, nil
 }
 
 // Enforced says what enforces each limit, that of open files included if there
@@ -89,6 +92,25 @@ func known(n int, err error) int {
 		return 0
 	}
 	return n
+}
+
+// CPU is how much time of processors the run took: what its cgroup counted, else what
+// the kernel says of this process's children that ended, which the run's proxy is one
+// of.
+func (b *Bounds) CPU() paddock.Duration {
+	counted, err := b.Hold.CPU()
+	if err != nil || counted == 0 {
+		counted = children() - b.before
+	}
+	return paddock.Duration(max(0, counted.Truncate(time.Millisecond)))
+}
+
+func children() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // Release removes what was made. What the kernel didn't end stays in its group.

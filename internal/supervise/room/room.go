@@ -1,5 +1,5 @@
 // Package room says how much of what a program prints there is room for beside
-// the caps of its streams: up to what is left free of the disk.
+// the caps of its streams: up to what is left free of the disk, and what a quota left.
 //
 // # Limits
 //
@@ -35,6 +35,9 @@ type Room struct {
 	asked time.Time
 	left  int64 // until the disk is asked again
 	full  map[paddock.Stream]*paddock.Reason
+	quota int64 // what a quota left when the run began; zero means no quota
+	by    string
+	taken int64 // of the quota
 
 	// noted is of how many streams it is written down that something was dropped,
 	// and when last.
@@ -54,11 +57,18 @@ func New(dir string, reserve int64, now func() time.Time, free func() (int64, er
 	return &Room{reserve: reserve, now: now, free: free}
 }
 
+// Within has the Room be of most bytes for all streams together, which the quota by
+// left; zero is no quota. It is called before anything is taken.
+func (r *Room) Within(most int64, by string) *Room {
+	r.quota, r.by = most, by
+	return r
+}
+
 // Take returns how many of the next n bytes of s there is room for, and if not for
 // all, why. Once there was none for some there never is again, so that what is
 // kept has no holes.
 func (r *Room) Take(s paddock.Stream, n int) (int, *paddock.Reason) {
-	if r == nil || r.reserve <= 0 {
+	if r == nil || r.reserve <= 0 && r.quota <= 0 {
 		return n, nil
 	}
 	r.mu.Lock()
@@ -66,6 +76,30 @@ func (r *Room) Take(s paddock.Stream, n int) (int, *paddock.Reason) {
 	if why := r.full[s]; why != nil {
 		return 0, why
 	}
+	fits, why := r.ofQuota(s, n)
+	if r.reserve > 0 {
+		if free, less := r.ofDisk(s, fits); less != nil {
+			fits, why = free, less
+		}
+	}
+	r.taken += int64(fits)
+	if why != nil {
+		if r.full == nil {
+			r.full = map[paddock.Stream]*paddock.Reason{}
+		}
+		r.full[s] = why
+	}
+	return fits, why
+}
+
+func (r *Room) ofQuota(s paddock.Stream, n int) (int, *paddock.Reason) {
+	if left := r.quota - r.taken; r.quota > 0 && left < int64(n) {
+		return int(left), &paddock.Reason{Kind: paddock.ReasonQuota, Stream: s, Limit: r.quota, Detail: "`quotas." + r.by + "`"}
+	}
+	return n, nil
+}
+
+func (r *Room) ofDisk(s paddock.Stream, n int) (int, *paddock.Reason) {
 	now := r.now()
 	if int64(n) > r.left || now.Sub(r.asked) > fresh || now.Before(r.asked) {
 		free, err := r.free()
@@ -73,12 +107,7 @@ func (r *Room) Take(s paddock.Stream, n int) (int, *paddock.Reason) {
 			return n, nil // the disk itself will say so
 		}
 		if room := free - r.reserve; room < int64(n) {
-			why := &paddock.Reason{Kind: paddock.ReasonDiskReserve, Stream: s, Limit: r.reserve}
-			if r.full == nil {
-				r.full = map[paddock.Stream]*paddock.Reason{}
-			}
-			r.full[s] = why
-			return int(max(0, room)), why
+			return int(max(0, room)), &paddock.Reason{Kind: paddock.ReasonDiskReserve, Stream: s, Limit: r.reserve}
 		}
 		r.asked, r.left = now, max(int64(n), min(most, max(least, (free-r.reserve)/8)))
 	}

@@ -95,3 +95,32 @@ func TestNote(t *testing.T) {
 		t.Errorf("a note that can't be written: %+v", why)
 	}
 }
+
+// What a quota left is for all streams together, to the byte; a stream that had no
+// room gets none any more, but another may have the rest.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	r := New(t.TempDir(), 0, time.Now, nil).Within(100, "total.kept")
+	for _, c := range []struct {
+		s       paddock.Stream
+		n, want int
+	}{{paddock.Stdout, 60, 60}, {paddock.Stderr, 30, 30}, {paddock.Stdout, 11, 10}, {paddock.Stdout, 1, 0}, {paddock.Stderr, 1, 0}} {
+		got, why := r.Take(c.s, c.n)
+		if got != c.want || (why == nil) != (c.want == c.n) {
+			t.Fatalf("of %d bytes %d fit, %+v; want %d", c.n, got, why, c.want)
+		}
+		if why != nil && (why.Kind != paddock.ReasonQuota || why.Limit != 100 || why.Stream != c.s || why.Detail != "`quotas.total.kept`") {
+			t.Errorf("%+v", why)
+		}
+	}
+	// Of the disk and the quota the lesser counts, and what the disk refuses isn't used.
+	free := int64(30)
+	r = New(t.TempDir(), 10, time.Now, func() (int64, error) { return free, nil }).Within(50, "total.kept")
+	if got, why := r.Take(paddock.Stdout, 40); got != 20 || why.Kind != paddock.ReasonDiskReserve {
+		t.Errorf("%d, %+v", got, why)
+	}
+	free = 1 << 40
+	if got, why := r.Take(paddock.Stderr, 40); got != 30 || why.Kind != paddock.ReasonQuota {
+		t.Errorf("%d, %+v", got, why)
+	}
+}

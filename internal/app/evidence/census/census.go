@@ -23,7 +23,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -34,6 +33,7 @@ import (
 	"paddock/internal/app/evidence/census/finding/index"
 	"paddock/internal/app/evidence/census/names"
 	"paddock/internal/rundir"
+	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/links"
 )
 
@@ -43,27 +43,15 @@ type (
 	Finding = finding.Finding
 	// A Kind says what is wrong.
 	Kind = finding.Kind
+	// A Report is what was looked at.
+	Report = finding.Report
+	// Options say how closely to look.
+	Options = finding.Options
+	// A Change is something that was made again, or taken away.
+	Change = index.Change
+	// A Rebuilt says what came of making the index again.
+	Rebuilt = index.Rebuilt
 )
-
-// Options say how closely to look.
-type Options struct {
-	// Digests reads all kept output and computes its digests.
-	Digests bool
-	// Archive lists directories to which segments of the journal were moved.
-	Archive []string
-}
-
-// A Report is what was looked at.
-type Report struct {
-	Runs     int   `json:"runs"`
-	Open     int   `json:"open"`    // runs that aren't settled
-	Entries  int64 `json:"entries"` // of the journal
-	Findings int   `json:"findings"`
-	// Digests says whether kept output was read.
-	Digests bool `json:"digests"`
-	// ReadOnly says why nothing could be written there; empty where it could.
-	ReadOnly string `json:"read_only,omitempty"`
-}
 
 // recent is how old something must be to count as left behind: who makes it would
 // be done with it by then.
@@ -89,7 +77,7 @@ func (c *Census) Check(ctx context.Context, opt Options, each func(Finding) erro
 	if why := c.state.ReadOnly(); why != nil {
 		k.report.ReadOnly = why.Error()
 	}
-	for _, part := range []func() error{k.layout, k.allRuns, k.indexes, k.journal, k.outside} {
+	for _, part := range []func() error{k.layout, k.allRuns, k.indexes, k.used, k.journal, k.outside} {
 		if err := errors.Join(part(), ctx.Err()); err != nil {
 			return k.report, err
 		}
@@ -159,7 +147,7 @@ func (k *check) beingMade() error {
 	tmp := filepath.Join(k.state.Path(), "tmp")
 	entries, err := os.ReadDir(tmp)
 	if err != nil {
-		return ignoreMissing(err)
+		return durable.IgnoreMissing(err)
 	}
 	for _, e := range entries {
 		path := filepath.Join(tmp, e.Name())
@@ -189,7 +177,7 @@ func (k *check) old(path string) bool {
 func (k *check) plain(run paddock.RunID, path string, dir bool) (fine bool, err error) {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return false, ignoreMissing(err)
+		return false, durable.IgnoreMissing(err)
 	}
 	if dir != info.IsDir() || !dir && !info.Mode().IsRegular() {
 		what := "a file"
@@ -214,19 +202,6 @@ func (k *check) plain(run paddock.RunID, path string, dir bool) (fine bool, err 
 	}
 	return true, nil
 }
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// A Change is something that was made again, or taken away.
-type Change = index.Change
-
-// A Rebuilt says what came of making the index again.
-type Rebuilt = index.Rebuilt
 
 // Rebuild makes the index again from the runs, and calls each with what it changed.
 // What is right stays as it is.

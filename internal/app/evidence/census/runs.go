@@ -49,7 +49,7 @@ func (k *check) allRuns() error {
 		}
 		entries, err := os.ReadDir(path)
 		if err != nil {
-			return ignoreMissing(err)
+			return durable.IgnoreMissing(err)
 		}
 		for _, e := range entries {
 			if err := errors.Join(k.ctx.Err(), k.entry(day.Name(), filepath.Join(path, e.Name()))); err != nil {
@@ -75,7 +75,7 @@ func (k *check) entry(day, path string) error {
 	k.report.Runs++
 	d, err := record.Open(path)
 	if err != nil {
-		return ignoreMissing(err)
+		return durable.IgnoreMissing(err)
 	}
 	if _, there := k.runs[id]; !there {
 		k.runs[id] = told{}
@@ -90,7 +90,7 @@ func (k *check) entry(day, path string) error {
 func (k *check) files(d *rundir.Dir) error {
 	entries, err := os.ReadDir(d.Path())
 	if err != nil {
-		return ignoreMissing(err)
+		return durable.IgnoreMissing(err)
 	}
 	settled, err := record.Settled(d.Path())
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"paddock/internal/app/evidence/census/finding"
 	"paddock/internal/executor/remains"
 	"paddock/internal/journal"
+	"paddock/internal/rundir/record/durable"
 )
 
 // told is what is remembered of a run: what is here, and what the journal says.
@@ -118,7 +119,7 @@ func (k *check) disagreement(id paddock.RunID, t told, partial bool) string {
 
 func (k *check) absent(id paddock.RunID) bool {
 	_, err := k.state.Run(id)
-	return ignoreMissing(err) == nil && err != nil
+	return durable.IgnoreMissing(err) == nil && err != nil
 }
 
 func (k *check) noted(id paddock.RunID) bool {

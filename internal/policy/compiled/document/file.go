@@ -147,6 +147,7 @@ func (b *builder) part(v *shape.Value) File {
 	f := File{
 		Environment: b.environment(v.Get("environment")),
 		Limits:      b.limits(v.Get("limits")),
+		Quotas:      b.quotas(v.Get("quotas")),
 		Sections:    map[string]paddock.Position{},
 		Says:        map[string]bool{},
 	}

@@ -208,7 +208,7 @@ func (n *narrowing) git(f compiled.File) {
 		return
 	}
 	g := *f.Git
-	g.Rules, g.Concurrent = n.out.Rules, n.out.Concurrent
+	g.Rules, g.Concurrent, g.Quotas = n.out.Rules, n.out.Concurrent, n.out.Quotas
 	if n.part.Says["roots"] {
 		g.Roots = within(g.Roots, n.part.Roots)
 	}

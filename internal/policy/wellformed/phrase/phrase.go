@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 
+	"paddock"
 	"paddock/internal/policy/wellformed"
 )
 
@@ -58,4 +59,18 @@ func Names(names []string) string {
 		shown[i] = Shown(name)
 	}
 	return List(shown)
+}
+
+// Outside refuses words that must be paths inside a root and aren't. real is where
+// one leads, if anywhere.
+func Outside(words []string, real func(string) string) *paddock.Refusal {
+	said := make([]string, 0, len(words))
+	for _, w := range words {
+		if to := real(w); to != "" {
+			said = append(said, fmt.Sprintf("%s leads to %s", Quote(w), Shown(to)))
+		} else {
+			said = append(said, Quote(w))
+		}
+	}
+	return paddock.Refused(paddock.PathOutsideRoot, "An argument must be a path inside a root and isn't: %s.", List(said))
 }

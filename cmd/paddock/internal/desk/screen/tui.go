@@ -142,6 +142,9 @@ func (c *Screen) runFields(r paddock.Run) [][2]string {
 	if r.Tree != "" {
 		f = append(f, [2]string{"tree", string(r.Tree) + " (" + string(r.Isolation) + "), containment " + string(r.Containment)})
 	}
+	if o := r.Outcome; o != nil && o.CPU > 0 {
+		f = append(f, [2]string{"processors", o.CPU.String() + " of their time"})
+	}
 	if o := r.Outcome; o != nil && o.Leftovers+o.Survivors > 0 {
 		f = append(f, [2]string{"left behind", fmt.Sprintf("%d ended, %d still there", o.Leftovers, o.Survivors)})
 	}
@@ -394,6 +397,8 @@ func Describe(r paddock.Run) string {
 		return "ended because " + string(o.Stream) + " passed its limit of " + Size(o.Limit)
 	case paddock.ReasonDiskReserve:
 		return "ended because the disk of its output came down to its reserve of " + Size(o.Limit)
+	case paddock.ReasonQuota:
+		return "ended because it printed the " + Size(o.Limit) + " that a quota had left when it began" + detail
 	case paddock.ReasonOutOfMemory:
 		return "ended because it needed more memory than its limit of " + Size(o.Limit)
 	case paddock.ReasonDiskLimit:

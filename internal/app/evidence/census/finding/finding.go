@@ -24,6 +24,7 @@ const (
 	Index     Kind = "index"     // an entry that is missing or leads elsewhere
 	Marks     Kind = "marks"     // a file of line marks that doesn't fit its stream
 	Unsettled Kind = "unsettled" // a run that is open and that nobody looks after
+	Usage     Kind = "usage"     // what is noted of use isn't what the runs say
 	Leftover  Kind = "leftover"  // what a process that was ended has left behind
 	Journal   Kind = "journal"   // the journal isn't whole
 	Disagrees Kind = "disagrees" // journal and records tell different things
@@ -63,4 +64,24 @@ func What(m fs.FileMode) string {
 		return "a socket"
 	}
 	return "a device"
+}
+
+// A Report is what was looked at.
+type Report struct {
+	Runs     int   `json:"runs"`
+	Open     int   `json:"open"`    // runs that aren't settled
+	Entries  int64 `json:"entries"` // of the journal
+	Findings int   `json:"findings"`
+	// Digests says whether kept output was read.
+	Digests bool `json:"digests"`
+	// ReadOnly says why nothing could be written there; empty where it could.
+	ReadOnly string `json:"read_only,omitempty"`
+}
+
+// Options say how closely to look.
+type Options struct {
+	// Digests reads all kept output and computes its digests.
+	Digests bool
+	// Archive lists directories to which segments of the journal were moved.
+	Archive []string
 }

@@ -7,6 +7,7 @@ package names
 
 import (
 	"paddock/internal/artifact/packed"
+	"paddock/internal/books"
 	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/record/durable/prune"
 )
@@ -21,5 +22,5 @@ var Run = []string{
 // State are the names of a state directory, and whether they are directories.
 var State = map[string]bool{
 	"format": false, "claim.lock": false, "migrate.lock": false, "prune.lock": false, "pack.lock": false, "prune.reserve": false, "swept": false, "stage.json": false,
-	"runs": true, links.ActiveDir: true, links.UnseenDir: true, links.KeysDir: true, "tmp": true, "homes": true, "policies": true, "roots": true, "journal": true, "stage": true,
+	"runs": true, links.ActiveDir: true, links.UnseenDir: true, links.KeysDir: true, "tmp": true, "homes": true, "policies": true, "roots": true, "journal": true, "stage": true, books.Dir: true,
 }

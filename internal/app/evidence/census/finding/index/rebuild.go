@@ -68,6 +68,9 @@ func Rebuild(ctx context.Context, state *rundir.State, each func(Change) error) 
 			}
 		}
 	}
+	if err := r.used(ctx); err != nil {
+		return r.Rebuilt, err
+	}
 	return r.Rebuilt, r.clear(ctx)
 }
 

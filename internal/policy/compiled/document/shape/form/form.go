@@ -50,6 +50,7 @@ type File struct {
 	Redact      paddock.Redaction
 	Limits      Limits
 	Retention   paddock.Retention
+	Quotas      paddock.Quotas
 	Containment Containment
 	Git         Git
 	Tests       []Test

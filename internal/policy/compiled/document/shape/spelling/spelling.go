@@ -1,4 +1,5 @@
-// Package spelling finds the word that somebody most probably meant.
+// Package spelling finds the word that somebody most probably meant, and writes
+// one so that a shell takes it as it is.
 //
 // # Limits
 //

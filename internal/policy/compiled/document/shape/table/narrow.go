@@ -17,6 +17,7 @@ var (
 			{Name: "accept", Doc: "The variables that a caller may still set, each with a token that its value must match, too.", Shape: envTokens},
 		}}},
 		{Name: "limits", Doc: "Limits that hold, too; the lower one counts.", Shape: shape.Object{Keys: allLimits}},
+		quotasKey,
 		{Name: "containment", Doc: "Containment that is required, too; the stronger one counts.", Shape: containment},
 	}
 	plainRoots = shape.List{Min: 1, Of: shape.Object{Keys: []shape.Key{

@@ -158,6 +158,7 @@ var Policy = shape.Object{
 			Keys: append(slices.Clone(allLimits),
 				shape.Key{Name: "reserve", Doc: "What is left free on the disk of the state directory: with less no run starts, and output isn't kept any more.", Shape: size}),
 		}},
+		quotasKey,
 		{Name: "retention", Doc: "What is kept of runs in these roots that are over; without it, everything.", Shape: shape.Object{
 			Keys: []shape.Key{
 				{Name: "age", Doc: "How long output is kept after the end of its run.", Shape: duration},
@@ -184,7 +185,7 @@ var Policy = shape.Object{
 	},
 	Later: map[string]string{
 		"launch": "starting agents and engines",
-		"agents": "coding agents", "quotas": "quotas", "pty": "terminals",
+		"agents": "coding agents", "pty": "terminals",
 	},
 	// A list that nothing enforces would promise what isn't kept.
 	Conditions: []any{extending, map[string]any{

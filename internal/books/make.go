@@ -1,0 +1,148 @@
+package books
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"paddock"
+	"paddock/internal/policy/known/usage"
+	"paddock/internal/rundir"
+	"paddock/internal/rundir/record"
+	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/process"
+	"paddock/internal/rundir/shelf"
+)
+
+// Make makes all of it again from the runs. The caller has the claim.
+func (b *Books) Make(ctx context.Context, _ *rundir.Claim, now time.Time) error {
+	return b.locked(ctx, func() error { return b.make(ctx, paddock.Principal{}, now) })
+}
+
+// make is Make, for one who has the lock. There is a file of p afterwards, whether it
+// has used anything or not. What is there isn't believed until the last file is.
+func (b *Books) make(ctx context.Context, p paddock.Principal, now time.Time) error {
+	if err := durable.Remove(b.path(total)); err != nil {
+		return err
+	}
+	b.at("unmade")
+	all, err := b.Recount(ctx, now)
+	if err != nil {
+		return err
+	}
+	if p != (paddock.Principal{}) && all[record.Hash(p)] == nil {
+		all[record.Hash(p)] = &usage.Usage{}
+	}
+	if err := b.others(all); err != nil {
+		return err
+	}
+	made := durable.RandomHex(8)
+	one := func(name string) error {
+		return b.write(account{name, &file{Version: durable.Version, Boot: process.BootID(), Made: made, Usage: *all[name]}})
+	}
+	for name := range all {
+		if name == total {
+			continue
+		}
+		if err := one(name); err != nil {
+			return err
+		}
+		b.at("made-principal")
+	}
+	defer b.at("made-total")
+	return one(total)
+}
+
+// others adds principals that have a file and no runs any more: without one all would
+// be made again for each of them. What writers left that were ended is removed.
+func (b *Books) others(all map[string]*usage.Usage) error {
+	dir := filepath.Join(b.State.Path(), Dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name, ours := strings.CutSuffix(e.Name(), ".json")
+		if ours && record.IsOwner(name) && all[name] == nil {
+			all[name] = &usage.Usage{}
+		}
+		if strings.HasPrefix(e.Name(), durable.TempPrefix) {
+			if err := durable.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Recount counts all runs that can be read, for each principal by its hash and for
+// all together. It changes nothing.
+func (b *Books) Recount(ctx context.Context, now time.Time) (map[string]*usage.Usage, error) {
+	all := map[string]*usage.Usage{total: {}}
+	root := filepath.Join(b.State.Path(), "runs")
+	days, err := shelf.Days(root, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, day := range days {
+		ids, err := shelf.Newest(filepath.Join(root, day), "", math.MaxInt)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			continue // not a directory, which a check tells of
+		}
+		for _, id := range ids {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			b.recount(all, id, now)
+		}
+	}
+	for _, u := range all {
+		u.Forget(now)
+	}
+	return all, nil
+}
+
+// recount counts one run. One that can't be read is told of by a check.
+func (b *Books) recount(all map[string]*usage.Usage, id paddock.RunID, now time.Time) {
+	d, err := b.State.Run(id)
+	if err != nil {
+		return
+	}
+	sealed, err := d.Sealed()
+	if err != nil {
+		return
+	}
+	e, err := endOf(d)
+	if err != nil {
+		return
+	}
+	owner := record.Hash(sealed.Request.Principal)
+	if all[owner] == nil {
+		all[owner] = &usage.Usage{}
+	}
+	o := usage.Open{At: usage.Begin(sealed.CreatedAt), Runs: 1}
+	if g := sealed.Decision.Grant; g != nil {
+		o.Reserved = Reserve(g.Limits.Output)
+	}
+	if len(sealed.Request.Command.Argv) == 0 { // it was given, and no program ran
+		o.Runs = 0
+	}
+	for _, name := range []string{owner, total} {
+		a := account{name, &file{Usage: *all[name]}}
+		a.note(id, o)
+		if e != nil {
+			delete(a.Usage.Open, id)
+			a.count(*e)
+		}
+		a.Usage.Forget(now)
+		*all[name] = a.Usage
+	}
+}
+
+// Reserve is how many bytes a run may print whose streams may have most each.
+func Reserve(most int64) int64 { return min(2*most, 1<<50) }

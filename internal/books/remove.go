@@ -1,0 +1,93 @@
+package books
+
+import (
+	"context"
+
+	"paddock"
+	"paddock/internal/rundir"
+	"paddock/internal/rundir/record"
+	"paddock/internal/rundir/record/durable"
+)
+
+// Removing calls do, which removes the output of a settled run, or its record too, and
+// gives back what that kept. It is noted first, so that whoever looks next gives it
+// back if we are ended.
+func (b *Books) Removing(ctx context.Context, d *rundir.Dir, do func() error) error {
+	p, err := d.Principal()
+	if err != nil {
+		return do() // what can't be read isn't counted
+	}
+	before, err := b.leaving(ctx, d, p)
+	if err != nil {
+		return err
+	}
+	b.at("leaving")
+	if err := do(); err != nil {
+		return err // if it is gone all the same, whoever looks next sees it
+	}
+	b.at("left")
+	return b.left(ctx, p, before)
+}
+
+// leaving notes that the output of d is about to go, and returns which books say so;
+// empty if there are none.
+func (b *Books) leaving(ctx context.Context, d *rundir.Dir, p paddock.Principal) (made string, err error) {
+	if open, err := b.Open(); err != nil || !open {
+		return "", err
+	}
+	err = b.locked(ctx, func() error {
+		all, mine, err := b.read(p)
+		if err != nil || all == nil || mine == nil {
+			return err // they are made again
+		}
+		made = all.Made
+		for _, one := range []account{{record.Hash(p), mine}, {total, all}} {
+			if _, err := b.update(one, false); err != nil {
+				return err
+			}
+			e, err := endOf(d)
+			if err != nil {
+				return err
+			}
+			if one.Usage.Leaving == nil {
+				one.Usage.Leaving = map[paddock.RunID]int64{}
+			}
+			if e != nil {
+				one.Usage.Leaving[d.ID()] = e.kept
+			}
+			if err := b.write(one); err != nil {
+				return err
+			}
+			b.at("leaving-" + kind(one.name))
+		}
+		return nil
+	})
+	return made, err
+}
+
+// left gives back what is gone. If the books were made meanwhile, they may have it or
+// not, and are made again.
+func (b *Books) left(ctx context.Context, p paddock.Principal, made string) error {
+	if open, err := b.Open(); err != nil || !open {
+		return err
+	}
+	return b.locked(ctx, func() error {
+		all, mine, err := b.read(p)
+		if err != nil {
+			return err
+		}
+		if all == nil || mine == nil || all.Made != made {
+			return durable.Remove(b.path(total))
+		}
+		for _, one := range []account{{record.Hash(p), mine}, {total, all}} {
+			if _, err := b.update(one, false); err != nil {
+				return err
+			}
+			if err := b.write(one); err != nil {
+				return err
+			}
+			b.at("left-" + kind(one.name))
+		}
+		return nil
+	})
+}
