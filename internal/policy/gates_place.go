@@ -172,7 +172,7 @@ func (j *judge) containment() {
 	for _, r := range append(secret.Refusals(as.Inject, j.facts.Secrets), secret.Ungiven(j.given, j.facts.Secrets)...) {
 		j.Refuse(j.policy.file.Sections["secrets"], r)
 	}
-	j.Answer(paddock.GateContainment, at, as.String()+secret.Trimmed(as.Inject, j.given, j.facts.Secrets))
+	j.Answer(paddock.GateContainment, at, as.String()+secret.Notes(as.Inject, j.given, j.facts.Secrets))
 }
 
 // rules asks the policy's CEL rules: deny beats ask, and a rule that can't be

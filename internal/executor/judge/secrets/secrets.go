@@ -44,7 +44,7 @@ func Given(owner trust.Owner, g paddock.Given) (string, secret.Facts, error) {
 		err = fmt.Errorf("%s holds something that a variable can't carry: a NUL byte, or what isn't UTF-8", g.File)
 	}
 	if err != nil {
-		return "", secret.Facts{Problem: err.Error()}, nil
+		return "", secret.Facts{Problem: err.Error()}, nil //nolint:nilerr // the facts tell
 	}
 	return value, secret.Facts{Found: true, Trimmed: trimmed, Short: len(value) < redact.MinValue, Digests: secret.Digests("", value)}, nil
 }
@@ -60,7 +60,7 @@ func Read(owner trust.Owner, i paddock.Injection) (credential.Credential, secret
 		return credential.Credential{}, secret.Facts{}, err
 	}
 	if err != nil {
-		return credential.Credential{}, secret.Facts{Problem: err.Error()}, nil
+		return credential.Credential{}, secret.Facts{Problem: err.Error()}, nil //nolint:nilerr // the facts tell
 	}
 	c := credential.Credential{Name: i.Secret, Place: i.Place, Header: i.Header, Value: i.Prefix + value}
 	facts := secret.Facts{Found: true, Trimmed: trimmed, Digests: secret.Digests(i.Prefix, value)}

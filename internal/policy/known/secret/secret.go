@@ -127,8 +127,9 @@ func Held(vars map[string]string, found map[string]Facts) (words []string) {
 	return words
 }
 
-// Trimmed says whose final line break was left out, for people; "" if no one's.
-func Trimmed(injections []paddock.Injection, given []string, found map[string]Facts) (text string) {
+// Notes says whose final line break was left out, and whose value can't be looked for
+// in output, for people; "" if no one's.
+func Notes(injections []paddock.Injection, given []string, found map[string]Facts) (text string) {
 	for _, i := range injections {
 		if found[i.Secret].Trimmed {
 			text += "; the line break at the end of " + i.Secret + " isn't sent"
@@ -137,6 +138,11 @@ func Trimmed(injections []paddock.Injection, given []string, found map[string]Fa
 	for _, name := range given {
 		if found[name].Trimmed {
 			text += "; the line break at the end of " + name + " isn't given"
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if !found[name].Found || found[name].Problem != "" {
+			text += "; " + name + " can't be read, so it isn't looked for in output"
 		}
 	}
 	return text
