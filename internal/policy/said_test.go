@@ -24,6 +24,9 @@ func TestWhatAPolicySays(t *testing.T) {
 		t.Errorf("Reserve = %d, want what is said", got)
 	}
 	plain := load(t, head)
+	if got := plain.Approvals().Keys; len(got) != 0 {
+		t.Errorf("%v may approve though nobody is named", got)
+	}
 	for size, want := range map[int64]int64{1 << 50: 1 << 30, 1 << 30: (1 << 30) / 20} {
 		if got := plain.Reserve(size); got != want {
 			t.Errorf("Reserve(%d) = %d, want %d", size, got, want)

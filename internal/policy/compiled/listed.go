@@ -33,7 +33,7 @@ func (c *compiler) listed(f *File, source document.File) {
 	for _, also := range contain.ExecAlso {
 		f.Contain.Executes = append(f.Contain.Executes, also.Value)
 		for _, dir := range writable {
-			if below(dir, also.Value) || below(also.Value, dir) {
+			if Below(dir, also.Value) || Below(also.Value, dir) {
 				c.fault(also.At, "programs may write in %s, so they could execute whatever they put into %s; name single executables, or a directory apart from it", dir, also.Value)
 				break
 			}
@@ -41,7 +41,7 @@ func (c *compiler) listed(f *File, source document.File) {
 	}
 }
 
-// below reports whether inner is outer or lies below it.
-func below(outer, inner string) bool {
+// Below reports whether inner is outer or lies below it.
+func Below(outer, inner string) bool {
 	return path.Clean(inner) == outer || strings.HasPrefix(inner, strings.TrimSuffix(outer, "/")+"/")
 }

@@ -23,7 +23,7 @@ type Narrowing struct {
 // as long as the root isn't known.
 func (n *Narrowing) Holds(p paddock.Principal, root string) bool {
 	if n.Root != "" {
-		return root == "" || below(n.Root, root)
+		return root == "" || Below(n.Root, root)
 	}
 	return (n.Kind == "" || n.Kind == string(p.Kind)) && (n.ID == nil || n.ID.Match(p.ID))
 }
@@ -102,6 +102,3 @@ type (
 func Read(name string, data []byte) (Document, []Fault)      { return document.Read(name, data) }
 func ReadFloor(name string, data []byte) (Document, []Fault) { return document.ReadFloor(name, data) }
 func Extended(name string, data []byte) string               { return document.Extended(name, data) }
-
-// Below reports whether inner is outer or lies below it.
-func Below(outer, inner string) bool { return below(outer, inner) }

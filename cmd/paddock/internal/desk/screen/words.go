@@ -2,8 +2,7 @@
 //
 // # Limits
 //
-// It asks for nothing and decides nothing. What a program printed doesn't pass
-// through it.
+// It asks for nothing and decides nothing. What programs print goes by it.
 package screen
 
 import (
