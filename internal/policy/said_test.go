@@ -27,6 +27,10 @@ func TestWhatAPolicySays(t *testing.T) {
 	if got := plain.Approvals().Keys; len(got) != 0 {
 		t.Errorf("%v may approve though nobody is named", got)
 	}
+	asking := head + "git: {executable: /bin/git}\napprovals: {keys: [{name: a, key: \"ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"}]}\n"
+	if p := load(t, asking); len(p.Approvals().Keys) != 1 || len(p.For("git").Approvals().Keys) != 0 {
+		t.Errorf("%v, and for git %v", p.Approvals(), p.For("git").Approvals())
+	}
 	for size, want := range map[int64]int64{1 << 50: 1 << 30, 1 << 30: (1 << 30) / 20} {
 		if got := plain.Reserve(size); got != want {
 			t.Errorf("Reserve(%d) = %d, want %d", size, got, want)

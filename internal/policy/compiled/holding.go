@@ -24,12 +24,11 @@ func unsaid(c document.Containment) paddock.Limits {
 // within fills what l doesn't say from the limits around it.
 func within(l document.Limits, around paddock.Limits) paddock.Limits {
 	return paddock.Limits{
-		Timeout:            cmp.Or(l.Timeout, around.Timeout),
-		Idle:               cmp.Or(l.Idle, around.Idle),
-		Output:             cmp.Or(l.Output, around.Output),
-		OpenFiles:          cmp.Or(l.OpenFiles, around.OpenFiles),
-		Memory:             cmp.Or(l.Memory, around.Memory),
-		Processes:          cmp.Or(l.Processes, around.Processes),
+		Timeout:   cmp.Or(l.Timeout, around.Timeout),
+		Idle:      cmp.Or(l.Idle, around.Idle),
+		Output:    cmp.Or(l.Output, around.Output),
+		OpenFiles: cmp.Or(l.OpenFiles, around.OpenFiles),
+		Memory:    cmp.Or(l.Memory, around.Memory), Processes: cmp.Or(l.Processes, around.Processes),
 		CPUs:               cmp.Or(l.CPUs, around.CPUs),
 		Disk:               cmp.Or(l.Disk, around.Disk),
 		FileSize:           cmp.Or(l.FileSize, around.FileSize),
