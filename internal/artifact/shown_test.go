@@ -99,6 +99,27 @@ func TestViewsReassemble(t *testing.T) {
 	})
 }
 
+// What isn't a character yet isn't shown as none, however often it is asked for, also
+// after what is none already.
+func TestViewWaitsForACharacter(t *testing.T) {
+	t.Parallel()
+	b, r := bank(t, "10%\r20%\r\xe2\x80\xe2\x80")
+	p, err := r.Page(paddock.PageRequest{View: paddock.ViewClean}, false)
+	if err != nil || p.Content != "20%" || p.NextOffset != 8 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if p, err = r.Page(paddock.PageRequest{View: paddock.ViewClean, Offset: 8}, false); err != nil || p.Content != "" || p.NextOffset != 8 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if _, _, err := b.Append(paddock.Stdout, []byte("\xa6\n")); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = r.Page(paddock.PageRequest{View: paddock.ViewClean}, false); err != nil || p.Content != "\ufffd\ufffd\u2026\n" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	seal(t, b)
+}
+
 // What is looked for in a view is looked for in what is shown.
 func TestSearchInAView(t *testing.T) {
 	t.Parallel()

@@ -170,7 +170,7 @@ func (v *view) whole(page *paddock.Page, req paddock.PageRequest) (data []byte, 
 		data = make([]byte, min(int64(req.Limit), v.Total()-page.Offset))
 		err = v.Read(data, page.Offset)
 	} else {
-		data, err = v.text(page.Offset, req.Limit)
+		data, _, err = v.text(page.Offset, req.Limit)
 	}
 	if err != nil {
 		return nil, false, err
@@ -188,8 +188,9 @@ func (v *view) whole(page *paddock.Page, req paddock.PageRequest) (data []byte, 
 	return data, valid, err
 }
 
-// text reads up to limit characters; a byte that belongs to none counts as one.
-func (v *view) text(from int64, limit int) ([]byte, error) {
+// text reads up to limit characters; a byte that belongs to none counts as one. all
+// says that there are no more now, but perhaps the beginning of one.
+func (v *view) text(from int64, limit int) (b []byte, all bool, err error) {
 	var buf []byte
 	for pos, count := 0, 0; ; {
 		end := from+int64(len(buf)) == v.Total()
@@ -205,7 +206,7 @@ func (v *view) text(from int64, limit int) ([]byte, error) {
 			count++
 		}
 		if end || count == limit {
-			return buf[:pos], nil
+			return buf[:pos], end && (count < limit || pos == len(buf)), nil
 		}
 		// At least one byte for each character that is missing; some slack so
 		// that the end isn't reached in ever smaller steps.
@@ -213,7 +214,7 @@ func (v *view) text(from int64, limit int) ([]byte, error) {
 		more := int(min(int64(limit-count+utf8.UTFMax), v.Total()-from-int64(have)))
 		buf = append(buf, make([]byte, more)...)
 		if err := v.Read(buf[have:], from+int64(have)); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 }

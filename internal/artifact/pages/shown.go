@@ -28,13 +28,12 @@ func knownView(req paddock.PageRequest) error {
 // shown reads a page as its view shows it. It ends with a line where it can: a
 // line is shown as it was left.
 func (v *view) shown(page *paddock.Page, req paddock.PageRequest) ([]byte, error) {
-	raw, err := v.text(page.Offset, req.Limit)
+	raw, all, err := v.text(page.Offset, req.Limit)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		whole := page.Offset+int64(len(raw)) == v.Total()
-		n := ending(raw, modes[req.View], whole, v.Sealed)
+		n := ending(raw, modes[req.View], all, v.Sealed)
 		data, used, entries, err := v.show(page.Offset, raw[:n], req.View)
 		if err != nil {
 			return nil, err
@@ -45,7 +44,7 @@ func (v *view) shown(page *paddock.Page, req paddock.PageRequest) ([]byte, error
 			return data, nil
 		}
 		half := raw[:(used+1)/2]
-		raw = half[:max(1, len(half)-lines.CutCharacter(half))]
+		raw, all = half[:max(1, len(half)-lines.CutCharacter(half))], false
 	}
 }
 
