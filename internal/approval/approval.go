@@ -34,6 +34,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"paddock"
@@ -62,11 +63,11 @@ const (
 	overName = "over.json"
 )
 
-var idForm = regexp.MustCompile(`^a[0-9a-f]{20}-[1-9][0-9]{0,5}$`)
+var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^a[0-9a-f]{20}-[1-9][0-9]{0,5}$`) })
 
 // ParseID returns the id that s is.
 func ParseID(s string) (paddock.ApprovalID, error) {
-	if !idForm.MatchString(s) {
+	if !idForm().MatchString(s) {
 		return "", fmt.Errorf("%.60q isn't the id of an approval: want the word that paddock approve list shows", s)
 	}
 	return paddock.ApprovalID(s), nil
@@ -189,7 +190,7 @@ func (b Book) List(now time.Time) ([]paddock.Approval, error) {
 	}
 	var out []paddock.Approval
 	for _, e := range entries {
-		if !idForm.MatchString(e.Name()) {
+		if !idForm().MatchString(e.Name()) {
 			continue
 		}
 		a, badly := b.Get(paddock.ApprovalID(e.Name()), now)
@@ -210,7 +211,7 @@ func (b Book) List(now time.Time) ([]paddock.Approval, error) {
 
 // read returns ask.json and its text, if it is what its directory says.
 func (b Book) read(id paddock.ApprovalID) (*ask, []byte, error) {
-	if !idForm.MatchString(string(id)) {
+	if !idForm().MatchString(string(id)) {
 		return nil, nil, fmt.Errorf("%w: %.60q is no id", fs.ErrNotExist, id)
 	}
 	for _, dir := range []string{b.dir, b.path(id)} {

@@ -60,7 +60,7 @@ func (b Book) last(facts paddock.Digest) (paddock.ApprovalID, error) {
 	for _, e := range entries {
 		var n int
 		rest, ok := strings.CutPrefix(e.Name(), prefix(facts))
-		if !ok || !idForm.MatchString(e.Name()) {
+		if !ok || !idForm().MatchString(e.Name()) {
 			continue
 		}
 		if _, err := fmt.Sscanf(rest, "%d", &n); err == nil && n > most {
@@ -121,7 +121,7 @@ func (b Book) room(p paddock.Principal, now time.Time) error {
 	open := 0
 	for _, e := range entries {
 		id := paddock.ApprovalID(e.Name())
-		if !idForm.MatchString(e.Name()) {
+		if !idForm().MatchString(e.Name()) {
 			continue
 		}
 		a, err := b.Get(id, now)
