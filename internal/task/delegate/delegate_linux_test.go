@@ -451,9 +451,10 @@ func TestDelegateRefuses(t *testing.T) {
 func TestAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, policyText)
-	open := w.gate("go")
+	// One each: who opens a pipe to write lets all in who wait to read.
+	open, openOther := w.gate("go"), w.gate("other")
 	w.give("read x < go")
-	w.give("read x < go")
+	w.give("read x < other")
 	first := w.give("exit 0", func(a *delegate.Ask) { a.Key = "k" })
 	if again := w.give("exit 0", func(a *delegate.Ask) { a.Key = "k" }); again.ID != first.ID {
 		t.Errorf("%s and %s", first.ID, again.ID)
@@ -477,7 +478,7 @@ func TestAgainAndAgain(t *testing.T) {
 		}
 	}
 	open()
-	open()
+	openOther()
 	w.collect(delegate.Collect{All: true})
 	w.collect(delegate.Collect{All: true, Principal: bob})
 }
