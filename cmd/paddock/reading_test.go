@@ -82,6 +82,9 @@ func TestReadOnlyState(t *testing.T) {
 	state := filepath.Join(y.work, "home", ".local", "state", "paddock")
 	done := strings.TrimSpace(y.output("run", "-d", "--", "prog", "both"))
 	y.output("wait", done)
+	if err := testproc.Unlocked(state + "/runs/*/*/lock"); err != nil { // its supervisor tidies up
+		t.Fatal(err)
+	}
 	lost := string(y.killed())
 
 	asNobody := os.Geteuid() == 0
@@ -153,6 +156,9 @@ func TestRootReadsAnothersState(t *testing.T) {
 	state := filepath.Join(y.work, "home", ".local", "state", "paddock")
 	done := strings.TrimSpace(y.output("run", "-d", "--", "prog", "both"))
 	y.output("wait", done)
+	if err := testproc.Unlocked(state + "/runs/*/*/lock"); err != nil { // its supervisor tidies up
+		t.Fatal(err)
+	}
 	everything(t, state, func(path string, _ fs.FileMode) error { return os.Lchown(path, testproc.Nobody, testproc.Nobody) })
 	before := inventory(t, state)
 	if out := y.output("ps", "--all"); !strings.Contains(out, done) || !strings.Contains(out, "is only read") {
