@@ -7,6 +7,7 @@ import (
 
 	"paddock/internal/mcpserver/answer"
 	"paddock/internal/mcpserver/ask"
+	"paddock/internal/mcpserver/progress"
 	"paddock/internal/mcpserver/texts"
 )
 
@@ -48,7 +49,7 @@ func (s *session) delegateTools() []tool {
 func (s *session) collect(ctx context.Context, c call, in ask.Collect) (answer.Collected, error) {
 	asked := in.Collect(s.Principal)
 	if asked.Wait > 0 {
-		defer s.progress(ctx, c, asked.Wait)()
+		defer progress.Report(ctx, c.req, asked.Wait, s.Log)()
 	}
 	waiting, cancel := s.waiting(ctx)
 	defer cancel()

@@ -9,6 +9,7 @@ import (
 	"paddock"
 	"paddock/internal/mcpserver/answer"
 	"paddock/internal/mcpserver/ask"
+	"paddock/internal/mcpserver/person"
 	"paddock/internal/mcpserver/texts"
 )
 
@@ -89,7 +90,10 @@ func newTool[In ask.Input, Out any](s *session, t mcp.Tool, fn func(*session, co
 // failed answers with what a caller may know of err; the rest goes to the log.
 func (s *session) failed(ctx context.Context, tool string, err error) *mcp.CallToolResult {
 	var refusal *paddock.Refusal
+	var needed *person.Needed
 	switch {
+	case errors.As(err, &needed):
+		return needed.Result()
 	case errors.As(err, &refusal):
 		return answer.Refused(refusal)
 	case ctx.Err() != nil:

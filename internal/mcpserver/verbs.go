@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"paddock"
 	"paddock/internal/mcpserver/answer"
@@ -21,6 +22,15 @@ func (s *session) start(ctx context.Context, c call, in ask.Start) (answer.Start
 		return answer.Started{}, err
 	}
 	ctx = context.WithoutCancel(ctx)
+	if person.Answers(c.req) {
+		run, note, err := person.Answered(ctx, s.App, s.Principal, cmd, c.req)
+		if err != nil {
+			return answer.Started{}, found(paddock.RunID(c.req.Params.RequestState), err)
+		}
+		out := answer.NewStarted(run, s.counters(ctx))
+		out.Note = strings.TrimSpace(note + " " + out.Note)
+		return out, nil
+	}
 	run, err := s.App.Start(ctx, paddock.Request{
 		Principal: s.Principal, Door: paddock.DoorMCP, Command: cmd, IdempotencyKey: in.IdempotencyKey,
 		Tied: s.OnDisconnect == Kill, // also when we are killed, as clients do
@@ -29,7 +39,12 @@ func (s *session) start(ctx context.Context, c call, in ask.Start) (answer.Start
 		return answer.Started{}, err
 	}
 	s.remember(run)
-	if run.State == paddock.Waiting {
+	answers, asks := person.In(c.req)
+	switch {
+	case run.State != paddock.Waiting:
+	case asks:
+		return answer.Started{}, person.Need(ctx, s.App, run)
+	case !answers:
 		s.asking.Go(func() {
 			ctx, cancel := s.waiting(s.life)
 			defer cancel()

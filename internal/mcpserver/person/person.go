@@ -24,6 +24,7 @@ const voteField = "vote"
 
 // Verbs is what comes of an answer.
 type Verbs interface {
+	Status(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error)
 	Approval(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error)
 	Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error)
 	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
@@ -38,25 +39,23 @@ func Ask(ctx context.Context, session *mcp.ServerSession, verbs Verbs, run paddo
 		log.Debug("asking the client's person", "err", err)
 		return
 	}
-	answer, err := session.Elicit(ctx, &mcp.ElicitParams{
-		Message: question(a),
-		RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{voteField: map[string]any{
-			"type": "string", "title": "Vote", "description": "what `paddock approve sign` printed; empty if it is approved elsewhere",
-		}}},
-	})
+	answer, err := session.Elicit(ctx, form(a))
 	if err != nil {
 		log.Debug("asking the client's person", "err", err)
 		return
 	}
-	vote, _ := answer.Content[voteField].(string)
-	switch vote = strings.TrimSpace(vote); {
-	case answer.Action == "decline":
-		_, err = verbs.Kill(ctx, run.Principal, run.ID, app.KillRequest{Reason: "declined at the client before it was approved", NoWait: true})
-	case answer.Action == "accept" && vote != "":
-		_, err = verbs.Vote(ctx, run.Principal, run.Approval, []byte(vote))
-	}
-	if err != nil {
+	if err := act(ctx, verbs, run, answer); err != nil {
 		log.Warn("what the client's person answered", "run", string(run.ID), "err", err)
+	}
+}
+
+// form is what the client shows.
+func form(a paddock.Approval) *mcp.ElicitParams {
+	return &mcp.ElicitParams{
+		Message: question(a),
+		RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{voteField: map[string]any{
+			"type": "string", "title": "Vote", "description": "what `paddock approve sign` printed; empty if it is approved elsewhere",
+		}}},
 	}
 }
 
