@@ -50,7 +50,8 @@ func (a *App) Question(ctx context.Context, p paddock.Principal, id paddock.Appr
 }
 
 // Vote puts down what somebody signed of an approval. Whoever may see it may bring
-// that: what counts is the key that signed it, and that its policy lists it.
+// that: what counts is the key that signed it, and that its policy lists it. What waits
+// for it and has nobody who stays with it is started here, if it may be now.
 func (a *App) Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error) {
 	if _, err := a.Approval(ctx, p, id); err != nil {
 		return paddock.Approval{}, err
@@ -65,5 +66,9 @@ func (a *App) Vote(ctx context.Context, p paddock.Principal, id paddock.Approval
 		r.Hint = "Look at it with `paddock approve show`, and sign it with a key that its policy lists under `approvals`, and that isn't of who asks."
 		return one, r
 	}
-	return one, err
+	if err != nil {
+		return one, err
+	}
+	a.exec.Resume(ctx)
+	return a.exec.Consent().Get(id)
 }

@@ -181,6 +181,15 @@ func (b Book) Get(id paddock.ApprovalID, now time.Time) (paddock.Approval, error
 	return b.stand(id, a, text, a.settings(), now)
 }
 
+// By is who could approve id when it was asked.
+func (b Book) By(id paddock.ApprovalID) (paddock.Approvals, error) {
+	a, _, err := b.read(id)
+	if err != nil {
+		return paddock.Approvals{}, err
+	}
+	return a.settings(), nil
+}
+
 // List returns all that is kept, newest first. What can't be read is left out, and
 // told of by the error.
 func (b Book) List(now time.Time) ([]paddock.Approval, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,11 +147,15 @@ func (b Book) room(p paddock.Principal, now time.Time) error {
 }
 
 // Use notes that run is started by id, if it still may be: whoever gets no error may
-// start it. Only one who holds the state directory's claim may ask.
+// start it. Who was ended between the two is told the same again, unless it was denied
+// meanwhile or is over. Only one who holds the state directory's claim may ask.
 func (b Book) Use(id paddock.ApprovalID, m paddock.Matter, by paddock.Approvals, run paddock.RunID, now time.Time) (paddock.Approval, error) {
 	a, err := b.As(id, m, by, now)
 	if err != nil {
 		return a, err
+	}
+	if slices.Contains(a.Used, run) && (a.State == paddock.ApprovalApproved || a.State == paddock.ApprovalUsed) {
+		return a, nil
 	}
 	if a.State != paddock.ApprovalApproved {
 		return a, fmt.Errorf("approval %s is %s", id, a.State)

@@ -40,7 +40,7 @@ type asker struct {
 	cfg    Config
 }
 
-func openAsking(t *testing.T) *asker {
+func openAsking(t *testing.T, more ...func(*Config)) *asker {
 	t.Helper()
 	a := &asker{policy: &moody{}}
 	var err error
@@ -52,6 +52,9 @@ func openAsking(t *testing.T) *asker {
 		a.policy.text.Store(&text)
 		c.Policy, c.Now = a.policy, func() time.Time { return time.Now().Add(time.Duration(a.ahead.Load())) }
 		c.Stage = testproc.Build(t, "paddock/cmd/paddock-stage")
+		for _, change := range more {
+			change(c)
+		}
 		a.cfg = *c
 	})
 	return a

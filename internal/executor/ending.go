@@ -3,7 +3,6 @@ package executor
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"paddock"
@@ -31,31 +30,8 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 	if err := e.Consent().Withdraw(ctx, dir, end.Kind, end.By, end.Why); err != nil {
 		return paddock.Run{}, err
 	}
-	limited, cancel := context.WithTimeout(ctx, e.cfg.Grace+time.Second)
-	defer cancel()
-	told := false
-	err = e.hub.Await(limited, dir, func(w *watch.Run) (bool, error) {
-		outcome, err := dir.Outcome()
-		if outcome != nil || err != nil {
-			return true, err
-		}
-		if !told {
-			if told, err = w.Tell(limited, end); err != nil {
-				return false, fmt.Errorf("run %s: %w", id, err)
-			}
-		}
-		return told && end.NoWait, nil
-	})
-	switch {
-	case err == nil:
-	case ctx.Err() != nil || limited.Err() == nil:
+	if err := e.hub.End(ctx, dir, end, e.cfg.Grace+time.Second); err != nil {
 		return paddock.Run{}, err
-	case !told && end.Signal == "KILL":
-		if err := e.hub.Overrule(ctx, dir, e.cfg.Grace+time.Second); err != nil {
-			return paddock.Run{}, err
-		}
-	case !told:
-		return paddock.Run{}, watch.Silent(dir)
 	}
 	return dir.Record(e.cfg.Now())
 }

@@ -170,7 +170,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 		return nil, errors.Join(err, e.Close())
 	}
 	sweeper := retain.NewSweeper(state, e.notes.Prune, cfg.Now, cfg.Policy.Load)
-	e.keep = &upkeep.Upkeep{State: state, Flush: e.notes.Flush, Sweep: func(ctx context.Context) error { return errors.Join(sweeper.Turn(ctx), state.SweepPolicies(cfg.Now())) }, Sign: signing.New(e.notes.Dir(), cfg.Now).Turn, Now: cfg.Now, Warn: cfg.Warn}
+	e.keep = &upkeep.Upkeep{State: state, Flush: e.notes.Flush, Sweep: func(ctx context.Context) error { return errors.Join(sweeper.Turn(ctx), state.SweepPolicies(cfg.Now())) }, Sign: signing.New(e.notes.Dir(), cfg.Now).Turn, Now: cfg.Now, Warn: cfg.Warn, Resume: e.Resume}
 	// A run that can't be reconciled must not keep the others from their owners.
 	if err := e.keep.Reconcile(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -183,6 +183,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 			cfg.Warn(err)
 		}
 	}
+	e.Resume(ctx)
 	e.work.Go(func() { e.keep.Run(e.life, cfg.Tick) })
 	return e, nil
 }
@@ -219,8 +220,7 @@ func (e *Executor) Close() error {
 	return err
 }
 
-// StateDir is the real path of the state directory, for rooms that keep something
-// beside the runs.
+// StateDir is the state directory's real path, for who keeps something beside the runs.
 func (e *Executor) StateDir() string { return e.state.Path() }
 
 // Delegates is what the policy says of agents that may be given tasks; nil for nothing.

@@ -13,6 +13,7 @@ import (
 	"paddock/internal/control/handover"
 	"paddock/internal/executor/consent"
 	"paddock/internal/executor/judge"
+	"paddock/internal/executor/judge/budget"
 	"paddock/internal/executor/judge/speech"
 	"paddock/internal/executor/roster"
 	"paddock/internal/executor/stages"
@@ -84,18 +85,10 @@ func (e *Executor) start(ctx context.Context, req paddock.Request) (_ paddock.Ru
 
 // again returns the run that req's idempotency key stands for already.
 func (e *Executor) again(ctx context.Context, req paddock.Request) (run paddock.Run, found bool, err error) {
-	key := req.IdempotencyKey
-	if key == "" {
-		return paddock.Run{}, false, nil
-	}
-	if err := speech.Key(key); err != nil {
+	if err := speech.Key(req.IdempotencyKey); err != nil {
 		return paddock.Run{}, false, err
 	}
-	var id paddock.RunID
-	err = e.state.Claim(ctx, func(c *rundir.Claim) (err error) {
-		id, err = roster.Keyed(c, req)
-		return err
-	})
+	id, err := e.Again(ctx, req)
 	if err != nil || id == "" {
 		return paddock.Run{}, false, err
 	}
@@ -114,7 +107,7 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 	}
 	dir, err := e.notes.Prepare(ctx, e.state, id, rundir.Intent{Request: req, Decision: j.Decision, CreatedAt: now, Waits: approved == nil && j.Decision.Approval != ""})
 	if err != nil {
-		return nil, "", judge.RecordError(ctx, err)
+		return nil, "", budget.RecordError(ctx, err)
 	}
 	var existing paddock.RunID
 	e.notes.Policy(ctx, e.state, dir, j.Decision.PolicyDigest, j.PolicyText(), j.Trouble)
@@ -131,6 +124,8 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 			if err := e.Consent().Use(ctx, *approved, id); err != nil {
 				return err
 			}
+		} else if err := e.hold(dir, req, j); err != nil {
+			return err
 		}
 		return c.Publish(dir, req.IdempotencyKey)
 	})
@@ -147,7 +142,7 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 	if left := errors.Join(dir.Abandon(), dir.ReleaseLock()); left != nil {
 		e.cfg.Warn(fmt.Errorf("run %s, which isn't to be: %w", id, left))
 	}
-	return nil, existing, judge.RecordError(ctx, err)
+	return nil, existing, budget.RecordError(ctx, err)
 }
 
 // launch hands the claimed run to a supervisor.

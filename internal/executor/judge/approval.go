@@ -2,10 +2,13 @@ package judge
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 
 	"paddock"
+	"paddock/internal/executor/judge/budget"
 	"paddock/internal/executor/judge/matter"
+	"paddock/internal/executor/judge/source"
 	"paddock/internal/executor/judge/speech"
 	"paddock/internal/policy"
 )
@@ -82,4 +85,25 @@ func (j *Judgement) Matter(ctx context.Context) (paddock.Matter, error) {
 
 // Claimed has j, which judged a waiting run anew, be given what the run was when it
 // was claimed.
-func (j *Judgement) Claimed(before *Judgement) { j.room = before.room }
+func (j *Judgement) Claimed(room budget.Room) { j.room = room }
+
+// Basis is what j was based on beside the request, and what is there no more when who
+// asked is gone: the file of the policy, empty where that isn't one, and the host's
+// variables that it passes on.
+func (j *Judgement) Basis() (file string, env map[string]string) {
+	if name := j.policy.Name(); filepath.IsAbs(name) {
+		file = name
+	}
+	return file, j.facts.HostEnv
+}
+
+// On is a Judge like j of another policy and another host.
+func (j *Judge) On(policy source.Source, env map[string]string) *Judge {
+	other := &Judge{cfg: j.cfg, finder: j.finder, owner: j.owner}
+	other.cfg.Policy = policy
+	other.cfg.HostEnv = func(name string) (string, bool) {
+		value, ok := env[name]
+		return value, ok
+	}
+	return other
+}

@@ -279,7 +279,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		return err
 	})
 	if err != nil && !out.starved(err) {
-		out.trouble = append(out.trouble, *Unrecordable(err))
+		out.trouble = append(out.trouble, *budget.Unrecordable(err))
 	}
 	return out
 }
@@ -302,25 +302,8 @@ func (j *Judgement) home(state *rundir.State, root string) {
 		j.facts.Home, err = state.Home(root)
 	}
 	if err != nil && !j.starved(err) {
-		j.trouble = append(j.trouble, *Unrecordable(err))
+		j.trouble = append(j.trouble, *budget.Unrecordable(err))
 	}
-}
-
-// Unrecordable refuses because of an error from writing things down.
-func Unrecordable(err error) *paddock.Refusal { return budget.Unrecordable(err) }
-
-// RecordError gives an error from writing a run down its meaning.
-func RecordError(ctx context.Context, err error) error {
-	var refusal *paddock.Refusal
-	switch {
-	case err == nil || errors.As(err, &refusal):
-		return err
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case trust.Fault(err):
-		return fmt.Errorf("%w: the run can't be written down: %w", paddock.ErrFault, err)
-	}
-	return Unrecordable(err)
 }
 
 // deny turns d into a refusal for further reasons, if there are any.

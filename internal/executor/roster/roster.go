@@ -89,6 +89,19 @@ func (r Roster) ListActive(ctx context.Context, before paddock.RunID, limit int,
 	return runs, "", err
 }
 
+// Again returns the run that req's idempotency key stands for already; empty where
+// there is none.
+func (r Roster) Again(ctx context.Context, req paddock.Request) (id paddock.RunID, err error) {
+	if req.IdempotencyKey == "" {
+		return "", nil
+	}
+	err = r.state.Claim(ctx, func(c *rundir.Claim) (err error) {
+		id, err = Keyed(c, req)
+		return err
+	})
+	return id, err
+}
+
 // Keyed returns the run of req's key, if there is one and it was made for the
 // same request.
 func Keyed(c *rundir.Claim, req paddock.Request) (paddock.RunID, error) {

@@ -31,7 +31,9 @@ type Upkeep struct {
 	Sweep func(context.Context) error
 	// Sign signs the journal when it is time to. The first time it reads all of it.
 	Sign func(context.Context) error
-	Now  func() time.Time
+	// Resume starts or settles what waits for approval and has nobody who stays with it.
+	Resume func(context.Context)
+	Now    func() time.Time
 	// Warn is told what goes wrong in the background.
 	Warn func(error)
 
@@ -62,6 +64,7 @@ func (u *Upkeep) Run(ctx context.Context, tick <-chan time.Time) {
 			if err := u.Reconcile(ctx); err != nil && ctx.Err() == nil {
 				u.Warn(err)
 			}
+			u.Resume(ctx)
 		case <-ctx.Done():
 			return
 		}

@@ -29,7 +29,7 @@ func TestEveryFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		state, err := rundir.Open(dir)
 		must(t, err)
-		var turns, beside, warned atomic.Int64
+		var turns, beside, warned, resumed atomic.Int64
 		endless := func(ctx context.Context) error { // a long journal, a large output
 			beside.Add(1)
 			<-ctx.Done()
@@ -38,7 +38,7 @@ func TestEveryFiveSeconds(t *testing.T) {
 		u := &Upkeep{
 			State: state, Now: time.Now, Warn: func(error) { warned.Add(1) },
 			Flush: func(context.Context) error { turns.Add(1); return errors.New("of a test") },
-			Sweep: endless, Sign: endless,
+			Sweep: endless, Sign: endless, Resume: func(context.Context) { resumed.Add(1) },
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan struct{})
@@ -49,8 +49,8 @@ func TestEveryFiveSeconds(t *testing.T) {
 		for n := int64(1); n <= 3; n++ {
 			<-time.After(5 * time.Second)
 			synctest.Wait()
-			if turns.Load() != n || warned.Load() != n {
-				t.Errorf("after %d seconds %d turns and %d warnings", 5*n, turns.Load(), warned.Load())
+			if turns.Load() != n || warned.Load() != n || resumed.Load() != n {
+				t.Errorf("after %d seconds %d turns, %d warnings, and what waits was looked at %d times", 5*n, turns.Load(), warned.Load(), resumed.Load())
 			}
 		}
 		if beside.Load() != 2 {

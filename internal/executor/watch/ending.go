@@ -3,6 +3,8 @@ package watch
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"paddock"
 	"paddock/internal/control"
@@ -35,6 +37,36 @@ func (r *Run) Tell(ctx context.Context, end Ending) (bool, error) {
 		return false, err
 	}
 	return err == nil, nil
+}
+
+// End tells the run's supervisor to end it, and returns when it is settled, or after
+// patience. One that doesn't answer is ended itself, by KILL.
+func (h *Hub) End(ctx context.Context, dir *rundir.Dir, end Ending, patience time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	told := false
+	err := h.Await(limited, dir, func(w *Run) (bool, error) {
+		outcome, err := dir.Outcome()
+		if outcome != nil || err != nil {
+			return true, err
+		}
+		if !told {
+			if told, err = w.Tell(limited, end); err != nil {
+				return false, fmt.Errorf("run %s: %w", dir.ID(), err)
+			}
+		}
+		return told && end.NoWait, nil
+	})
+	switch {
+	case err == nil:
+	case ctx.Err() != nil || limited.Err() == nil:
+		return err
+	case !told && end.Signal == "KILL":
+		return h.Overrule(ctx, dir, patience)
+	case !told:
+		return Silent(dir)
+	}
+	return nil
 }
 
 // Settled returns when the run is settled. Where its supervisor is heard, the

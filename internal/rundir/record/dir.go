@@ -74,6 +74,9 @@ func (d *Dir) ReleaseLock() error {
 	return f.Close()
 }
 
+// Hold gives d the lock of its run, which was taken.
+func (d *Dir) Hold(lock *os.File) { d.lock = lock }
+
 // Abandon removes a directory that was prepared and will not be published, and
 // its lock with it. On a published one it does nothing.
 func (d *Dir) Abandon() error {

@@ -20,6 +20,9 @@ import (
 // it. Only one who has the claim may ask: two who ask at once would take each
 // other for the run's supervisor.
 func Vacant(d *Dir) (*os.File, error) {
+	if lasts, err := waiting.Lasts(d.path); err != nil || lasts {
+		return nil, err // nobody needs to
+	}
 	flags := os.O_RDWR | durable.NoFollow | syscall.O_NONBLOCK
 	f, err := os.OpenFile(d.file("lock"), flags, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +91,7 @@ func (d *Dir) tidy(now func() time.Time) error {
 	if err != nil {
 		return err
 	}
-	return durable.Tidy(d.path, "reserve", "control", "before.json")
+	return durable.Tidy(d.path, "reserve", "control", "before.json", waiting.Name)
 }
 
 // found is the outcome of a run that nobody looks after, without its streams.
@@ -125,6 +128,9 @@ func found(d *Dir, seen time.Time) paddock.Outcome {
 // Unattended says whether nobody looks after the run, without keeping anybody
 // from it; known is false where that can't be found out.
 func Unattended(d *Dir) (free, known bool) {
+	if lasts, err := waiting.Lasts(d.path); err != nil || lasts {
+		return false, err == nil
+	}
 	f, err := os.OpenFile(d.file("lock"), os.O_RDONLY|durable.NoFollow|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		started, err := d.Started()

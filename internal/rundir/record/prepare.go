@@ -117,7 +117,7 @@ func makeLocked(tmp string, id paddock.RunID, at func(string)) (*Dir, error) {
 			return nil, err
 		}
 		at("made")
-		f, err := takeNew(filepath.Join(path, "lock"), at)
+		f, err := durable.LockNew(filepath.Join(path, "lock"), at)
 		if err != nil {
 			return nil, err
 		}
@@ -126,27 +126,6 @@ func makeLocked(tmp string, id paddock.RunID, at func(string)) (*Dir, error) {
 		}
 	}
 	return nil, fmt.Errorf("run %s: its temporary directory is taken away again and again", id)
-}
-
-// takeNew makes and locks a new file; nil when a sweeper was there first.
-func takeNew(name string, at func(string)) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|durable.NoFollow, 0o600)
-	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	at("lock-made")
-	got, err := durable.Lock(f)
-	there := false
-	if err == nil && got {
-		there, err = durable.IsAt(f, name)
-	}
-	if err != nil || !there {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // fill writes the files down and makes them durable, all but the token: that is

@@ -9,6 +9,8 @@ package budget
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"paddock"
@@ -16,6 +18,7 @@ import (
 	"paddock/internal/policy"
 	"paddock/internal/policy/known/usage"
 	"paddock/internal/rundir"
+	"paddock/internal/trust"
 )
 
 // A Budget is that of one state directory.
@@ -79,4 +82,18 @@ func (b Budget) Take(ctx context.Context, c *rundir.Claim, p paddock.Principal, 
 // Unrecordable refuses because of an error from writing things down.
 func Unrecordable(err error) *paddock.Refusal {
 	return paddock.Refused(paddock.Unrecordable, "The run can't be written down: %v.", err)
+}
+
+// RecordError gives an error from writing a run down its meaning.
+func RecordError(ctx context.Context, err error) error {
+	var refusal *paddock.Refusal
+	switch {
+	case err == nil || errors.As(err, &refusal):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case trust.Fault(err):
+		return fmt.Errorf("%w: the run can't be written down: %w", paddock.ErrFault, err)
+	}
+	return Unrecordable(err)
 }

@@ -2,6 +2,8 @@ package durable
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"time"
 )
@@ -25,4 +27,26 @@ func WaitLock(ctx context.Context, f *os.File) error {
 			t.Stop()
 		}
 	}
+}
+
+// LockNew makes and locks a new file; nil when a sweeper was there first. It calls
+// at when there is a file that isn't locked yet.
+func LockNew(name string, at func(string)) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|NoFollow, 0o600)
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	at("lock-made")
+	got, err := Lock(f)
+	there := false
+	if err == nil && got {
+		there, err = IsAt(f, name)
+	}
+	if err != nil || !there {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }

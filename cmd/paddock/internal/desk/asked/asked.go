@@ -200,8 +200,14 @@ func (d commands) said(a paddock.Approval) error {
 		}
 	}
 	line := string(a.ID) + " is " + string(a.State)
-	if a.State == paddock.ApprovalWaiting {
+	switch {
+	case a.State == paddock.ApprovalWaiting:
 		line += fmt.Sprintf(": %d of %d approve", approved, a.Approvers)
+	case len(a.Used) > 0: // by what waited for it
+		line = string(a.ID) + " is approved"
+	}
+	for _, run := range a.Used {
+		line += "\nstarted " + string(run)
 	}
 	_, err := fmt.Fprintln(d.Out, line)
 	return err

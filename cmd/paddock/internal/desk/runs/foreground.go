@@ -25,6 +25,9 @@ func (d commands) detached(ctx context.Context, v desk.Verbs, req paddock.Reques
 	} else {
 		_, err = fmt.Fprintln(d.Out, r.ID)
 	}
+	if r.State == paddock.Waiting && !d.JSON {
+		d.Say("waiting", "a person must approve this, and it starts then: paddock approve show "+string(r.Approval)+" (paddock kill "+string(r.ID)+" takes it back)")
+	}
 	if err != nil || r.State != paddock.FailedToStart {
 		return err
 	}
