@@ -307,6 +307,9 @@ type Given struct {
 	Provider *Provider
 }
 
+// SecretRoom, with a secret's name behind it, is the room of its provider's runs.
+const SecretRoom = "secret:"
+
 // A Provider is a program of the operator's that says a secret on its standard output.
 type Provider struct {
 	Argv []string

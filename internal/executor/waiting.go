@@ -38,7 +38,7 @@ func (e *Executor) consented(ctx context.Context, req paddock.Request, j *judge.
 	a.Launch = func(ctx context.Context, again consent.Judgement) error {
 		now := again.(*judge.Judgement)
 		now.Claimed(j)
-		_, err := e.launch(ctx, dir, req, now)
+		_, err := e.launch(ctx, dir, req, now, nil)
 		return err
 	}
 	e.work.Go(func() {

@@ -5,6 +5,7 @@ import (
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/layered"
+	"paddock/internal/policy/known/secret"
 )
 
 // For returns the policy that judges what room asks for: p itself for the caller's
@@ -14,6 +15,9 @@ func (p *Policy) For(room string) *Policy {
 		return p
 	}
 	if file := layered.Room(p.file, room); file != nil {
+		if room == "git" { // nothing there gets a secret, and none is to be seen in what git prints
+			file.Secrets, file.Given, file.Redact = p.file.Secrets, secret.Withheld(p.file.Given), p.file.Redact
+		}
 		return &Policy{file: *file, files: p.files, said: p.said, text: p.text, whole: p, room: room}
 	}
 	return nil

@@ -1,8 +1,6 @@
 package compiled
 
 import (
-	"path"
-
 	"paddock"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/environ"
@@ -10,7 +8,7 @@ import (
 
 // provider makes the file that judges the program which says s, where no file does:
 // that program alone, with the arguments of the policy, which nobody else can ask for,
-// in its own directory, where it can write nothing. Limits and containment are those
+// in a directory of the system's, where it can write nothing. Limits and containment are those
 // of f, but for what it may reach and read, and what it prints isn't kept.
 func (c *compiler) provider(f *File, s document.Secret) *paddock.Provider {
 	if s.Exec == nil {
@@ -22,7 +20,7 @@ func (c *compiler) provider(f *File, s document.Secret) *paddock.Provider {
 		x.Pin = f.Pins()[x.Path]
 	}
 	out := &File{
-		Name: f.Name, Roots: []string{path.Dir(x.Path)}, Executables: []*Executable{x}, Limits: x.Limits, Concurrent: manyProviders, Reserve: f.Reserve,
+		Name: f.Name, Roots: []string{ProvidersRoot}, Executables: []*Executable{x}, Limits: x.Limits, Concurrent: manyProviders, Reserve: f.Reserve,
 		Redact: paddock.Unkept, Sections: map[string]paddock.Position{}, byWord: map[string]*Executable{x.Path: x}, search: environ.Path([]string{x.Path}),
 	}
 	for _, section := range []string{"roots", "limits", "environment", "containment", "secrets"} {
@@ -41,6 +39,10 @@ func (c *compiler) provider(f *File, s document.Secret) *paddock.Provider {
 	f.Providers[s.Name.Value] = out
 	return &paddock.Provider{Argv: values(s.Exec.Argv), Cache: s.Exec.Cache}
 }
+
+// ProvidersRoot is where providers work. It holds nothing that they would take for a
+// configuration, and that anybody but root can change.
+const ProvidersRoot = "/usr/share"
 
 // manyProviders bounds how many run at once. Those who ask are bounded themselves.
 const manyProviders = 10_000

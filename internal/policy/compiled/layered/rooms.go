@@ -7,14 +7,13 @@ import (
 
 	"paddock"
 	"paddock/internal/policy/compiled"
-	"paddock/internal/policy/known/secret"
 )
 
 // Room is what of f judges the requests of a room: the git tools, delegates, or who
-// says the secret whose name follows [secret.Room]; nil where f says nothing of it.
+// says the secret whose name follows [paddock.SecretRoom]; nil where f says nothing of it.
 func Room(f compiled.File, room string) *compiled.File {
 	var of *compiled.File
-	name, provides := strings.CutPrefix(room, secret.Room)
+	name, provides := strings.CutPrefix(room, paddock.SecretRoom)
 	switch {
 	case provides:
 		of = f.Providers[name]
@@ -28,9 +27,6 @@ func Room(f compiled.File, room string) *compiled.File {
 	}
 	file := *of
 	file.Digest = f.Digest
-	if room == "git" { // nothing there gets a secret, and none is to be seen in what git prints
-		file.Secrets, file.Given, file.Redact = f.Secrets, secret.Withheld(f.Given), f.Redact
-	}
 	return &file
 }
 

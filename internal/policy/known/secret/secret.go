@@ -17,9 +17,6 @@ import (
 	"paddock"
 )
 
-// Room, with a secret's name behind it, is the room of its provider's runs.
-const Room = "secret:"
-
 // Facts is what was found of one secret. The zero value is that of one that
 // nobody has looked at, which can't be used.
 type Facts struct {
