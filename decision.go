@@ -292,6 +292,8 @@ type Injection struct {
 	Prefix string `json:"-"`
 	File   string `json:"-"`
 	CA     string `json:"-"`
+	// Provider says it where no file does.
+	Provider *Provider `json:"-"`
 }
 
 // A Given is a secret that programs get as a variable of the same name. It holds
@@ -301,6 +303,18 @@ type Given struct {
 	// File holds the secret; To has the words of the programs that get it.
 	File string
 	To   []string
+	// Provider says it where no file does.
+	Provider *Provider
+}
+
+// SecretRoom, with a secret's name behind it, is the room of its provider's runs.
+const SecretRoom = "secret:"
+
+// A Provider is a program of the operator's that says a secret on its standard output.
+type Provider struct {
+	Argv []string
+	// Cache is how long what it said is used again, in memory; zero is not at all.
+	Cache Duration
 }
 
 // A Redaction says when secrets are hidden in output.
@@ -310,6 +324,8 @@ type Redaction string
 const (
 	RedactShown  Redaction = "shown"
 	RedactStored Redaction = "stored"
+	// Unkept is of what a secret's provider prints: nothing of it is kept.
+	Unkept Redaction = "unkept"
 )
 
 // CertificatesPath is where a run with injections finds what it has to trust.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/executor/provide"
 	"paddock/internal/executor/watch"
 	"paddock/internal/rundir"
 )
@@ -96,4 +97,10 @@ func (e *Executor) Run(ctx context.Context, id paddock.RunID) (paddock.Run, erro
 		return paddock.Run{}, err
 	}
 	return dir.Record(e.cfg.Now())
+}
+
+// Abort ends a run of ours that nobody waits for any more.
+func (e *Executor) Abort(ctx context.Context, id paddock.RunID) error {
+	_, err := e.Kill(ctx, id, Ending{Kind: paddock.ReasonAbort, By: provide.By.ID})
+	return err
 }

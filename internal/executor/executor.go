@@ -31,6 +31,7 @@ import (
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/judge/source"
 	"paddock/internal/executor/notes"
+	"paddock/internal/executor/provide"
 	"paddock/internal/executor/remains"
 	"paddock/internal/executor/retain"
 	"paddock/internal/executor/roster"
@@ -123,6 +124,7 @@ type Executor struct {
 	work  sync.WaitGroup // goroutines that end with life
 
 	poolOnce sync.Once // the binary is looked for when the first run needs it
+	secrets  *provide.Providers
 	pool     *stages.Pool
 	poolErr  error
 
@@ -154,6 +156,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	e := &Executor{cfg: cfg, state: state}
 	e.Roster = roster.New(state, e.Run)
 	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels, Disk: cfg.Disk})
+	e.secrets = provide.New(e, cfg.Now)
 	state.OnLost(func(dir *rundir.Dir) (*paddock.Deeper, error) { return remains.Clear(dir, judge.Workspace, cfg.Now) })
 	e.hub = watch.New(ctx, e.seek)
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))

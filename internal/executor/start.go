@@ -3,18 +3,16 @@ package executor
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"paddock"
-	"paddock/internal/control/handover"
 	"paddock/internal/executor/consent"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/judge/budget"
 	"paddock/internal/executor/judge/speech"
+	"paddock/internal/executor/judge/parcel"
 	"paddock/internal/executor/roster"
 	"paddock/internal/executor/stages"
 	"paddock/internal/failpoint"
@@ -34,13 +32,19 @@ func (e *Executor) Explain(ctx context.Context, req paddock.Request) (paddock.De
 // A refusal is a [*paddock.Refusal]. When ctx ends before that, the run is
 // ended as aborted and returned with ctx's error; later ctx means nothing.
 func (e *Executor) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
+	return e.Begin(ctx, req, nil)
+}
+
+// Begin is Start where sink, if it isn't nil, takes what the program prints, of which
+// nothing is kept then. The policy must say so, too.
+func (e *Executor) Begin(ctx context.Context, req paddock.Request, sink *os.File) (paddock.Run, error) {
 	if err := e.life.Err(); err != nil {
 		return paddock.Run{}, ErrClosed
 	}
 	if err := e.unwritable(); err != nil {
 		return paddock.Run{}, err
 	}
-	run, policy, err := e.start(ctx, req)
+	run, policy, err := e.start(ctx, req, sink)
 	var refusal *paddock.Refusal
 	if errors.As(err, &refusal) {
 		e.notes.Refused(ctx, req, policy, refusal)
@@ -49,7 +53,7 @@ func (e *Executor) Start(ctx context.Context, req paddock.Request) (paddock.Run,
 }
 
 // start is Start, and says which policy was asked.
-func (e *Executor) start(ctx context.Context, req paddock.Request) (_ paddock.Run, policy paddock.Digest, err error) {
+func (e *Executor) start(ctx context.Context, req paddock.Request, sink *os.File) (_ paddock.Run, policy paddock.Digest, err error) {
 	// A key that stands for a run answers before anything is judged: the run is
 	// there, whatever the policy would say now.
 	if run, found, err := e.again(ctx, req); found || err != nil {
@@ -71,6 +75,9 @@ func (e *Executor) start(ctx context.Context, req paddock.Request) (_ paddock.Ru
 	if pool, err := e.stages(); err == nil { // else the run's record will tell
 		pool.Expect(!req.Tied)
 	}
+	if err := e.secrets.Ask(ctx, policy, j); err != nil {
+		return paddock.Run{}, policy, err
+	}
 	dir, existing, err := e.claim(ctx, req, j, approved)
 	var run paddock.Run
 	switch {
@@ -78,7 +85,7 @@ func (e *Executor) start(ctx context.Context, req paddock.Request) (_ paddock.Ru
 	case existing != "":
 		run, err = e.begun(ctx, existing)
 	default:
-		run, err = e.launch(ctx, dir, req, j)
+		run, err = e.launch(ctx, dir, req, j, sink)
 	}
 	return run, policy, err
 }
@@ -146,8 +153,8 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 }
 
 // launch hands the claimed run to a supervisor.
-func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judge.Judgement) (paddock.Run, error) {
-	stage, step, err := e.handOver(ctx, dir, req, j)
+func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judge.Judgement, sink *os.File) (paddock.Run, error) {
+	stage, step, err := e.handOver(ctx, dir, req, j, sink)
 	if err != nil {
 		reason := paddock.Reason{Kind: paddock.ReasonStart, Step: step, Detail: err.Error()}
 		state := paddock.FailedToStart
@@ -172,7 +179,7 @@ func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Requ
 }
 
 // handOver gives the run to a supervisor; step says what failed.
-func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judge.Judgement) (_ *stages.Stage, step string, err error) {
+func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judge.Judgement, sink *os.File) (_ *stages.Stage, step string, err error) {
 	pool, err := e.stages()
 	if err != nil {
 		return nil, "find the supervisor", err
@@ -181,42 +188,16 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	if err != nil {
 		return nil, "identify the supervisor", err
 	}
-	stdin, err := j.Stdin(ctx, e.state, dir)
+	if err := e.secrets.Ask(ctx, j.Decision.PolicyDigest, j); err != nil { // of what waited; else it has been
+		return nil, "ask for the secrets", err
+	}
+	made, step, err := parcel.Maker{
+		Judge: e.judge, State: e.state, Grace: paddock.Duration(e.cfg.Grace), Isolation: e.cfg.Isolation, Stage: digest, Journal: e.notes.Dir(),
+	}.Make(ctx, dir, req, j, sink)
 	if err != nil {
-		return nil, "open the standard input", err
+		return nil, step, err
 	}
-	grant := j.Decision.Grant
-	listed, err := e.judge.Listed(ctx, grant)
-	if err != nil {
-		return nil, "find what is listed", err
-	}
-	root, err := judge.Workspace(grant)
-	if err != nil {
-		return nil, "find the workspace", err
-	}
-	secrets, err := j.Sealed()
-	if err != nil {
-		return nil, "hand over the secrets", err
-	}
-	defer secrets.Close() // nil, too
-	known, err := j.Known()
-	if err != nil {
-		return nil, "hand over the secrets", err
-	}
-	defer known.Close() // nil, too
-	text, err := json.Marshal(handover.Job{
-		Version: handover.JobVersion, RunDir: dir.Path(), RunID: dir.ID(), Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
-		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: j.Programs(), Listed: listed,
-		Held: j.Found.Launch.Held, Copies: j.Copies(), Limits: grant.Limits, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
-		Grace: paddock.Duration(e.cfg.Grace), Reserve: j.Reserve(), Room: j.Room().Bytes, RoomBy: j.Room().Counter, Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, HasSecrets: secrets != nil, HasKnown: known != nil, Redact: grant.Redact, StageDigest: digest, Journal: e.notes.Dir(),
-	})
-	if err != nil {
-		return nil, "describe the run", err
-	}
-	files := slices.DeleteFunc([]*os.File{dir.Lock(), j.Found.DirFile, j.Found.Launch.File, stdin, secrets, known}, func(f *os.File) bool { return f == nil })
-	for _, c := range j.Found.Launch.Copies {
-		files = append(files, c.File)
-	}
+	defer made.Close()
 	if err := ctx.Err(); err != nil {
 		return nil, "hand over the run", err
 	}
@@ -225,7 +206,7 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 		return nil, "start the supervisor", err
 	}
 	failpoint.Here("handover/give")
-	if err := stage.Give(text, files); err != nil {
+	if err := stage.Give(made.Text, made.Files); err != nil {
 		return nil, "hand over the run", err
 	}
 	failpoint.Here("handover/given")

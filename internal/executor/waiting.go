@@ -55,7 +55,7 @@ func (e *Executor) equip(a *consent.Attendant, by *judge.Judge, req paddock.Requ
 	a.Launch = func(ctx context.Context, again consent.Judgement) error {
 		now := again.(*judge.Judgement)
 		now.Claimed(room)
-		_, err := e.launch(ctx, dir, req, now)
+		_, err := e.launch(ctx, dir, req, now, nil)
 		return err
 	}
 }

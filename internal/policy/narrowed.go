@@ -11,19 +11,14 @@ import (
 // For returns the policy that judges what room asks for: p itself for the caller's
 // own commands, where room is empty, and nil where p says nothing of it.
 func (p *Policy) For(room string) *Policy {
-	switch {
-	case room == "":
+	if p == nil || room == "" {
 		return p
-	case room == "git" && p.file.Git != nil:
-		file := *p.file.Git
-		file.Digest = p.file.Digest
-		// Nothing there gets a secret, and none is to be seen in what git prints.
-		file.Secrets, file.Given, file.Redact = p.file.Secrets, secret.Withheld(p.file.Given), p.file.Redact
-		return &Policy{file: file, files: p.files, said: p.said, text: p.text, whole: p, room: room}
-	case room == "delegate" && p.file.Delegates != nil && p.file.Delegates.Agents:
-		file := *p.file.Delegates.File
-		file.Digest = p.file.Digest
-		return &Policy{file: file, files: p.files, said: p.said, text: p.text, whole: p, room: room}
+	}
+	if file := layered.Room(p.file, room); file != nil {
+		if room == "git" { // nothing there gets a secret, and none is to be seen in what git prints
+			file.Secrets, file.Given, file.Redact = p.file.Secrets, secret.Withheld(p.file.Given), p.file.Redact
+		}
+		return &Policy{file: *file, files: p.files, said: p.said, text: p.text, whole: p, room: room}
 	}
 	return nil
 }

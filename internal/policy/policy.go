@@ -20,6 +20,7 @@ import (
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/layered"
+	"paddock/internal/policy/compiled/layered/ready"
 	"paddock/internal/policy/fault"
 	"paddock/internal/policy/known"
 	"paddock/internal/policy/wellformed/phrase"
@@ -39,7 +40,7 @@ type Policy struct {
 	whole *Policy
 	room  string
 	// narrowed are the policies that hold where parts of this one do.
-	narrowed *layered.Ready[Policy]
+	narrowed *ready.Ready[Policy]
 }
 
 // A Source is a further text that belongs to a policy; package lineage reads them.
@@ -54,7 +55,7 @@ func Load(name string, data []byte, more ...Source) (*Policy, error) {
 	if len(faults) > 0 {
 		return nil, errorsOf(faults)
 	}
-	p := &Policy{file: file, files: []string{name}, text: layered.Bundle(name, data, more...), narrowed: &layered.Ready[Policy]{}}
+	p := &Policy{file: file, files: []string{name}, text: layered.Bundle(name, data, more...), narrowed: &ready.Ready[Policy]{}}
 	p.said = name
 	for _, s := range more {
 		p.files = append(p.files, s.Name)

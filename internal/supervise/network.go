@@ -26,7 +26,7 @@ func (r *run) open(way *outlet.Outlet) {
 	unrecorded := func(err error) end {
 		return end{paddock.Reason{Kind: paddock.ReasonSink, Detail: "the run's connections can't be recorded: " + err.Error()}, syscall.SIGTERM}
 	}
-	err := way.Serve(r.program.Socket(), func(err error) { r.ask(unrecorded(err)) })
+	err := way.Serve(r.program.Socket(), r.hiding.Entry, func(err error) { r.ask(unrecorded(err)) })
 	if err != nil && r.reason == nil {
 		r.begin(unrecorded(err))
 	}

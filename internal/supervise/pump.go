@@ -14,6 +14,7 @@ import (
 	"paddock"
 	"paddock/internal/contain"
 	"paddock/internal/spawn"
+	"paddock/internal/supervise/hiding"
 	"paddock/internal/supervise/walls"
 )
 
@@ -161,6 +162,9 @@ func (r *run) keepReady(stream paddock.Stream, b []byte, err error) {
 		fits := 0
 		fits, why = r.room.Take(stream, len(b))
 		kept, over, err = r.bank.Append(stream, b[:fits])
+	}
+	if errors.Is(err, hiding.ErrOver) {
+		over, err = true, nil
 	}
 	if err != nil {
 		why = &paddock.Reason{Kind: paddock.ReasonSink, Stream: stream, Detail: err.Error()}

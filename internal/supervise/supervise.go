@@ -118,7 +118,7 @@ func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) 
 	if err != nil {
 		return errors.Join(err, publish(ctx, job, dir, reason.FailedToStart("output files", err, opt.Now()), opt))
 	}
-	hidden, err := hiding.Open(job, files.Known)
+	hidden, err := hiding.Open(job, files.Known, files.Sink)
 	if err != nil {
 		return errors.Join(err, bank.Close(), publish(ctx, job, dir, reason.FailedToStart("secrets", err, opt.Now()), opt))
 	}

@@ -3,6 +3,8 @@ package handover
 import (
 	"errors"
 	"fmt"
+
+	"paddock"
 )
 
 // Check says what a job lacks, or that it is of another release.
@@ -12,6 +14,8 @@ func (j Job) Check() error {
 		return fmt.Errorf("the job has version %d and this supervisor speaks %d: paddock and paddock-stage are of different releases", j.Version, JobVersion)
 	case len(j.Argv) == 0, j.RunDir == "", j.Timeout <= 0, j.OutputCap <= 0:
 		return errors.New("the job is incomplete")
+	case j.HasSink != (j.Redact == paddock.Unkept):
+		return errors.New("the job says that output is kept and that it isn't")
 	}
 	return nil
 }

@@ -2,57 +2,45 @@ package judge
 
 import (
 	"os"
-	"strings"
 
 	"paddock"
-	"paddock/internal/egress/credential"
 	"paddock/internal/executor/judge/secrets"
 	"paddock/internal/policy"
-	"paddock/internal/policy/known/secret"
-	"paddock/internal/trust"
 )
 
-// entrusted reads all secrets of the policy, whoever gets them: what one program was
-// given another may print.
-func (j *Judgement) entrusted(owner trust.Owner, wanted policy.Wanted) {
-	if len(wanted.Secrets)+len(wanted.Given) == 0 {
-		return
+// Asked are the programs that must be asked for secrets before the run can start, each
+// by the name of its secret.
+func (j *Judgement) Asked() map[string]paddock.Provider { return j.trove.Asked() }
+
+// Answered takes what the provider of the named secret said, or the problem that there
+// was.
+func (j *Judgement) Answered(name string, text []byte, problem string) error {
+	return j.trove.Answer(name, text, problem)
+}
+
+// Provided returns what stands against the request now that providers were asked. The
+// decision must allow.
+func (j *Judgement) Provided() error {
+	j.facts.Secrets = j.trove.Facts
+	if refusal := policy.Decide(j.policy, j.request, j.facts).Refusal(); refusal != nil {
+		return refusal
 	}
-	j.secrets, j.values, j.facts.Secrets = map[string]credential.Credential{}, map[string]string{}, map[string]secret.Facts{}
-	for _, g := range wanted.Given {
-		value, facts, fault := secrets.Given(owner, g)
-		j.failed(fault)
-		j.facts.Secrets[g.Secret] = facts
-		j.values[g.Secret] = value
+	for _, refusal := range j.carried() {
+		return &refusal
 	}
-	for _, i := range wanted.Secrets {
-		c, facts, fault := secrets.Read(owner, i)
-		j.failed(fault)
-		facts.Short = j.facts.Secrets[i.Secret].Short
-		j.secrets[i.Secret], j.facts.Secrets[i.Secret] = c, facts
-		j.values[i.Secret] = strings.TrimPrefix(c.Value, i.Prefix)
-	}
+	return nil
 }
 
 // Sealed returns the secrets that the grant's requests carry, for the run's proxy;
 // nil if there are none. The decision must allow.
 func (j *Judgement) Sealed() (*os.File, error) {
-	var granted []credential.Credential
-	for _, i := range j.Decision.Grant.Contain.Inject {
-		granted = append(granted, j.secrets[i.Secret])
-	}
-	if granted == nil {
-		return nil, nil
-	}
-	return credential.Seal(granted)
+	return j.trove.Sealed(j.Decision.Grant.Contain.Inject)
 }
 
 // Known returns what the run's supervisor must know of secrets: those that the
 // program gets, and all that its output must not show; nil if there are none. The
 // decision must allow.
-func (j *Judgement) Known() (*os.File, error) {
-	return secrets.Seal(j.Decision.Grant.Secrets, j.values)
-}
+func (j *Judgement) Known() (*os.File, error) { return j.trove.Known(j.Decision.Grant.Secrets) }
 
 // carried refuses variables that carry a secret within their value, or in another
 // form: the policy knows values by their digests only.
@@ -61,5 +49,13 @@ func (j *Judgement) carried() []paddock.Refusal {
 	if grant == nil {
 		return nil
 	}
-	return secrets.Carried(j.values, grant.Environment)
+	return j.trove.Carried(grant.Environment)
+}
+
+// entrusted reads the secrets of the policy that files hold.
+func (j *Judgement) entrusted(by *Judge, wanted policy.Wanted) {
+	var fault error
+	j.trove, fault = secrets.Find(by.owner, wanted.Given, wanted.Secrets)
+	j.failed(fault)
+	j.facts.Secrets = j.trove.Facts
 }

@@ -144,7 +144,7 @@ func (j *Judgement) rewritable() []paddock.Refusal {
 	var refusals []paddock.Refusal
 	refuse := func(script string, dirs []string, why string) {
 		for _, dir := range dirs {
-			if holds(dir, script) {
+			if dir != "" && holds(dir, script) {
 				r := paddock.Refused(paddock.ExecutableUnsafe, "%s is a pinned script and lies inside %s, %s.", script, dir, why)
 				r.Gate = paddock.GatePin
 				r.Hint = "Keep it outside of every root and of what `containment` lists."

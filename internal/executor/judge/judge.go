@@ -13,16 +13,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"paddock"
 	"paddock/internal/contain"
-	"paddock/internal/egress/credential"
 	"paddock/internal/executor/judge/account"
 	"paddock/internal/executor/judge/budget"
 	"paddock/internal/executor/judge/facts"
 	"paddock/internal/executor/judge/held"
 	"paddock/internal/executor/judge/search"
+	"paddock/internal/executor/judge/secrets"
 	"paddock/internal/executor/judge/source"
 	"paddock/internal/executor/judge/speech"
 	"paddock/internal/lineage"
@@ -91,9 +92,8 @@ type Judgement struct {
 	state    *rundir.State
 	policy   *policy.Policy
 	facts    policy.Facts
-	secrets  map[string]credential.Credential
+	trove    secrets.Trove
 	budget   budget.Budget
-	values   map[string]string // of secrets, as programs print them
 	reserved int64
 	room     budget.Room
 	trouble  []paddock.Refusal // what stands against the request beside the policy
@@ -210,6 +210,9 @@ func (j *Judge) policyFor(req paddock.Request) (*policy.Policy, error) {
 		if req.Room == "delegate" {
 			return nil, paddock.Refused(paddock.LaunchDisabled, "The policy doesn't let agents be started.")
 		}
+		if strings.HasPrefix(req.Room, paddock.SecretRoom) {
+			return nil, paddock.Refused(paddock.SecretUnavailable, "The policy has no program any more that says this secret.")
+		}
 		return nil, paddock.Refused(paddock.GitNotAllowed, "The policy has no `%s` section.", req.Room)
 	}
 	return p, nil
@@ -265,13 +268,13 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 		}
 	}
 	out.trouble = append(out.trouble, speech.Unfitting(out.facts.HostEnv)...)
-	out.entrusted(j.owner, wanted)
+	out.entrusted(j, wanted)
 	out.budget = budget.Budget{State: j.cfg.State, Disk: j.cfg.Disk}
 	var short *paddock.Refusal
 	if out.reserved, short = out.budget.Reserve(out.policy); short != nil {
 		out.trouble = append(out.trouble, *short)
 	}
-	if found.Dir.Root != "" {
+	if found.Dir.Root != "" && !strings.HasPrefix(req.Room, paddock.SecretRoom) { // what a provider kept would be no secret
 		out.home(j.cfg.State, found.Dir.Root)
 	}
 	err = j.cfg.State.Claim(ctx, func(c *rundir.Claim) (err error) {

@@ -5,25 +5,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"paddock"
 	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/document/shape/form"
 	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/policy/compiled/pattern"
 	"paddock/internal/policy/compiled/pattern/program"
 	celrule "paddock/internal/policy/compiled/rule"
 )
 
-// What holds where the policy says nothing.
 const (
-	defaultTimeout    = paddock.Duration(120 * time.Second)
-	defaultOutput     = 10 << 20
-	defaultOpenFiles  = 1024
 	defaultConcurrent = 8
-	defaultMemory     = 2 << 30
-	defaultProcesses  = 256
-	defaultDisk       = 10 << 30
 	maxFaults         = 200
 )
 
@@ -33,44 +26,26 @@ const (
 	DefaultArgs     = 256
 )
 
-func containment(c document.Containment) paddock.ContainAs {
-	as := paddock.ContainAs{Level: cmp.Or(c.Require, paddock.Full), Network: cmp.Or(c.Network, "none")}
-	if as.Level == paddock.Off {
-		as.Network = "host"
-	}
-	as.Read, as.Write = values(c.Read), values(c.Write)
-	as.RunAs, as.Deeper = c.RunAs, c.Deeper
-	if c.Workspace == paddock.OverlayWorkspace {
-		as.Workspace = c.Workspace
-	}
-	return as
-}
-
-func values(texts []document.Text) []string {
-	var out []string
-	for _, t := range texts {
-		out = append(out, t.Value)
-	}
-	return out
-}
+func values(texts []document.Text) []string { return form.Values(texts) }
 
 // Compile compiles a whole policy as it was read, the content of the file called
 // name. It returns the file or everything that is wrong with it, faults included.
 func Compile(name string, source document.File, faults []document.Fault) (File, []document.Fault) {
 	c := compiler{faults: faults, proxied: source.Containment.Network == "allowlist", trusting: slices.ContainsFunc(source.Secrets, func(s document.Secret) bool { return s.Host.Given() })}
-	f := c.file(name, source, within(source.Limits, unsaid(source.Containment)))
+	f := c.file(name, source, within(source.Limits, source.Containment.Unsaid()))
 	f.Concurrent = cmp.Or(f.Concurrent, defaultConcurrent)
-	f.Contain = containment(source.Containment)
+	f.Contain = source.Containment.As()
 	f.Reserve = source.Limits.Reserve
 	c.listed(&f, source)
 	f.Redact = source.Redact
 	for _, s := range source.Secrets {
+		provider := c.provider(&f, s)
 		if len(s.EnvFor) > 0 {
-			f.Given = append(f.Given, paddock.Given{Secret: s.Name.Value, File: s.File.Value, To: values(s.EnvFor)})
+			f.Given = append(f.Given, paddock.Given{Secret: s.Name.Value, File: s.File.Value, To: values(s.EnvFor), Provider: provider})
 		}
 		if s.Place != "" {
 			f.Secrets = append(f.Secrets, paddock.Injection{
-				Secret: s.Name.Value, Place: s.Place, Header: s.Header.Value, Prefix: s.Prefix.Value, File: s.File.Value, CA: s.CA.Value,
+				Secret: s.Name.Value, Place: s.Place, Header: s.Header.Value, Prefix: s.Prefix.Value, File: s.File.Value, CA: s.CA.Value, Provider: provider,
 			})
 		}
 	}

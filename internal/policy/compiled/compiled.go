@@ -11,7 +11,6 @@
 package compiled
 
 import (
-	"fmt"
 	"slices"
 
 	"paddock"
@@ -39,6 +38,7 @@ type File struct {
 	Contain     paddock.ContainAs
 	Secrets     []paddock.Injection
 	Given       []paddock.Given
+	Providers   map[string]*File // each judges the program that says the secret of that name
 	Redact      paddock.Redaction
 	Tests       []document.Test
 	// Git judges what the git tools ask for; nil when there are none.
@@ -139,26 +139,5 @@ type (
 	Executable   = program.Executable
 	ArgumentRule = program.ArgumentRule
 	Environment  = program.Environment
+	Rule         = celrule.Named // one of rules
 )
-
-// A Rule is a CEL rule: it denies, or asks for a person's approval.
-type Rule struct {
-	At   paddock.Position
-	Name string
-	Ask  bool
-	// Floor is set when the machine's floor asks: whom the policy lists can't approve.
-	Floor   bool
-	Rule    *celrule.Rule
-	Message string
-}
-
-// Refusal is the rule's answer, in its own words where it has some.
-func (r *Rule) Refusal(code paddock.Code, verb string) *paddock.Refusal {
-	message := r.Message
-	if message == "" {
-		message = fmt.Sprintf("Rule `%s` %s this request.", r.Name, verb)
-	}
-	refusal := paddock.Refused(code, "%s", message)
-	refusal.Rule = r.Name
-	return refusal
-}

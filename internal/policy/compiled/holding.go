@@ -9,18 +9,6 @@ import (
 	"paddock/internal/policy/compiled/document"
 )
 
-// unsaid are the limits where the policy says nothing. What contains nothing
-// limits no tree unless it is told to.
-func unsaid(c document.Containment) paddock.Limits {
-	l := paddock.Limits{Timeout: defaultTimeout, Output: defaultOutput, OpenFiles: defaultOpenFiles}
-	if c.Require != paddock.Off {
-		l.Memory, l.MemoryByDefault = defaultMemory, true
-		l.Processes, l.ProcessesByDefault = defaultProcesses, true
-		l.Disk, l.DiskByDefault = defaultDisk, true
-	}
-	return l
-}
-
 // within fills what l doesn't say from the limits around it.
 func within(l document.Limits, around paddock.Limits) paddock.Limits {
 	return paddock.Limits{

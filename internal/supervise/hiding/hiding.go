@@ -11,8 +11,11 @@ package hiding
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -20,6 +23,7 @@ import (
 	"paddock/internal/artifact/masks"
 	"paddock/internal/artifact/pages/moment/frames"
 	"paddock/internal/control/handover"
+	"paddock/internal/egress"
 	"paddock/internal/egress/credential"
 	"paddock/internal/redact"
 )
@@ -32,7 +36,12 @@ type Hiding struct {
 	stored   bool
 	cap      int64
 	streams  [2]stream
+	sink     *os.File // takes standard output, of which nothing is banked then
+	reach    []string
 }
+
+// ErrOver is the error of a sink that takes no more.
+var ErrOver = errors.New("that is more than a secret has")
 
 // stream is one of the two that a run has.
 type stream struct {
@@ -44,8 +53,13 @@ type stream struct {
 }
 
 // Open reads what the job's supervisor knows of secrets, and closes it. Before it
-// returns the run's directory says durably that there is something to hide.
-func Open(job handover.Job, known *os.File) (_ *Hiding, err error) {
+// returns the run's directory says durably that there is something to hide. Where
+// output isn't to be kept, sink takes it, standard error goes nowhere, and the Hiding
+// owns the sink.
+func Open(job handover.Job, known, sink *os.File) (_ *Hiding, err error) {
+	if job.HasSink {
+		return &Hiding{sink: sink, cap: job.OutputCap, reach: job.Contain.Reach}, nil
+	}
 	if known == nil {
 		return nil, nil
 	}
@@ -87,16 +101,40 @@ func (h *Hiding) Env() []string {
 // banked, nor may anything that comes later.
 func (h *Hiding) Pass(s paddock.Stream, b []byte) ([]byte, error) {
 	i, ok := frames.Number(s)
-	if h == nil || !ok {
+	switch {
+	case h == nil || !ok:
 		return b, nil
+	case h.sink != nil:
+		return h.pour(s, b)
 	}
 	return h.streams[i].out(h, b, h.streams[i].finds.Next)
+}
+
+// pour gives standard output to the sink. Only what it has no room for comes back, with
+// an error.
+func (h *Hiding) pour(s paddock.Stream, b []byte) ([]byte, error) {
+	if s != paddock.Stdout {
+		return nil, nil
+	}
+	over := h.streams[0].offset+int64(len(b)) > h.cap
+	if over {
+		b = b[:h.cap-h.streams[0].offset]
+	}
+	n, err := h.sink.WriteAt(b, h.streams[0].offset)
+	h.streams[0].offset += int64(n)
+	if err == nil && over {
+		err = ErrOver
+	}
+	if err != nil {
+		return []byte{0}, err // how much it was is nobody's business
+	}
+	return nil, nil
 }
 
 // Rest is Pass for what was kept back, at the end of a stream.
 func (h *Hiding) Rest(s paddock.Stream) ([]byte, error) {
 	i, ok := frames.Number(s)
-	if h == nil || !ok {
+	if h == nil || h.sink != nil || !ok {
 		return nil, nil
 	}
 	return h.streams[i].out(h, nil, func([]byte) ([]byte, []redact.Span) { return h.streams[i].finds.End() })
@@ -135,15 +173,35 @@ func (h *Hiding) Denials(list []paddock.Denial) []paddock.Denial {
 		return list
 	}
 	for i := range list {
+		if h.sink != nil {
+			list[i].Text, list[i].Arguments = "what it was isn't kept", ""
+			continue
+		}
 		list[i].Text, list[i].Arguments = h.patterns.Hidden(list[i].Text), h.patterns.Hidden(list[i].Arguments)
 	}
 	return list
+}
+
+// Entry returns what was asked of the run's proxy with the secrets hidden that a
+// program put into it. Who says a secret is told of by the places that he may reach.
+func (h *Hiding) Entry(e egress.Entry) egress.Entry {
+	switch {
+	case h == nil:
+	case h.sink == nil:
+		e.Host, e.Reason = h.patterns.Hidden(e.Host), h.patterns.Hidden(e.Reason)
+	case !slices.Contains(h.reach, net.JoinHostPort(e.Host, strconv.Itoa(e.Port))):
+		e.Host, e.Address, e.Reason = "", "", ""
+	}
+	return e
 }
 
 // Close lets go of the files.
 func (h *Hiding) Close() (err error) {
 	if h == nil {
 		return nil
+	}
+	if h.sink != nil {
+		err = h.sink.Close()
 	}
 	for _, s := range h.streams {
 		if s.masks != nil {

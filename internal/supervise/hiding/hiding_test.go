@@ -24,7 +24,7 @@ func opened(t *testing.T, dir string, redact paddock.Redaction, values ...string
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := Open(handover.Job{RunDir: dir, OutputCap: 1000, Redact: redact}, known)
+	h, err := Open(handover.Job{RunDir: dir, OutputCap: 1000, Redact: redact}, known, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func opened(t *testing.T, dir string, redact paddock.Redaction, values ...string
 // Without anything to hide everything passes.
 func TestNothingToHide(t *testing.T) {
 	t.Parallel()
-	h, err := Open(handover.Job{}, nil)
+	h, err := Open(handover.Job{}, nil, nil)
 	if h != nil || err != nil {
 		t.Fatal(h, err)
 	}

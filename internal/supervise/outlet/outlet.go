@@ -71,6 +71,7 @@ type Outlet struct {
 	ca     []byte
 	file   *os.File
 	failed func(error)
+	hide   func(egress.Entry) egress.Entry
 	done   chan struct{} // closed when the proxy is gone; nil until it serves
 
 	// What follows belongs to the goroutine that listens, until done.
@@ -144,8 +145,8 @@ func (o *Outlet) CA() []byte {
 }
 
 // Serve hands the run's socket, which it closes, to the proxy. Failed is called
-// when what the proxy decides can't be written down.
-func (o *Outlet) Serve(socket *os.File, failed func(error)) error {
+// when what the proxy decides can't be written down; what is, is passed through hide.
+func (o *Outlet) Serve(socket *os.File, hide func(egress.Entry) egress.Entry, failed func(error)) error {
 	if o == nil {
 		return nil
 	}
@@ -156,7 +157,7 @@ func (o *Outlet) Serve(socket *os.File, failed func(error)) error {
 	if err := errors.Join(err, socket.Close()); err != nil {
 		return err
 	}
-	o.failed, o.done = failed, make(chan struct{})
+	o.hide, o.failed, o.done = hide, failed, make(chan struct{})
 	go o.listen()
 	return nil
 }
@@ -171,8 +172,14 @@ func (o *Outlet) listen() {
 			o.spoil(fmt.Errorf("the proxy said something else than an entry: %w", err))
 			return
 		}
+		e = o.hide(e)
 		o.count(e)
-		o.keep(append(lines.Bytes(), '\n'))
+		line, err := json.Marshal(e)
+		if err != nil {
+			o.spoil(err)
+			return
+		}
+		o.keep(append(line, '\n'))
 	}
 	// Any other end of the conversation is the proxy's own, and a proxy that isn't
 	// there lets nothing through.

@@ -40,7 +40,7 @@ func served(t *testing.T, dir string, rules ...string) (*Outlet, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Serve(socket, func(err error) { t.Error(err) }); err != nil {
+	if err := o.Serve(socket, func(e egress.Entry) egress.Entry { return e }, func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
 	return o, ln.Addr().String()
@@ -156,7 +156,7 @@ func TestARunThatDoesntStartHasNoProxyLeft(t *testing.T) {
 		t.Errorf("the proxy is there: %v", err)
 	}
 	var none *Outlet
-	if denied := none.Close(); none.Serve(nil, nil) != nil || denied != nil {
+	if denied := none.Close(); none.Serve(nil, nil, nil) != nil || denied != nil {
 		t.Error("no outlet does something")
 	}
 }

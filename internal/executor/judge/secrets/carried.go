@@ -9,14 +9,18 @@ import (
 	"paddock/internal/redact"
 )
 
-// Files has the file of each secret, by its name.
+// Files has the file of each secret that has one, by its name.
 func Files(given []paddock.Given, injected []paddock.Injection) map[string]string {
 	files := map[string]string{}
 	for _, g := range given {
-		files[g.Secret] = g.File
+		if g.Provider == nil {
+			files[g.Secret] = g.File
+		}
 	}
 	for _, i := range injected {
-		files[i.Secret] = i.File
+		if i.Provider == nil {
+			files[i.Secret] = i.File
+		}
 	}
 	return files
 }

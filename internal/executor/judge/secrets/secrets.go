@@ -1,4 +1,5 @@
-// Package secrets reads the files that hold a policy's secrets.
+// Package secrets knows the secrets of a policy for one judgement: it reads the files
+// that hold them, and takes what programs say whom somebody else asks.
 //
 // A file is believed as a policy is: it and all on the way to it belong to root
 // or to the user that runs Paddock, and nobody else may change them. Beside that
@@ -40,31 +41,43 @@ func Given(owner trust.Owner, g paddock.Given) (string, secret.Facts, error) {
 	if trust.Fault(err) {
 		return "", secret.Facts{}, err
 	}
-	if err == nil && (strings.Contains(value, "\x00") || !utf8.ValidString(value)) {
-		err = fmt.Errorf("%s holds something that a variable can't carry: a NUL byte, or what isn't UTF-8", g.File)
-	}
 	if err != nil {
 		return "", secret.Facts{Problem: err.Error()}, nil //nolint:nilerr // the facts tell
 	}
-	return value, secret.Facts{Found: true, Trimmed: trimmed, Short: len(value) < redact.MinValue, Digests: secret.Digests("", value)}, nil
+	value, facts := given(g.File, value, trimmed)
+	return value, facts, nil
+}
+
+// given is the value that a variable gets, which from says.
+func given(from, value string, trimmed bool) (string, secret.Facts) {
+	if strings.Contains(value, "\x00") || !utf8.ValidString(value) {
+		return "", secret.Facts{Problem: from + " holds something that a variable can't carry: a NUL byte, or what isn't UTF-8"}
+	}
+	return value, secret.Facts{Found: true, Trimmed: trimmed, Short: len(value) < redact.MinValue, Digests: secret.Digests("", value)}
 }
 
 // Read reads the secret of i. What it can't read is told by the facts; an error is
 // our own fault.
 func Read(owner trust.Owner, i paddock.Injection) (credential.Credential, secret.Facts, error) {
 	value, trimmed, err := value(owner, i.File)
-	if err == nil && strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
-		err = fmt.Errorf("%s holds something that a header can't carry, such as a line break in the middle, a NUL byte or letters beyond ASCII", i.File)
-	}
 	if trust.Fault(err) {
 		return credential.Credential{}, secret.Facts{}, err
 	}
 	if err != nil {
 		return credential.Credential{}, secret.Facts{Problem: err.Error()}, nil //nolint:nilerr // the facts tell
 	}
+	return injected(owner, i, i.File, value, trimmed)
+}
+
+// injected is what requests carry of the value that from says.
+func injected(owner trust.Owner, i paddock.Injection, from, value string, trimmed bool) (credential.Credential, secret.Facts, error) {
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
+		return credential.Credential{}, secret.Facts{Problem: from + " holds something that a header can't carry, such as a line break in the middle, a NUL byte or letters beyond ASCII"}, nil
+	}
 	c := credential.Credential{Name: i.Secret, Place: i.Place, Header: i.Header, Value: i.Prefix + value}
 	facts := secret.Facts{Found: true, Trimmed: trimmed, Digests: secret.Digests(i.Prefix, value)}
 	if i.CA != "" {
+		var err error
 		if c.CA, err = certificates(owner, i.CA); trust.Fault(err) {
 			return credential.Credential{}, secret.Facts{}, err
 		} else if err != nil {
@@ -91,13 +104,18 @@ func value(owner trust.Owner, path string) (value string, trimmed bool, err erro
 	if err != nil {
 		return "", false, problem(path, err)
 	}
+	return within(path, text)
+}
+
+// within is the secret in text, which from says: all but the end of a line.
+func within(from string, text []byte) (value string, trimmed bool, err error) {
 	whole := len(text)
 	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 	switch {
 	case len(text) == 0:
-		return "", false, fmt.Errorf("%s is empty", path)
+		return "", false, fmt.Errorf("%s is empty", from)
 	case len(text) > mostValue:
-		return "", false, fmt.Errorf("%s has more than %d bytes", path, mostValue)
+		return "", false, fmt.Errorf("%s has more than %d bytes", from, mostValue)
 	}
 	return string(text), len(text) < whole, nil
 }

@@ -8,8 +8,6 @@
 package document
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -187,12 +185,7 @@ func (b *builder) part(v *shape.Value) File {
 func (b *builder) containment(v *shape.Value) Containment {
 	c := Containment{Require: paddock.Level(b.text(v.Get("require")).Value), Network: b.text(v.Get("network")).Value, At: b.at(v)}
 	c.RunAs = b.runAs(v.Get("run_as"))
-	for _, item := range v.Get("read").Items() {
-		c.Read = append(c.Read, b.clean(item))
-	}
-	for _, item := range v.Get("write").Items() {
-		c.Write = append(c.Write, b.clean(item))
-	}
+	c.Read, c.Write = b.paths(v.Get("read")), b.paths(v.Get("write"))
 	c.Workspace = b.text(v.Get("workspace")).Value
 	if c.Workspace == paddock.OverlayWorkspace && c.Require != "" && c.Require != paddock.Full {
 		b.fault(v.Get("workspace"), "`overlay` needs `require: full`, which alone gives programs a view of their own")
@@ -202,9 +195,7 @@ func (b *builder) containment(v *shape.Value) Containment {
 		b.fault(v.Get("deeper"), "with `workspace: overlay` nothing gets into the root by itself, so there is nothing to look for; remove it")
 	}
 	c.Exec = b.text(v.Get("exec"))
-	for _, item := range v.Get("exec_also").Items() {
-		c.ExecAlso = append(c.ExecAlso, b.clean(item))
-	}
+	c.ExecAlso = b.paths(v.Get("exec_also"))
 	if c.Network == "allowlist" && c.Require == paddock.Standard {
 		b.fault(v.Get("network"), "`allowlist` needs `require: full`, which alone gives programs a network of their own")
 	}
@@ -243,6 +234,13 @@ func (b *builder) clean(v *shape.Value) Text {
 		b.fault(v, "write this path as "+path.Clean(t.Value)+" (no `.`, `..`, doubled or final `/`)")
 	}
 	return t
+}
+
+func (b *builder) paths(v *shape.Value) (out []Text) {
+	for _, item := range v.Items() {
+		out = append(out, b.clean(item))
+	}
+	return out
 }
 
 func (b *builder) reach(v *shape.Value) Text {
@@ -384,20 +382,7 @@ func (b *builder) number(v *shape.Value) int64 {
 func Nearest(s string, words []string) string { return spelling.Nearest(s, words) }
 
 // Schema returns the JSON Schema of a policy file.
-func Schema() []byte { return schema(table.Policy, "Paddock policy") }
+func Schema() []byte { return shape.SchemaText(table.Policy, "Paddock policy") }
 
 // TestsSchema returns the JSON Schema of a file of tests.
-func TestsSchema() []byte { return schema(table.Tests, "Tests of a Paddock policy") }
-
-func schema(of shape.Object, title string) []byte {
-	s := shape.Schema(of)
-	s["title"] = title
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(s); err != nil {
-		panic(fmt.Sprintf("paddock: bug: a schema that can't be encoded: %v", err))
-	}
-	return b.Bytes()
-}
+func TestsSchema() []byte { return shape.SchemaText(table.Tests, "Tests of a Paddock policy") }

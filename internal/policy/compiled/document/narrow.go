@@ -3,10 +3,9 @@ package document
 import (
 	"bytes"
 	"path"
-	"strconv"
-	"strings"
 
 	"paddock/internal/policy/compiled/document/shape"
+	"paddock/internal/policy/compiled/document/shape/form"
 	"paddock/internal/policy/compiled/document/shape/table"
 )
 
@@ -20,7 +19,9 @@ func ReadFloor(name string, data []byte) (File, []Fault) {
 }
 
 // FloorSchema returns the JSON Schema of such a file.
-func FloorSchema() []byte { return schema(table.Floor, "Floor of a machine's Paddock policies") }
+func FloorSchema() []byte {
+	return shape.SchemaText(table.Floor, "Floor of a machine's Paddock policies")
+}
 
 // Extended returns the path of the file that the policy in the file called name
 // narrows; empty if there is none, or the text is too broken to tell.
@@ -44,13 +45,13 @@ func (b *builder) narrow(v *shape.Value) []Narrowing {
 	var out []Narrowing
 	for _, item := range v.Get("roots").Items() {
 		if n := item.Get("narrow"); n != nil {
-			out = append(out, Narrowing{At: b.at(item), Root: b.text(item.Get("path")), Part: b.narrowed(n), Text: said(n)})
+			out = append(out, Narrowing{At: b.at(item), Root: b.text(item.Get("path")), Part: b.narrowed(n), Text: form.Said(n)})
 		}
 	}
 	for _, item := range v.Get("principals").Items() {
 		out = append(out, Narrowing{
 			At: b.at(item), Kind: b.text(item.Get("kind")).Value, ID: b.text(item.Get("id")), Part: b.narrowed(item.Get("narrow")),
-			Text: said(item.Get("narrow")),
+			Text: form.Said(item.Get("narrow")),
 		})
 	}
 	return out
@@ -86,31 +87,5 @@ func (b *builder) fixed(v *shape.Value) {
 		if set := e.Get("set"); set != nil {
 			b.fault(set, "a variable's value is neither narrower nor wider than another, so only the policy that extends no other sets any; set it there")
 		}
-	}
-}
-
-// said is how a value reads, whatever its layout.
-func said(v *shape.Value) string {
-	var b strings.Builder
-	say(&b, v)
-	return b.String()
-}
-
-func say(b *strings.Builder, v *shape.Value) {
-	if v == nil {
-		return
-	}
-	b.WriteString(strconv.Quote(v.Text))
-	for _, item := range v.Items() {
-		b.WriteByte('[')
-		say(b, item)
-		b.WriteByte(']')
-	}
-	for _, e := range v.Pairs() {
-		b.WriteByte('{')
-		say(b, e.Key)
-		b.WriteByte(':')
-		say(b, e.Value)
-		b.WriteByte('}')
 	}
 }

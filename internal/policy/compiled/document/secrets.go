@@ -3,10 +3,14 @@ package document
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
+	"time"
 
+	"paddock"
 	"paddock/internal/policy/compiled/document/shape"
+	"paddock/internal/policy/compiled/document/shape/form"
 	"paddock/internal/policy/compiled/document/shape/table/reach"
 )
 
@@ -24,7 +28,11 @@ func (b *builder) secrets(v *shape.Value, f *File) {
 			Name: b.text(e.Key), File: b.clean(e.Value.Get("file")), Host: b.text(inject.Get("host")), Header: b.text(inject.Get("header")),
 			Prefix: b.text(inject.Get("prefix")), CA: b.clean(inject.Get("ca")), EnvFor: b.texts(e.Value.Get("env_for")),
 		}
-		b.outside(s.File, f)
+		s.Exec = b.exec(e.Value, f)
+		b.outside(s.File, "programs see", slices.Concat(f.Roots, f.Containment.Read, f.Containment.Write))
+		if s.Exec != nil {
+			b.outside(s.Exec.Executable.Path, "programs can change", slices.Concat(f.Roots, f.Containment.Write))
+		}
 		b.given(e.Value, s, f)
 		injected = injected || inject != nil
 		if s.Header.Given() && !reach.Settable(s.Header.Value) {
@@ -83,12 +91,43 @@ func (b *builder) origin(s Secret, f *File) string {
 	return place
 }
 
-// outside refuses a file that programs could read.
-func (b *builder) outside(file Text, f *File) {
-	for _, shown := range slices.Concat(f.Roots, f.Containment.Read, f.Containment.Write) {
-		if file.Given() && (file.Value == shown.Value || strings.HasPrefix(file.Value, strings.TrimSuffix(shown.Value, "/")+"/")) {
-			b.fault(file.Source(), fmt.Sprintf("this file lies inside %s, which programs see; keep it elsewhere", shown.Value))
+// outside refuses a file that lies where programs have something to do with it.
+func (b *builder) outside(file Text, why string, dirs []Text) {
+	for _, dir := range dirs {
+		if file.Given() && (file.Value == dir.Value || strings.HasPrefix(file.Value, strings.TrimSuffix(dir.Value, "/")+"/")) {
+			b.fault(file.Source(), fmt.Sprintf("this file lies inside %s, which %s; keep it elsewhere", dir.Value, why))
 			return
 		}
 	}
+}
+
+// What a program that says a secret may take, where nothing less is said.
+const (
+	providerTimeout = paddock.Duration(10 * time.Second)
+	providerOutput  = 8<<10 + 2 // of the longest value, and a line's end
+)
+
+// exec reads who says a secret; nil where a file holds it.
+func (b *builder) exec(v *shape.Value, f *File) *form.Exec {
+	argv := v.Get("exec").Items()
+	if len(argv) == 0 {
+		return nil
+	}
+	x := &form.Exec{Argv: b.texts(v.Get("exec")), Read: b.paths(v.Get("read")), Cache: b.duration(v.Get("cache")), Executable: Executable{
+		At: b.at(v.Get("exec")), Path: b.clean(argv[0]), SHA256: b.text(v.Get("sha256")), Any: true, ArgsAt: b.at(v.Get("exec")), LineBreaks: true, MaxArgs: len(argv) + 1, MaxArgBytes: maxArgBytes,
+		Environment: b.environment(v.Get("environment")), Limits: Limits{Timeout: cmp.Or(b.duration(v.Get("timeout")), providerTimeout), Output: providerOutput},
+	}}
+	if p := x.Executable.Path.Value; !path.IsAbs(p) || p == "/" {
+		b.fault(argv[0], "want the absolute path of a program first; PATH is never searched")
+	}
+	for _, item := range v.Get("network").Items() {
+		x.Executable.Network = append(x.Executable.Network, b.reach(item))
+	}
+	switch level := f.Containment.Require; {
+	case level == paddock.Off && len(x.Read) > 0:
+		b.fault(v.Get("read"), "`require: off` contains nothing, so `read` would promise what isn't kept; remove it")
+	case level != "" && level != paddock.Full && len(x.Executable.Network) > 0:
+		b.fault(v.Get("network"), "only `require: full` gives a program a network of its own; remove the list")
+	}
+	return x
 }

@@ -209,6 +209,7 @@ func Narrow(f, part compiled.File) (compiled.File, []compiled.Fault) {
 	}
 	n.git(f)
 	n.delegates(f)
+	n.providers(f)
 	return n.out, n.faults
 }
 

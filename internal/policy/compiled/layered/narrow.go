@@ -246,3 +246,13 @@ func least[T cmp.Ordered](a, b T) T {
 	}
 	return a
 }
+
+// asksAsFloor marks what f's rules and those of its parts ask as the floor's.
+func asksAsFloor(f *compiled.File) {
+	for i := range f.Rules {
+		f.Rules[i].Floor = true
+	}
+	for i := range f.Narrow {
+		asksAsFloor(&f.Narrow[i].Part)
+	}
+}

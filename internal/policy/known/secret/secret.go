@@ -21,6 +21,9 @@ import (
 // nobody has looked at, which can't be used.
 type Facts struct {
 	Found bool
+	// Asked is set for one that a program will be asked for when all else allows: until
+	// then nothing of it is known.
+	Asked bool
 	// Problem says in words why it can't be used, when it can't.
 	Problem string
 	// Short is set when it has too few bytes to be hidden in output.
@@ -48,7 +51,7 @@ func Refusals(injections []paddock.Injection, found map[string]Facts) (refusals 
 		switch f := found[i.Secret]; {
 		case f.Problem != "":
 			refusals = append(refusals, paddock.Refused(paddock.SecretUnavailable, "The secret %s can't be used: %s.", i.Secret, f.Problem))
-		case !f.Found:
+		case !f.Found && !f.Asked:
 			refusals = append(refusals, paddock.Refused(paddock.SecretUnavailable, "The secret %s can't be used: nobody has looked at it.", i.Secret))
 		}
 	}
@@ -69,7 +72,7 @@ func GivenTo(list []paddock.Given, word string) (names []string) {
 // Withheld are the same secrets, and no program gets one.
 func Withheld(list []paddock.Given) (out []paddock.Given) {
 	for _, g := range list {
-		out = append(out, paddock.Given{Secret: g.Secret, File: g.File})
+		out = append(out, paddock.Given{Secret: g.Secret, File: g.File, Provider: g.Provider})
 	}
 	return out
 }
@@ -91,7 +94,7 @@ func Ungiven(names []string, found map[string]Facts) (refusals []*paddock.Refusa
 		switch f := found[name]; {
 		case f.Problem != "":
 			refusals = append(refusals, paddock.Refused(paddock.SecretUnavailable, "The secret %s can't be used: %s.", name, f.Problem))
-		case !f.Found:
+		case !f.Found && !f.Asked:
 			refusals = append(refusals, paddock.Refused(paddock.SecretUnavailable, "The secret %s can't be used: nobody has looked at it.", name))
 		case f.Short:
 			refusals = append(refusals, paddock.Refused(paddock.SecretUnavailable, "The secret %s can't be given to a program: it has fewer than 8 bytes, and what is so short can't be hidden in output.", name))
@@ -141,7 +144,12 @@ func Notes(injections []paddock.Injection, given []string, found map[string]Fact
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		if !found[name].Found || found[name].Problem != "" {
+		switch f := found[name]; {
+		case f.Problem != "":
+			text += "; " + name + " can't be read, so it isn't looked for in output"
+		case f.Asked:
+			text += "; " + name + " is asked for when the run starts"
+		case !f.Found:
 			text += "; " + name + " can't be read, so it isn't looked for in output"
 		}
 	}

@@ -1,6 +1,11 @@
 package shape
 
-import "math"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+)
 
 // Schema returns the JSON Schema (draft 2020-12) of a shape, as a value for
 // encoding/json.
@@ -115,4 +120,18 @@ func (s Number) schema() map[string]any {
 		map[string]any{"type": "integer", "minimum": 1},
 		map[string]any{"type": "string", "pattern": s.Pattern.String()},
 	}}
+}
+
+// SchemaText is the JSON Schema of o under a title, as a file has it.
+func SchemaText(o Object, title string) []byte {
+	s := Schema(o)
+	s["title"] = title
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(s); err != nil {
+		panic(fmt.Sprintf("paddock: bug: a schema that can't be encoded: %v", err))
+	}
+	return b.Bytes()
 }

@@ -159,11 +159,29 @@ type Containment struct {
 // A Secret is one entry of secrets.
 type Secret struct {
 	Name, File, Header, Prefix, CA Text
+	Exec                           *Exec // who says it, where there is no file
 	// EnvFor are the words of executables that get it as a variable.
 	EnvFor []Text
 	// Host is as it is written, Place has its port.
 	Host  Text
 	Place string
+}
+
+// An Exec is the program that says a secret: Argv[0] is the path of Executable.
+type Exec struct {
+	Executable Executable
+	Argv       []Text
+	Cache      paddock.Duration
+	Read       []Text
+}
+
+// Values are what texts say.
+func Values(texts []Text) []string {
+	var out []string
+	for _, t := range texts {
+		out = append(out, t.Value)
+	}
+	return out
 }
 
 // Git is what the git tools may read, and by which program. Executable isn't

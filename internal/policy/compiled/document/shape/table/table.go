@@ -25,9 +25,6 @@ var (
 	sentence     = shape.Text{Say: "a text for people, not empty", Pattern: shape.Expression(`[^\s]`)}
 	duration     = shape.Text{Say: unit.DurationSay, Pattern: shape.Expression(unit.DurationForm)}
 	size         = shape.Number{Say: unit.SizeSay, Pattern: shape.Expression(unit.SizeForm)}
-	origin       = shape.Text{Say: "a host in lower case, such as api.example.org or api.example.org:8443", Pattern: shape.Expression(reach.OriginForm)}
-	header       = shape.Text{Say: "the name of a header, such as Authorization", Pattern: shape.Expression(reach.HeaderForm)}
-	prefix       = shape.Text{Say: "1 to 64 letters, digits and signs of ASCII, such as \"Bearer \"", Pattern: shape.Expression(`^[\x21-\x7e][\x20-\x7e]{0,63}$`)}
 	words        = shape.List{Of: word}
 	envNames     = shape.List{Of: envName}
 	envTokens    = shape.Map{Name: envName, Of: word}
@@ -224,23 +221,6 @@ var approvals = shape.Object{
 		{Name: "lasts", Doc: "How long what was approved may be used; 15 minutes if absent.", Shape: duration},
 		{Name: "uses", Doc: "The most runs that one approval may start; 1 if absent.", Shape: shape.Integer{Min: 1, Max: 1000}},
 	},
-}
-
-var secret = shape.Object{
-	Doc: "A credential and where it goes.",
-	Keys: []shape.Key{
-		{Name: "file", Doc: "The absolute path of the file that holds it, outside every root; only its owner, you or root, may read it.", Shape: absolutePath, Required: true},
-		{Name: "inject", Doc: "Which requests carry it.", Shape: shape.Object{Keys: []shape.Key{
-			{Name: "host", Doc: "the host whose requests carry it, on port 443 or the one that follows a colon. Programs whose `network` lists the place use it.", Shape: origin, Required: true},
-			{Name: "header", Doc: "the header that is set, whatever the program sends in it.", Shape: header, Required: true},
-			{Name: "prefix", Doc: "What stands in the header before it, such as \"Bearer \".", Shape: prefix},
-			{Name: "ca", Doc: "A file of certificates in PEM by which the host is verified, instead of the system's.", Shape: absolutePath},
-		}}},
-		{Name: "env_for", Doc: "The words of the executables that get it as a variable of its name.", Shape: shape.List{Min: 1, Of: shape.Text{Say: "the word of an executable", Pattern: shape.Expression(`^[^\x00-\x20\x7f]+$`)}}},
-	},
-	Conditions: []any{map[string]any{"anyOf": []any{
-		map[string]any{"required": []any{"inject"}}, map[string]any{"required": []any{"env_for"}},
-	}}},
 }
 
 // Tests is a file of nothing but tests, for whatever policy it is given to.

@@ -1,10 +1,12 @@
-package layered
+// Package ready keeps what was made of a policy and certain of its parts, since the
+// same few parts hold for request after request.
+//
+// # Limits
+//
+// It doesn't know what it keeps, and forgets all of it when there is too much.
+package ready
 
-import (
-	"sync"
-
-	"paddock/internal/policy/compiled"
-)
+import "sync"
 
 // mostReady bounds what is kept ready; each principal meets few.
 const mostReady = 256
@@ -31,14 +33,4 @@ func (r *Ready[T]) Put(parts string, made *T) {
 		r.made = map[string]*T{}
 	}
 	r.made[parts] = made
-}
-
-// asksAsFloor marks what f's rules and those of its parts ask as the floor's.
-func asksAsFloor(f *compiled.File) {
-	for i := range f.Rules {
-		f.Rules[i].Floor = true
-	}
-	for i := range f.Narrow {
-		asksAsFloor(&f.Narrow[i].Part)
-	}
 }

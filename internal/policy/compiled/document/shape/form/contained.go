@@ -1,0 +1,73 @@
+package form
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	"paddock"
+	"paddock/internal/policy/compiled/document/shape"
+)
+
+// What holds where the policy says nothing.
+const (
+	defaultTimeout   = paddock.Duration(120 * time.Second)
+	defaultOutput    = 10 << 20
+	defaultOpenFiles = 1024
+	defaultMemory    = 2 << 30
+	defaultProcesses = 256
+	defaultDisk      = 10 << 30
+)
+
+// As is how programs are contained.
+func (c Containment) As() paddock.ContainAs {
+	as := paddock.ContainAs{Level: cmp.Or(c.Require, paddock.Full), Network: cmp.Or(c.Network, "none")}
+	if as.Level == paddock.Off {
+		as.Network = "host"
+	}
+	as.Read, as.Write = Values(c.Read), Values(c.Write)
+	as.RunAs, as.Deeper = c.RunAs, c.Deeper
+	if c.Workspace == paddock.OverlayWorkspace {
+		as.Workspace = c.Workspace
+	}
+	return as
+}
+
+// Unsaid are the limits where the policy says nothing. What contains nothing
+// limits no tree unless it is told to.
+func (c Containment) Unsaid() paddock.Limits {
+	l := paddock.Limits{Timeout: defaultTimeout, Output: defaultOutput, OpenFiles: defaultOpenFiles}
+	if c.Require != paddock.Off {
+		l.Memory, l.MemoryByDefault = defaultMemory, true
+		l.Processes, l.ProcessesByDefault = defaultProcesses, true
+		l.Disk, l.DiskByDefault = defaultDisk, true
+	}
+	return l
+}
+
+// Said is how a value reads, whatever its layout.
+func Said(v *shape.Value) string {
+	var b strings.Builder
+	say(&b, v)
+	return b.String()
+}
+
+func say(b *strings.Builder, v *shape.Value) {
+	if v == nil {
+		return
+	}
+	b.WriteString(strconv.Quote(v.Text))
+	for _, item := range v.Items() {
+		b.WriteByte('[')
+		say(b, item)
+		b.WriteByte(']')
+	}
+	for _, e := range v.Pairs() {
+		b.WriteByte('{')
+		say(b, e.Key)
+		b.WriteByte(':')
+		say(b, e.Value)
+		b.WriteByte('}')
+	}
+}
