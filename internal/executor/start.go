@@ -33,13 +33,19 @@ func (e *Executor) Explain(ctx context.Context, req paddock.Request) (paddock.De
 // A refusal is a [*paddock.Refusal]. When ctx ends before that, the run is
 // ended as aborted and returned with ctx's error; later ctx means nothing.
 func (e *Executor) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
+	return e.StartWith(ctx, req, nil)
+}
+
+// StartWith is Start with a socket that the program gets as descriptor 3; it is the
+// caller's, who closes it. Nil is none. A run that waits for approval gets none.
+func (e *Executor) StartWith(ctx context.Context, req paddock.Request, door *os.File) (paddock.Run, error) {
 	if err := e.life.Err(); err != nil {
 		return paddock.Run{}, ErrClosed
 	}
 	if err := e.unwritable(); err != nil {
 		return paddock.Run{}, err
 	}
-	run, policy, err := e.start(ctx, req)
+	run, policy, err := e.start(ctx, req, door)
 	var refusal *paddock.Refusal
 	if errors.As(err, &refusal) {
 		e.notes.Refused(ctx, req, policy, refusal)
@@ -48,7 +54,7 @@ func (e *Executor) Start(ctx context.Context, req paddock.Request) (paddock.Run,
 }
 
 // start is Start, and says which policy was asked.
-func (e *Executor) start(ctx context.Context, req paddock.Request) (_ paddock.Run, policy paddock.Digest, err error) {
+func (e *Executor) start(ctx context.Context, req paddock.Request, door *os.File) (_ paddock.Run, policy paddock.Digest, err error) {
 	// A key that stands for a run answers before anything is judged: the run is
 	// there, whatever the policy would say now.
 	if run, found, err := e.again(ctx, req); found || err != nil {
@@ -56,7 +62,7 @@ func (e *Executor) start(ctx context.Context, req paddock.Request) (_ paddock.Ru
 	}
 	j := e.judge.Judge(ctx, req)
 	defer j.Close()
-	policy = j.Decision.PolicyDigest
+	j.Door, policy = door, j.Decision.PolicyDigest
 	var approved *consent.Case
 	if j.Asks() && ctx.Err() == nil {
 		var run paddock.Run
@@ -213,12 +219,12 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 		Version: handover.JobVersion, RunDir: dir.Path(), RunID: dir.ID(), Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
 		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: j.Programs(), Listed: listed,
 		Held: j.Found.Launch.Held, Copies: j.Copies(), Limits: grant.Limits, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
-		Grace: paddock.Duration(e.cfg.Grace), Reserve: j.Reserve(), Room: j.Room().Bytes, RoomBy: j.Room().Counter, Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, HasSecrets: secrets != nil, HasKnown: known != nil, Redact: grant.Redact, StageDigest: digest, Journal: e.notes.Dir(),
+		Grace: paddock.Duration(e.cfg.Grace), Reserve: j.Reserve(), Room: j.Room().Bytes, RoomBy: j.Room().Counter, Tied: req.Tied, Isolation: e.cfg.Isolation, LeaveCgroup: !req.Tied, HasStdin: stdin != nil, HasSecrets: secrets != nil, HasKnown: known != nil, HasDoor: j.Door != nil, Redact: grant.Redact, StageDigest: digest, Journal: e.notes.Dir(),
 	})
 	if err != nil {
 		return nil, "describe the run", err
 	}
-	files := slices.DeleteFunc([]*os.File{dir.Lock(), j.Found.DirFile, j.Found.Launch.File, stdin, secrets, known}, func(f *os.File) bool { return f == nil })
+	files := slices.DeleteFunc([]*os.File{dir.Lock(), j.Found.DirFile, j.Found.Launch.File, stdin, secrets, known, j.Door}, func(f *os.File) bool { return f == nil })
 	for _, c := range j.Found.Launch.Copies {
 		files = append(files, c.File)
 	}

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"strings"
+
 	"paddock"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
@@ -9,7 +11,8 @@ import (
 )
 
 // For returns the policy that judges what room asks for: p itself for the caller's
-// own commands, where room is empty, and nil where p says nothing of it.
+// own commands, where room is empty, and nil where p says nothing of it. A provider's
+// is "delegate/NAME".
 func (p *Policy) For(room string) *Policy {
 	switch {
 	case room == "":
@@ -20,8 +23,8 @@ func (p *Policy) For(room string) *Policy {
 		// Nothing there gets a secret, and none is to be seen in what git prints.
 		file.Secrets, file.Given, file.Redact = p.file.Secrets, secret.Withheld(p.file.Given), p.file.Redact
 		return &Policy{file: file, files: p.files, said: p.said, text: p.text, whole: p, room: room}
-	case room == "delegate" && p.file.Delegates != nil && p.file.Delegates.Agents:
-		file := *p.file.Delegates.File
+	case strings.HasPrefix(room, "delegate") && p.file.Delegates != nil && p.file.Delegates.Agents:
+		file := *p.file.Delegates.Of(strings.TrimPrefix(room, "delegate/"))
 		file.Digest = p.file.Digest
 		return &Policy{file: file, files: p.files, said: p.said, text: p.text, whole: p, room: room}
 	}

@@ -8,13 +8,14 @@ import (
 )
 
 // JobVersion is the version of Job and of what its descriptors mean.
-const JobVersion = 5
+const JobVersion = 6
 
 // A Job is one run as its supervisor is told of it. With it come descriptors, in
 // this order: the lock of the run's directory, the directory the program starts
 // in, the file that is executed, with HasStdin what to feed, a regular file, with
 // HasSecrets the sealed memory of package credential for the proxy, with HasKnown
-// that for the supervisor, and a file for each of Copies.
+// that for the supervisor, with HasDoor the socket that the program gets, and a file for
+// each of Copies.
 type Job struct {
 	Version int           `json:"version"`
 	RunDir  string        `json:"run_dir"`
@@ -60,6 +61,7 @@ type Job struct {
 	HasStdin    bool                `json:"has_stdin,omitempty"`
 	HasSecrets  bool                `json:"has_secrets,omitempty"`
 	HasKnown    bool                `json:"has_known,omitempty"`
+	HasDoor     bool                `json:"has_door,omitempty"`
 	// Redact says when what the supervisor knows of secrets is hidden in output.
 	Redact      paddock.Redaction `json:"redact,omitempty"`
 	StageDigest paddock.Digest    `json:"stage_digest,omitempty"`
@@ -80,6 +82,8 @@ type Files struct {
 	Secrets *os.File
 	// Known is for the supervisor; nil without Job.HasKnown.
 	Known *os.File
+	// Door is what the program has at descriptor contain.Door; nil without Job.HasDoor.
+	Door *os.File
 	// Copies are those of Job.Copies.
 	Copies []*os.File
 }
@@ -96,6 +100,9 @@ func FilesOf(job Job, files []*os.File) (Files, error) {
 	}
 	if job.HasKnown {
 		places = append(places, &f.Known)
+	}
+	if job.HasDoor {
+		places = append(places, &f.Door)
 	}
 	if want := len(places) + len(job.Copies); len(files) != want {
 		return Files{}, fmt.Errorf("%d descriptors came with the job, want %d", len(files), want)

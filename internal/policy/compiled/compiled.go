@@ -11,7 +11,6 @@
 package compiled
 
 import (
-	"fmt"
 	"slices"
 
 	"paddock"
@@ -142,23 +141,4 @@ type (
 )
 
 // A Rule is a CEL rule: it denies, or asks for a person's approval.
-type Rule struct {
-	At   paddock.Position
-	Name string
-	Ask  bool
-	// Floor is set when the machine's floor asks: whom the policy lists can't approve.
-	Floor   bool
-	Rule    *celrule.Rule
-	Message string
-}
-
-// Refusal is the rule's answer, in its own words where it has some.
-func (r *Rule) Refusal(code paddock.Code, verb string) *paddock.Refusal {
-	message := r.Message
-	if message == "" {
-		message = fmt.Sprintf("Rule `%s` %s this request.", r.Name, verb)
-	}
-	refusal := paddock.Refused(code, "%s", message)
-	refusal.Rule = r.Name
-	return refusal
-}
+type Rule = celrule.Named

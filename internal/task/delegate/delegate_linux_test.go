@@ -49,6 +49,8 @@ type world struct {
 	exec *executor.Executor
 	room *delegate.Room
 	now  func() time.Time
+	// serve is who serves tools; nil is nobody.
+	serve delegate.Serve
 }
 
 func newWorld(t *testing.T, text string) *world {
@@ -81,7 +83,7 @@ func (w *world) open() {
 		Now: func() time.Time { return w.now() },
 	})
 	w.must(err)
-	w.exec, w.room = e, delegate.New(w.Context(), e)
+	w.exec, w.room = e, delegate.New(w.Context(), e, w.serve)
 }
 
 func (w *world) close() {
@@ -209,7 +211,7 @@ func TestTwoClaim(t *testing.T) {
 	w := newWorld(t, policyText)
 	d := w.give("exit 0")
 	w.collect(delegate.Collect{})
-	other := delegate.New(t.Context(), w.exec)
+	other := delegate.New(t.Context(), w.exec, w.serve)
 	defer other.Close()
 	claimed := make(chan int, 8)
 	for i := range 8 {

@@ -3,8 +3,6 @@ package document
 import (
 	"bytes"
 	"path"
-	"strconv"
-	"strings"
 
 	"paddock/internal/policy/compiled/document/shape"
 	"paddock/internal/policy/compiled/document/shape/table"
@@ -44,14 +42,19 @@ func (b *builder) narrow(v *shape.Value) []Narrowing {
 	var out []Narrowing
 	for _, item := range v.Get("roots").Items() {
 		if n := item.Get("narrow"); n != nil {
-			out = append(out, Narrowing{At: b.at(item), Root: b.text(item.Get("path")), Part: b.narrowed(n), Text: said(n)})
+			out = append(out, Narrowing{At: b.at(item), Root: b.text(item.Get("path")), Part: b.narrowed(n), Text: n.Said()})
 		}
 	}
 	for _, item := range v.Get("principals").Items() {
 		out = append(out, Narrowing{
 			At: b.at(item), Kind: b.text(item.Get("kind")).Value, ID: b.text(item.Get("id")), Part: b.narrowed(item.Get("narrow")),
-			Text: said(item.Get("narrow")),
+			Text: item.Get("narrow").Said(),
 		})
+	}
+	for _, e := range v.Get("delegates").Get("providers").Pairs() {
+		if n := e.Value.Get("narrow"); n != nil {
+			out = append(out, Narrowing{At: b.at(n), Provider: e.Key.Text, Part: b.narrowed(n), Text: n.Said()})
+		}
 	}
 	return out
 }
@@ -86,31 +89,5 @@ func (b *builder) fixed(v *shape.Value) {
 		if set := e.Get("set"); set != nil {
 			b.fault(set, "a variable's value is neither narrower nor wider than another, so only the policy that extends no other sets any; set it there")
 		}
-	}
-}
-
-// said is how a value reads, whatever its layout.
-func said(v *shape.Value) string {
-	var b strings.Builder
-	say(&b, v)
-	return b.String()
-}
-
-func say(b *strings.Builder, v *shape.Value) {
-	if v == nil {
-		return
-	}
-	b.WriteString(strconv.Quote(v.Text))
-	for _, item := range v.Items() {
-		b.WriteByte('[')
-		say(b, item)
-		b.WriteByte(']')
-	}
-	for _, e := range v.Pairs() {
-		b.WriteByte('{')
-		say(b, e.Key)
-		b.WriteByte(':')
-		say(b, e.Value)
-		b.WriteByte('}')
 	}
 }
