@@ -55,8 +55,13 @@ type world struct {
 
 func newWorld(t *testing.T, text string) *world {
 	t.Helper()
+	return newWorldServing(t, text, nil)
+}
+
+func newWorldServing(t *testing.T, text string, serve delegate.Serve) *world {
+	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	w := &world{T: t, dir: dir, now: time.Now}
+	w := &world{T: t, dir: dir, now: time.Now, serve: serve}
 	w.must(err)
 	w.must(os.Mkdir(filepath.Join(dir, "root"), 0o755))
 	w.policy(text)

@@ -5,15 +5,14 @@ import (
 	"errors"
 	"io/fs"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 
 	"paddock"
 	"paddock/internal/control/socket"
 	"paddock/internal/policy/compiled"
-	"paddock/internal/rundir/record/process"
 	"paddock/internal/task/delegate/book"
+	"paddock/internal/task/delegate/kin"
 )
 
 // door is the number of the descriptor by which a delegate has its tools.
@@ -47,34 +46,13 @@ func (r *Room) start(ctx context.Context, d Delegate) (paddock.Run, error) {
 	return run, errors.Join(err, theirs.Close())
 }
 
-// Inside returns the delegate within which this process runs, by whose child it is;
-// empty if there is none.
+// Inside returns the delegate within which this process runs; empty if there is none.
 func (r *Room) Inside(ctx context.Context) (string, error) {
 	all, err := r.book.Load()
-	if err != nil || !slices.ContainsFunc(all, func(d Delegate) bool { return d.State == Running }) {
-		return "", err
-	}
-	above, err := process.Above(os.Getpid())
 	if err != nil {
 		return "", err
 	}
-	nearest, found := len(above), ""
-	for _, d := range all {
-		if d.State != Running {
-			continue
-		}
-		run, err := r.exec.Run(ctx, d.Run)
-		if err != nil {
-			return "", err
-		}
-		if run.Supervisor == nil {
-			continue
-		}
-		if i := slices.Index(above[:nearest], *run.Supervisor); i >= 0 {
-			nearest, found = i, d.ID
-		}
-	}
-	return found, nil
+	return kin.Inside(ctx, all, r.exec.Run)
 }
 
 // below puts d below the delegate that asks for it, if one does: known by its session,
