@@ -66,7 +66,12 @@ func newWorldServing(t *testing.T, text string, serve delegate.Serve) *world {
 	w.must(os.Mkdir(filepath.Join(dir, "root"), 0o755))
 	w.policy(text)
 	w.open()
-	t.Cleanup(func() { w.close() })
+	t.Cleanup(func() {
+		w.close()
+		if serve != nil { // what has tools ends with us, and its supervisor tidies up
+			w.must(testproc.Unlocked(filepath.Join(dir, "state/runs/*/*/lock")))
+		}
+	})
 	return w
 }
 

@@ -48,7 +48,7 @@ func (r *Room) start(ctx context.Context, d Delegate) (paddock.Run, error) {
 
 // Inside returns the delegate within which this process runs; empty if there is none.
 func (r *Room) Inside(ctx context.Context) (string, error) {
-	all, err := r.book.Load()
+	all, err := r.turn(ctx) // that what has just begun is known to have
 	if err != nil {
 		return "", err
 	}

@@ -20,8 +20,9 @@ var tooled = strings.Replace(policyText, "    worker: {path: /bin/sh,", `    les
     worker: {path: /bin/sh, tools: [command_list, delegate_task],`, 1)
 
 // answering serves a line for a line, which says who asks with which tools.
-func answering(_ context.Context, conn net.Conn, d delegate.Delegate) {
+func answering(ctx context.Context, conn net.Conn, d delegate.Delegate) {
 	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	lines := bufio.NewScanner(conn)
 	for lines.Scan() {
 		fmt.Fprintf(conn, "%s for %s with %v\n", lines.Text(), d.Session().ID, d.Tools)

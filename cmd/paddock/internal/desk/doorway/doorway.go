@@ -75,8 +75,8 @@ func Tools(d *desk.Desk, policies *lookup.Source, verbs mcpserver.Verbs) delegat
 // Through passes in and out on to the server that this process was given by descriptor,
 // as delegates are, until either side ends; given is false where it wasn't.
 func Through(ctx context.Context, d *desk.Desk) (given bool, err error) {
-	word, given := d.Env(delegate.DoorVariable)
-	if !given {
+	word, _ := d.Env(delegate.DoorVariable)
+	if word == "" {
 		return false, nil
 	}
 	number, err := strconv.Atoi(word)
