@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/doorway"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
-	"paddock/internal/git"
 	"paddock/internal/mcpserver"
 	"paddock/internal/task/delegate"
 )
@@ -42,8 +41,8 @@ They go on when the client disconnects, unless --on-disconnect kill is given.`,
 			if end != mcpserver.Keep && end != mcpserver.Kill {
 				return desk.Usage("--on-disconnect is keep or kill, not "+desk.Quote(end), "keep lets runs go on when the client leaves")
 			}
-			if len(session) > mostSession || desk.Plain(session) != session {
-				return desk.Usage("--session is "+desk.Quote(session), fmt.Sprintf("want one line of at most %d bytes", mostSession))
+			if len(session) > mostSession || desk.Plain(session) != session || !(paddock.Principal{ID: session}).Named() {
+				return desk.Usage("--session is "+desk.Quote(session), fmt.Sprintf("want one line of at most %d bytes without \" > \"", mostSession))
 			}
 			return serve(cmd.Context(), d, end, session)
 		},
@@ -74,38 +73,23 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 	if d.Terminal && d.ErrTerminal {
 		d.Say("note", "this speaks MCP, for a program; Ctrl-D ends it")
 	}
-	policies := source(d)
-	end, parent := within(d, end)
-	cfg := mcpserver.Config{
-		Principal:    agent(d, policies, session),
-		OnDisconnect: end,
-		Delegate:     parent,
-		Version:      thisVersion().Version,
-		Log:          slog.New(slog.NewTextHandler(d.Err, nil)),
-		Now:          d.Now,
-		PolicyProblem: func() *paddock.Refusal {
-			var refusal *paddock.Refusal // a fault of ours is for each call to tell
-			if _, err := policies.Load(); errors.As(err, &refusal) {
-				return refusal
-			}
-			return nil
-		},
-		Words: func() []string {
-			if p, err := policies.Load(); err == nil {
-				return p.Words()
-			}
-			return nil
-		},
-		Git:       registers(policies, git.Name),
-		Delegates: registers(policies, delegate.Name),
+	if given, err := doorway.Through(ctx, d); given {
+		return err
 	}
+	policies := source(d)
+	cfg := doorway.Config(d, policies, agent(d, policies, session))
 	rooms, err := house(ctx, d, d.State, policies, warmForAgents)
 	if err != nil {
 		d.Say("warning", err.Error())
 		refusal := paddock.Refused(paddock.Unrecordable, "The state directory can't be used: %v.", err)
 		cfg.PolicyProblem = func() *paddock.Refusal { return refusal }
 	} else {
+		rooms.ServeTools(doorway.Tools(d, policies, rooms))
 		cfg.App = rooms
+		cfg.OnDisconnect, cfg.Delegate, err = within(ctx, d, rooms, cfg.Principal, end)
+		if err != nil {
+			return errors.Join(err, rooms.Close())
+		}
 		defer func() {
 			if closed := rooms.Close(); err == nil {
 				err = closed
@@ -121,19 +105,16 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 
 // within is the delegate that this is started by, if there is one: then what it starts
 // ends with it.
-func within(d *desk.Desk, end string) (ends, parent string) {
-	if parent, _ = d.Env(delegate.Variable); parent != "" {
+func within(ctx context.Context, d *desk.Desk, rooms desk.Verbs, p paddock.Principal, end string) (ends, parent string, err error) {
+	if parent, _ = d.Env(delegate.Variable); parent == "" {
+		if parent, err = rooms.Inside(ctx, p); err != nil {
+			return end, "", err
+		}
+	}
+	if parent != "" {
 		end = mcpserver.Kill
 	}
-	return end, parent
-}
-
-// registers says whether the policy has a section for a room.
-func registers(policies *lookup.Source, room string) func() bool {
-	return func() bool {
-		p, err := policies.Load()
-		return err == nil && p.For(room) != nil
-	}
+	return end, parent, nil
 }
 
 // agent is who asks over this connection. The id is the same whenever the same

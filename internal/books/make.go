@@ -121,7 +121,7 @@ func (b *Books) recount(all map[string]*usage.Usage, id paddock.RunID, now time.
 	if err != nil {
 		return
 	}
-	owner := record.Hash(sealed.Request.Principal)
+	owner := record.Hash(sealed.Request.Principal.Root())
 	if all[owner] == nil {
 		all[owner] = &usage.Usage{}
 	}

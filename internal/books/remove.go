@@ -17,6 +17,7 @@ func (b *Books) Removing(ctx context.Context, d *rundir.Dir, do func() error) er
 	if err != nil {
 		return do() // what can't be read isn't counted
 	}
+	p = p.Root() // who pays for delegates
 	before, err := b.leaving(ctx, d, p)
 	if err != nil {
 		return err

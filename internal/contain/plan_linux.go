@@ -28,6 +28,9 @@ const (
 	FirstFile  = 7 // Plan.Files
 )
 
+// Door is the descriptor that a program gets beside its three, where it gets one.
+const Door = 3
+
 // ReportStarted is the kind of the report that all is done.
 const ReportStarted = 1
 
@@ -85,6 +88,8 @@ type Wish struct {
 	// Shown are mounts, by their path, that take the place of what is there: of
 	// other owners, so that it is the run's own. Only at level full.
 	Shown map[string]*os.File
+	// Door is a socket that the program gets as descriptor Door; nil is none.
+	Door *os.File
 	// Lower and Layer are, where the root is to be another owner's, mounts that
 	// show it and the directory of Overlay so.
 	Lower, Layer *os.File
@@ -193,6 +198,10 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if w.Door != nil { // last, since reports go by the same number until then
+		p.become("door", unix.SYS_DUP3, Number(FirstFile+len(p.Files)), Number(Door), Number(0))
+		p.Files = append(p.Files, w.Door)
 	}
 	p.Enforced.Network = w.Network
 	p.identity(w, host)

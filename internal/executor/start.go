@@ -11,8 +11,8 @@ import (
 	"paddock/internal/executor/consent"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/judge/budget"
-	"paddock/internal/executor/judge/speech"
 	"paddock/internal/executor/judge/parcel"
+	"paddock/internal/executor/judge/speech"
 	"paddock/internal/executor/roster"
 	"paddock/internal/executor/stages"
 	"paddock/internal/failpoint"
@@ -32,19 +32,29 @@ func (e *Executor) Explain(ctx context.Context, req paddock.Request) (paddock.De
 // A refusal is a [*paddock.Refusal]. When ctx ends before that, the run is
 // ended as aborted and returned with ctx's error; later ctx means nothing.
 func (e *Executor) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
-	return e.Begin(ctx, req, nil)
+	return e.with(ctx, req, nil, nil)
 }
 
 // Begin is Start where sink, if it isn't nil, takes what the program prints, of which
 // nothing is kept then. The policy must say so, too.
 func (e *Executor) Begin(ctx context.Context, req paddock.Request, sink *os.File) (paddock.Run, error) {
+	return e.with(ctx, req, sink, nil)
+}
+
+// StartWith is Start with a socket that the program gets as descriptor 3; it is the
+// caller's, who closes it. Nil is none. A run that waits for approval gets none.
+func (e *Executor) StartWith(ctx context.Context, req paddock.Request, door *os.File) (paddock.Run, error) {
+	return e.with(ctx, req, nil, door)
+}
+
+func (e *Executor) with(ctx context.Context, req paddock.Request, sink, door *os.File) (paddock.Run, error) {
 	if err := e.life.Err(); err != nil {
 		return paddock.Run{}, ErrClosed
 	}
 	if err := e.unwritable(); err != nil {
 		return paddock.Run{}, err
 	}
-	run, policy, err := e.start(ctx, req, sink)
+	run, policy, err := e.start(ctx, req, sink, door)
 	var refusal *paddock.Refusal
 	if errors.As(err, &refusal) {
 		e.notes.Refused(ctx, req, policy, refusal)
@@ -53,7 +63,7 @@ func (e *Executor) Begin(ctx context.Context, req paddock.Request, sink *os.File
 }
 
 // start is Start, and says which policy was asked.
-func (e *Executor) start(ctx context.Context, req paddock.Request, sink *os.File) (_ paddock.Run, policy paddock.Digest, err error) {
+func (e *Executor) start(ctx context.Context, req paddock.Request, sink, door *os.File) (_ paddock.Run, policy paddock.Digest, err error) {
 	// A key that stands for a run answers before anything is judged: the run is
 	// there, whatever the policy would say now.
 	if run, found, err := e.again(ctx, req); found || err != nil {
@@ -61,7 +71,7 @@ func (e *Executor) start(ctx context.Context, req paddock.Request, sink *os.File
 	}
 	j := e.judge.Judge(ctx, req)
 	defer j.Close()
-	policy = j.Decision.PolicyDigest
+	j.Door, policy = door, j.Decision.PolicyDigest
 	var approved *consent.Case
 	if j.Asks() && ctx.Err() == nil {
 		var run paddock.Run

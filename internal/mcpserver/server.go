@@ -92,6 +92,8 @@ type Config struct {
 	Git func() bool
 	// Delegates says whether the policy lets agents be started, likewise.
 	Delegates func() bool
+	// Tools are the names of those that there are; nil means all.
+	Tools []string
 	// Delegate is the id of the delegate that this serves; empty serves none.
 	Delegate string
 	// Now tells the time; nil means time.Now.
@@ -133,10 +135,12 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 		&mcp.ServerOptions{
 			Instructions: texts.Instructions,
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-			Logger:       slog.New(warnings{s.Log.Handler()}),
+			Logger:       slog.New(ndjson.Warnings{Handler: s.Log.Handler()}),
 		})
 	for _, t := range slices.Concat(s.tools(), s.planTools(), s.delegateTools(), s.gitTools()) {
-		server.AddTool(t.Tool, t.handler)
+		if s.Tools == nil || slices.Contains(s.Tools, t.Name) {
+			server.AddTool(t.Tool, t.handler)
+		}
 	}
 	conn, err := server.Connect(ctx, &ndjson.Transport{
 		In: in, Out: out, MaxLine: maxLine, Log: s.Log,
@@ -225,12 +229,4 @@ func (s *session) end(ctx context.Context) {
 	if err := s.App.Shutdown(ctx, s.Principal, ids); err != nil {
 		s.Log.Error("ending runs at the end of their connection", "err", err)
 	}
-}
-
-// warnings lets only warnings and errors of the MCP library through: what it
-// says of every connection is of no use to an operator.
-type warnings struct{ slog.Handler }
-
-func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
-	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }

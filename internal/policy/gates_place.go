@@ -187,15 +187,14 @@ func (j *judge) rules() {
 		return
 	}
 	c := j.req.Command
-	a := celrule.Prepare(celrule.Input{
+	a := celrule.PrepareAll(celrule.Input{
 		Argv: c.Argv, Executable: j.executable.Word(), Path: j.executable.Path, Cwd: j.facts.Dir.Real,
-		Principal: j.req.Principal.ID, PrincipalKind: string(j.req.Principal.Kind),
 		Env: c.EnvironmentNames(), Stdin: !c.Stdin.IsZero(),
-	})
+	}, j.req.Principal)
 	var asks []*compiled.Rule
 	for i := range j.policy.file.Rules {
 		r := &j.policy.file.Rules[i]
-		applies, err := r.Rule.Eval(a)
+		applies, err := r.Rule.Any(a)
 		switch {
 		case err != nil:
 			refusal := paddock.Refused(paddock.RuleDenied, "Rule `%s` can't be evaluated for this request, so it denies: %v.", r.Name, err)

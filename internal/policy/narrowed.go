@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"strings"
+
 	"paddock"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
@@ -9,7 +11,8 @@ import (
 )
 
 // For returns the policy that judges what room asks for: p itself for the caller's
-// own commands, where room is empty, and nil where p says nothing of it.
+// own commands, where room is empty, and nil where p says nothing of it. A provider's
+// is "delegate/NAME".
 func (p *Policy) For(room string) *Policy {
 	if p == nil || room == "" {
 		return p

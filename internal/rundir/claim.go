@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,20 +42,20 @@ func (s *State) Claim(ctx context.Context, fn func(*Claim) error) (err error) {
 	return fn(&Claim{s})
 }
 
-// Active counts p's runs that aren't settled and that somebody looks after.
-// Those without either are left to [State.Reconcile].
+// Active counts the runs of p, and of all delegates that work for the same as p, that
+// aren't settled and that somebody looks after. Those without either are left to [State.Reconcile].
 func (c *Claim) Active(p paddock.Principal) (int, error) {
 	ids, err := c.s.activeNames()
 	if err != nil {
 		return 0, err
 	}
-	mine, n := record.Hash(p), 0
+	mine, n := record.Hash(p.Root()), 0
 	for _, id := range ids {
 		entry, err := c.entry(id)
 		if err != nil {
 			return 0, err
 		}
-		if entry == nil || entry.Principal != mine {
+		if entry == nil || cmp.Or(entry.For, entry.Principal) != mine {
 			continue
 		}
 		d, err := c.s.Run(id)

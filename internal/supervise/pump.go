@@ -70,6 +70,7 @@ func (r *run) start(plan *contain.Plan) (*pumps, error) {
 		return nil, err
 	}
 	_ = r.files.Exec.Close() // it is executed: whoever waits to write to it may
+	_ = r.files.Door.Close() // nil, too; it ends with the last of the program's
 	for i, stream := range []paddock.Stream{paddock.Stdout, paddock.Stderr} {
 		p.reading.Go(func() {
 			r.pump(p, stream, p.ours[i])

@@ -51,6 +51,15 @@ func (a *Plans) Delegates(ctx context.Context, p paddock.Principal) ([]delegate.
 	return room.List(ctx, p)
 }
 
+// Inside returns the delegate within which this process runs; empty if there is none.
+func (a *Plans) Inside(ctx context.Context, p paddock.Principal) (string, error) {
+	room, err := a.delegates(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	return room.Inside(ctx)
+}
+
 // delegates is the room, which is made when somebody asks for it.
 func (a *Plans) delegates(ctx context.Context, p paddock.Principal) (*delegate.Room, error) {
 	if err := a.house.Named(p); err != nil {
@@ -59,7 +68,7 @@ func (a *Plans) delegates(ctx context.Context, p paddock.Principal) (*delegate.R
 	if why := a.exec.ReadOnly(); why != nil {
 		return nil, paddock.Refused(paddock.Unrecordable, "Nothing can be written down here: %v.", why)
 	}
-	a.roomOnce.Do(func() { a.room = delegate.New(ctx, a.exec) })
+	a.roomOnce.Do(func() { a.room = delegate.New(ctx, a.exec, a.serve) })
 	if a.room == nil {
 		return nil, executor.ErrClosed
 	}

@@ -30,12 +30,17 @@ type Plans struct {
 	exec  *executor.Executor
 	house House
 
+	serve    delegate.Serve
 	roomOnce sync.Once
 	room     *delegate.Room // nil until somebody asks
 }
 
 // New returns the verbs, which act through e.
 func New(e *executor.Executor, house House) *Plans { return &Plans{exec: e, house: house} }
+
+// ServeTools has delegates that have tools started here, and what they ask answered by
+// serve. It is called before anything is asked of a.
+func (a *Plans) ServeTools(serve delegate.Serve) { a.serve = serve }
 
 // End ends what this process does for delegates.
 func (a *Plans) End() {
@@ -61,4 +66,6 @@ type All interface {
 	Checklists(ctx context.Context, p paddock.Principal) ([]Plan, error)
 	ClearTasks(ctx context.Context, p, of paddock.Principal) (Plan, error)
 	Delegates(ctx context.Context, p paddock.Principal) ([]delegate.Delegate, error)
+	Inside(ctx context.Context, p paddock.Principal) (string, error)
+	ServeTools(serve delegate.Serve)
 }

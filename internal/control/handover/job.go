@@ -15,7 +15,7 @@ const JobVersion = 6
 // in, the file that is executed, with HasStdin what to feed, a regular file, with
 // HasSecrets the sealed memory of package credential for the proxy, with HasKnown
 // that for the supervisor, with HasSink where standard output goes, which isn't kept
-// then, and a file for each of Copies.
+// then, with HasDoor the socket that the program gets, and a file for each of Copies.
 type Job struct {
 	Version int           `json:"version"`
 	RunDir  string        `json:"run_dir"`
@@ -62,6 +62,7 @@ type Job struct {
 	HasSecrets  bool                `json:"has_secrets,omitempty"`
 	HasKnown    bool                `json:"has_known,omitempty"`
 	HasSink     bool                `json:"has_sink,omitempty"`
+	HasDoor     bool                `json:"has_door,omitempty"`
 	// Redact says when what the supervisor knows of secrets is hidden in output.
 	Redact      paddock.Redaction `json:"redact,omitempty"`
 	StageDigest paddock.Digest    `json:"stage_digest,omitempty"`
@@ -84,6 +85,8 @@ type Files struct {
 	Known *os.File
 	// Sink takes standard output; nil without Job.HasSink.
 	Sink *os.File
+	// Door is what the program has at descriptor contain.Door; nil without Job.HasDoor.
+	Door *os.File
 	// Copies are those of Job.Copies.
 	Copies []*os.File
 }
@@ -103,6 +106,9 @@ func FilesOf(job Job, files []*os.File) (Files, error) {
 	}
 	if job.HasSink {
 		places = append(places, &f.Sink)
+	}
+	if job.HasDoor {
+		places = append(places, &f.Door)
 	}
 	if want := len(places) + len(job.Copies); len(files) != want {
 		return Files{}, fmt.Errorf("%d descriptors came with the job, want %d", len(files), want)

@@ -100,7 +100,7 @@ func room(ctx context.Context, c *rundir.Claim, state *rundir.State, p paddock.P
 		root = roots[0]
 	}
 	if q := rules.Quotas(p, root); q != (paddock.Quotas{}) {
-		used, err := kept.Look(ctx, c, p, now)
+		used, err := kept.Look(ctx, c, p.Root(), now)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func room(ctx context.Context, c *rundir.Claim, state *rundir.State, p paddock.P
 			return r
 		}
 	}
-	return kept.Note(ctx, c, p, id, now, 0, bytes)
+	return kept.Note(ctx, c, p.Root(), id, now, 0, bytes)
 }
 
 // allowed is the decision: the policy permits by being there. Its roots say whose

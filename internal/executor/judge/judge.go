@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -87,6 +88,8 @@ type Judgement struct {
 	Fault error
 	// Trouble is a change of the policy that doesn't count; nil if there is none.
 	Trouble *lineage.Trouble
+	// Door is what the program gets as a further descriptor; nil is none.
+	Door *os.File
 
 	request  paddock.Request
 	state    *rundir.State
@@ -206,7 +209,11 @@ func (j *Judge) policyFor(req paddock.Request) (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p = p.For(req.Room); p == nil {
+	room := req.Room
+	if room == "delegate" && len(req.Command.Argv) > 0 {
+		room += "/" + req.Command.Argv[0] // what it may is up to which it is
+	}
+	if p = p.For(room); p == nil {
 		if req.Room == "delegate" {
 			return nil, paddock.Refused(paddock.LaunchDisabled, "The policy doesn't let agents be started.")
 		}

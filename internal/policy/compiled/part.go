@@ -9,12 +9,14 @@ import (
 // A Narrowing is a part of a policy that holds beside the rest for some requests.
 type Narrowing struct {
 	At paddock.Position
-	// Root is set for one that is about a root and all below; else it is about
-	// principals, those of Kind, if it isn't empty, whose id ID matches, if any.
-	Root string
-	Kind string
-	ID   *pattern.Token
-	Part File
+	// Root is set for one that is about a root and all below, Provider for one that
+	// is about delegates; else it is about principals, those of Kind, if it isn't
+	// empty, whose id ID matches, if any, and about all who work for them.
+	Root     string
+	Provider string
+	Kind     string
+	ID       *pattern.Token
+	Part     File
 	// Text is how the part reads, without layout and comments.
 	Text string
 }
@@ -25,7 +27,11 @@ func (n *Narrowing) Holds(p paddock.Principal, root string) bool {
 	if n.Root != "" {
 		return root == "" || Below(n.Root, root)
 	}
-	return (n.Kind == "" || n.Kind == string(p.Kind)) && (n.ID == nil || n.ID.Match(p.ID))
+	above, provider, works := p.Above()
+	if n.Provider != "" {
+		return works && (provider == n.Provider || n.Holds(above, root))
+	}
+	return (n.Kind == "" || n.Kind == string(p.Kind)) && (n.ID == nil || n.ID.Match(p.ID)) || works && n.Holds(above, root)
 }
 
 // A Bar says why a word of the policy isn't permitted.
@@ -64,7 +70,7 @@ func (c *compiler) part(name string, source document.File) File {
 // narrowings compiles the parts that hold for some requests only.
 func (c *compiler) narrowings(f *File, source document.File) {
 	for _, n := range source.Narrow {
-		out := Narrowing{At: n.At, Root: n.Root.Value, Kind: n.Kind, Part: c.part(f.Name, n.Part), Text: n.Text}
+		out := Narrowing{At: n.At, Root: n.Root.Value, Provider: n.Provider, Kind: n.Kind, Part: c.part(f.Name, n.Part), Text: n.Text}
 		if n.ID.Given() {
 			token, err := pattern.ParseToken(n.ID.Value)
 			if err != nil {

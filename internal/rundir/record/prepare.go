@@ -11,6 +11,7 @@ import (
 
 	"paddock"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/record/durable/waiting"
 	"paddock/internal/rundir/record/process"
 )
@@ -85,7 +86,7 @@ func Seal(id paddock.RunID, rec Intent) ([]File, error) {
 		r.Stdin = &paddock.StreamSummary{Bytes: int64(len(*text)), Digest: paddock.DigestOf(sha256.Sum256([]byte(*text)))}
 		files = append(files, File{"stdin", []byte(*text)})
 	}
-	claim := Entry{Version: durable.Version, ID: id, Principal: Hash(req.Principal), RequestDigest: digest}
+	claim := links.EntryOf(durable.Version, id, req.Principal, digest)
 	for _, f := range []struct {
 		name string
 		v    any

@@ -16,15 +16,16 @@
 // # Limits
 //
 // The package doesn't ask whose a delegate is but where it says so; package app does
-// the rest. A report is what a program printed: its words are a claim. A delegate has
-// no tools of its caller, and no session of its own beside its run: it can do what
-// its program can within the run's containment. Its depth is known by a variable of
-// its environment, which an uncontained program can take away.
+// the rest. A report is what a program printed: its words are a claim. What a tool does
+// is for who serves them, whom package app hands in; a delegate that has some ends with
+// the process that serves them. At level off its depth is known by whose child it is,
+// or by a variable: a program that is held by nothing may get others to ask for it.
 package delegate
 
 import (
 	"paddock"
 	"paddock/internal/task/delegate/book"
+	"paddock/internal/task/delegate/report"
 )
 
 // Name is the room's, in requests and in policies.
@@ -33,13 +34,16 @@ const Name = "delegate"
 // Variable of the environment has a delegate's id.
 const Variable = "PADDOCK_DELEGATE"
 
+// DoorVariable has the number of the descriptor by which a delegate has tools.
+const DoorVariable = "PADDOCK_DOOR"
+
 // Bounds.
 const (
 	MostTask    = 256 << 10 // bytes of a task
-	MostSummary = 4000      // characters
-	MostOpen    = 64        // delegates of one principal that aren't acknowledged
-	MostAtOnce  = 16        // results in one answer
-	mostWhy     = 500       // bytes of the reason for a cancel
+	MostSummary = report.MostSummary
+	MostOpen    = 64  // delegates of one principal that aren't acknowledged
+	MostAtOnce  = 16  // results in one answer
+	mostWhy     = 500 // bytes of the reason for a cancel
 )
 
 // The words of package book.

@@ -49,17 +49,29 @@ type world struct {
 	exec *executor.Executor
 	room *delegate.Room
 	now  func() time.Time
+	// serve is who serves tools; nil is nobody.
+	serve delegate.Serve
 }
 
 func newWorld(t *testing.T, text string) *world {
 	t.Helper()
+	return newWorldServing(t, text, nil)
+}
+
+func newWorldServing(t *testing.T, text string, serve delegate.Serve) *world {
+	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	w := &world{T: t, dir: dir, now: time.Now}
+	w := &world{T: t, dir: dir, now: time.Now, serve: serve}
 	w.must(err)
 	w.must(os.Mkdir(filepath.Join(dir, "root"), 0o755))
 	w.policy(text)
 	w.open()
-	t.Cleanup(func() { w.close() })
+	t.Cleanup(func() {
+		w.close()
+		if serve != nil { // what has tools ends with us, and its supervisor tidies up
+			w.must(testproc.Unlocked(filepath.Join(dir, "state/runs/*/*/lock")))
+		}
+	})
 	return w
 }
 
@@ -81,7 +93,7 @@ func (w *world) open() {
 		Now: func() time.Time { return w.now() },
 	})
 	w.must(err)
-	w.exec, w.room = e, delegate.New(w.Context(), e)
+	w.exec, w.room = e, delegate.New(w.Context(), e, w.serve)
 }
 
 func (w *world) close() {
@@ -209,7 +221,7 @@ func TestTwoClaim(t *testing.T) {
 	w := newWorld(t, policyText)
 	d := w.give("exit 0")
 	w.collect(delegate.Collect{})
-	other := delegate.New(t.Context(), w.exec)
+	other := delegate.New(t.Context(), w.exec, w.serve)
 	defer other.Close()
 	claimed := make(chan int, 8)
 	for i := range 8 {

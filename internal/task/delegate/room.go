@@ -2,8 +2,7 @@ package delegate
 
 import (
 	"context"
-	"errors"
-	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +20,7 @@ import (
 // Executor is what the room needs of the one that starts programs.
 type Executor interface {
 	Explain(ctx context.Context, req paddock.Request) (paddock.Decision, error)
-	Start(ctx context.Context, req paddock.Request) (paddock.Run, error)
+	StartWith(ctx context.Context, req paddock.Request, door *os.File) (paddock.Run, error)
 	Run(ctx context.Context, id paddock.RunID) (paddock.Run, error)
 	Settled(ctx context.Context, id paddock.RunID) error
 	Kill(ctx context.Context, id paddock.RunID, end executor.Ending) (paddock.Run, error)
@@ -36,11 +35,12 @@ type Executor interface {
 
 // A Room gives tasks to agents. Its methods may be called concurrently.
 type Room struct {
-	exec Executor
-	book book.Book
-	life context.Context
-	end  context.CancelFunc
-	work sync.WaitGroup
+	exec  Executor
+	book  book.Book
+	serve Serve
+	life  context.Context
+	end   context.CancelFunc
+	work  sync.WaitGroup
 
 	mu      sync.Mutex
 	driving bool
@@ -49,9 +49,10 @@ type Room struct {
 	poke    chan struct{}
 }
 
-// New returns a room that asks e until it is closed; ctx ending changes nothing.
-func New(ctx context.Context, e Executor) *Room {
-	r := &Room{exec: e, book: book.Open(e.StateDir(), e.Now), changed: make(chan struct{}), poke: make(chan struct{}, 1)}
+// New returns a room that asks e until it is closed; ctx ending changes nothing. Those
+// that have tools are started only where serve isn't nil.
+func New(ctx context.Context, e Executor, serve Serve) *Room {
+	r := &Room{exec: e, serve: serve, book: book.Open(e.StateDir(), e.Now), changed: make(chan struct{}), poke: make(chan struct{}, 1)}
 	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
 	return r
 }
@@ -136,7 +137,7 @@ func (r *Room) prepare(ctx context.Context, a Ask) (Delegate, error) {
 		return Delegate{}, paddock.Refused(paddock.LaunchDisabled, "The policy doesn't let agents be started.")
 	}
 	now := r.exec.Now()
-	d := Delegate{Version: durable.Version, State: Queued, Principal: a.Principal, Door: a.Door, Provider: a.Provider, Label: a.Label, Depth: 1, Parent: a.Parent, CreatedAt: now}
+	d := Delegate{Version: durable.Version, State: Queued, Principal: a.Principal, Door: a.Door, Provider: a.Provider, Label: a.Label, CreatedAt: now}
 	if d.Provider == "" && len(rules.Names) == 1 {
 		d.Provider = rules.Names[0]
 	}
@@ -145,7 +146,7 @@ func (r *Room) prepare(ctx context.Context, a Ask) (Delegate, error) {
 		refusal.Hint = "The policy's providers are " + strings.Join(rules.Names, ", ") + "."
 		return Delegate{}, refusal
 	}
-	if d.Depth, err = r.depth(a.Parent, rules.Depth); err != nil {
+	if err := r.below(ctx, &d, a, rules); err != nil {
 		return Delegate{}, err
 	}
 	if d.Label == "" {
@@ -174,31 +175,14 @@ func (r *Room) prepare(ctx context.Context, a Ask) (Delegate, error) {
 	return d, nil
 }
 
-// depth is that of a delegate that parent asks for.
-func (r *Room) depth(parent string, most int) (int, error) {
-	if parent == "" {
-		return 1, nil
-	}
-	above, err := r.book.Get(parent)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) || err == nil && !above.Pending():
-		return 0, paddock.Refused(paddock.Forbidden, "The delegate in whose name this is asked doesn't run.")
-	case err != nil:
-		return 0, err
-	case above.Depth >= most:
-		return 0, paddock.Refused(paddock.DepthExceeded, "A delegate at depth %d asks for one; the policy allows a depth of %d.", above.Depth, most)
-	}
-	return above.Depth + 1, nil
-}
-
 // request is what the executor is asked. Its key makes one run of it, however often
 // it is begun.
 func request(d Delegate) paddock.Request {
 	return paddock.Request{
-		Principal: d.Principal, Door: d.Door, Room: Name, Tied: d.Job.Tied, IdempotencyKey: "delegate " + d.ID,
+		Principal: d.Principal, Door: d.Door, Room: Name, Tied: d.Job.Tied || len(d.Tools) > 0, IdempotencyKey: "delegate " + d.ID,
 		Command: paddock.Command{
 			Argv: d.Job.Argv, Dir: d.Job.Dir, Stdin: paddock.Stdin{Text: &d.Job.Task}, Timeout: d.Job.Timeout, Label: d.Label,
-			Env: map[string]string{Variable: d.ID},
+			Env: variables(d),
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"paddock/internal/executor"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/task/delegate/book"
+	"paddock/internal/task/delegate/report"
 )
 
 // look is how often it is looked whether another process moved something on, and
@@ -87,7 +88,7 @@ func (t *turn) watch(ctx context.Context, d *Delegate) error {
 		}
 		return err
 	}
-	result, err := t.result(ctx, *d, run)
+	result, err := report.Of(ctx, t.exec, *d, run)
 	if err != nil {
 		return err
 	}
@@ -122,12 +123,14 @@ func (t *turn) queued(ctx context.Context, d *Delegate, rules *compiled.Delegate
 		return t.never(ctx, d, Failed, "the policy doesn't let agents be started any more")
 	case !slices.Equal(d.Job.Argv, append([]string{d.Provider}, rules.Args[d.Provider]...)) || !slices.Contains(rules.Names, d.Provider):
 		return t.never(ctx, d, Failed, "the policy says something else of its provider now; give the task again")
+	case !book.Within(d.Tools, rules.Tools[d.Provider]):
+		return t.never(ctx, d, Failed, "the policy gives its provider other tools now; give the task again")
 	case waited > time.Duration(rules.Wait):
 		return t.never(ctx, d, Starved, fmt.Sprintf("its turn didn't come within %s; collect or cancel others, or ask the operator for `delegates.concurrent`", time.Duration(rules.Wait)))
-	case running[d.Depth] >= rules.Concurrent:
+	case running[d.Depth] >= rules.Concurrent || len(d.Tools) > 0 && t.serve == nil: // whoever serves tools takes it
 		return nil
 	}
-	run, err := t.exec.Start(ctx, request(*d))
+	run, err := t.start(ctx, *d)
 	refusal, refused := errors.AsType[*paddock.Refusal](err)
 	switch {
 	case refused && refusal.Retryable || err != nil && ctx.Err() != nil:

@@ -62,6 +62,8 @@ type Desk struct {
 	// Dir is the working directory, absolute; empty if it is gone. See [Desk.Here].
 	Dir string
 	UID int
+	// Version is ours, as clients are told.
+	Version string
 	// Signals returns the requests to end that arrive from now on, and what
 	// gives them back to their usual meaning.
 	Signals func() (<-chan os.Signal, func())

@@ -179,7 +179,7 @@ func (k *check) run(d *rundir.Dir) error {
 func (k *check) claim(d *rundir.Dir, sealed rundir.Sealed) error {
 	path := filepath.Join(d.Path(), links.Claim)
 	is, err := links.Read(path)
-	want := links.Entry{Version: durable.Version, ID: d.ID(), Principal: links.Hash(sealed.Request.Principal), RequestDigest: sealed.RequestDigest}
+	want := links.EntryOf(durable.Version, d.ID(), sealed.Request.Principal, sealed.RequestDigest)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return k.find(finding.Index, d.ID(), path, finding.ByRebuild, "it is missing")

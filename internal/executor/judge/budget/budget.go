@@ -52,7 +52,7 @@ func (b Budget) Facts(ctx context.Context, c *rundir.Claim, p paddock.Principal,
 	if active, err = c.Active(p); err != nil || q == (paddock.Quotas{}) {
 		return active, usage.Facts{}, err
 	}
-	used, err = (&books.Books{State: b.State}).Look(ctx, c, p, now)
+	used, err = (&books.Books{State: b.State}).Look(ctx, c, p.Root(), now)
 	return active, used, err
 }
 
@@ -76,7 +76,7 @@ func (b Budget) Take(ctx context.Context, c *rundir.Claim, p paddock.Principal, 
 	if at.IsZero() {
 		at = id.Time()
 	}
-	return room, (&books.Books{State: b.State}).Note(ctx, c, p, id, at, 1, reserved)
+	return room, (&books.Books{State: b.State}).Note(ctx, c, p.Root(), id, at, 1, reserved)
 }
 
 // Unrecordable refuses because of an error from writing things down.

@@ -46,6 +46,9 @@ func (b *builder) delegates(file *shape.Value) Delegates {
 		for _, word := range b.texts(e.Value.Get("args")) {
 			p.Args = append(p.Args, word.Value)
 		}
+		for _, tool := range b.texts(e.Value.Get("tools")) {
+			p.Tools = append(p.Tools, tool.Value)
+		}
 		d.Providers = append(d.Providers, p)
 	}
 	return d

@@ -147,6 +147,7 @@ func (l *loader) compile() compiled.File {
 		if i == base {
 			if f, faults = compiled.Compile(one.name, one.source, one.faults); len(faults) == 0 {
 				f.Delegates, faults = delegates(one.name, one.source)
+				faults = append(faults, scope(&f)...)
 			}
 		} else {
 			parts[i], faults = compiled.Part(one.name, one.source, one.faults)

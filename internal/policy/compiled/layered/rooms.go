@@ -19,8 +19,8 @@ func Room(f compiled.File, room string) *compiled.File {
 		of = f.Providers[name]
 	case room == "git":
 		of = f.Git
-	case room == "delegate" && f.Delegates != nil && f.Delegates.Agents:
-		of = f.Delegates.File
+	case strings.HasPrefix(room, "delegate") && f.Delegates != nil && f.Delegates.Agents:
+		of = f.Delegates.Of(strings.TrimPrefix(room, "delegate/"))
 	}
 	if of == nil {
 		return nil

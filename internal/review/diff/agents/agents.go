@@ -54,6 +54,21 @@ func Compare(o, n *compiled.Delegates) (out []Change) {
 			add(Unclear, at, "%s has another content, other limits, places that it may reach or variables.", name)
 		}
 	}
+	for _, name := range names(n) {
+		if before[name] == nil {
+			continue
+		}
+		for _, tool := range n.Tools[name] {
+			if !slices.Contains(o.Tools[name], tool) {
+				add(Wider, "delegates.providers."+name+".tools", "%s has the tool %s.", name, tool)
+			}
+		}
+		for _, tool := range o.Tools[name] {
+			if !slices.Contains(n.Tools[name], tool) {
+				add(Narrower, "delegates.providers."+name+".tools", "%s has the tool %s no more.", name, tool)
+			}
+		}
+	}
 	for _, name := range names(o) {
 		if after[name] == nil {
 			add(Narrower, "delegates.providers."+name, "No task may be given to %s any more.", name)

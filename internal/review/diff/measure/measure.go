@@ -79,6 +79,8 @@ func Parts(narrow []compiled.Narrowing) []Part {
 		at := "principals"
 		if n.Root != "" {
 			at = "roots." + n.Root + ".narrow"
+		} else if n.Provider != "" {
+			at = "delegates.providers." + n.Provider + ".narrow"
 		} else if n.Kind != "" {
 			at += "." + n.Kind
 		}

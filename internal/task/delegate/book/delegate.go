@@ -7,6 +7,7 @@
 package book
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -65,7 +66,9 @@ type Delegate struct {
 	Door      paddock.Door      `json:"door"`
 	Provider  string            `json:"provider"`
 	Label     string            `json:"label"`
-	Depth     int               `json:"depth"`
+	// Tools are those that it has of Paddock's.
+	Tools []string `json:"tools,omitempty"`
+	Depth int      `json:"depth"`
 	// Parent is the delegate that asked for this one.
 	Parent    string        `json:"parent,omitempty"`
 	CreatedAt time.Time     `json:"created_at"`
@@ -92,6 +95,14 @@ type Job struct {
 
 // FileVersion implements durable.Versioned.
 func (d *Delegate) FileVersion() int { return d.Version }
+
+// Session is in whose name a delegate asks.
+func (d Delegate) Session() paddock.Principal { return d.Principal.Delegate(d.Provider, d.ID) }
+
+// Within reports whether every one of tools is among all.
+func Within(tools, all []string) bool {
+	return !slices.ContainsFunc(tools, func(tool string) bool { return !slices.Contains(all, tool) })
+}
 
 // Pending reports whether there is no result yet.
 func (d Delegate) Pending() bool { return d.State == Queued || d.State == Running }

@@ -6,6 +6,7 @@
 package delegates
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -15,6 +16,9 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/doorway"
+	"paddock/cmd/paddock/internal/desk/rules/lookup"
+	"paddock/internal/mcpserver"
 	"paddock/internal/policy/compiled/document/shape/table/unit"
 	"paddock/internal/task/delegate"
 )
@@ -61,17 +65,7 @@ func (d commands) start() *cobra.Command {
 				}
 				ask.Task = string(text)
 			}
-			return d.With(cmd.Context(), func(v desk.Verbs) error {
-				one, err := v.Delegate(cmd.Context(), ask)
-				if err != nil {
-					return err
-				}
-				if d.JSON {
-					return d.Object(one)
-				}
-				_, err = fmt.Fprintln(d.Out, one.ID)
-				return err
-			})
+			return d.With(cmd.Context(), func(v desk.Verbs) error { return d.give(cmd.Context(), v, ask) })
 		},
 	}
 	cmd.Flags().StringVar(&ask.Provider, "provider", "", "`NAME` of the agent in the policy (default the only one)")
@@ -80,6 +74,45 @@ func (d commands) start() *cobra.Command {
 	cmd.Flags().StringVar(&timeout, "timeout", "", "end it after `TIME`; can only lower the policy's")
 	cmd.Flags().StringVar(&ask.Key, "key", "", "asking again with the same `KEY` and task returns the same delegate")
 	return cmd
+}
+
+// give gives the task, and stays where the delegate has tools, which are served here.
+func (d commands) give(ctx context.Context, v desk.Verbs, ask delegate.Ask) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals, restore := d.Signals()
+	defer restore()
+	if verbs, ok := v.(mcpserver.Verbs); ok {
+		v.ServeTools(doorway.Tools(d.Desk, &lookup.Source{Places: d.PolicyPlaces(d.Policy)}, verbs))
+	}
+	one, err := v.Delegate(ctx, ask)
+	if err != nil {
+		return err
+	}
+	if d.JSON {
+		err = d.Object(one)
+	} else {
+		_, err = fmt.Fprintln(d.Out, one.ID)
+	}
+	if err != nil || len(one.Tools) == 0 || !one.Pending() {
+		return err
+	}
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	for wait := true; wait && err == nil; {
+		var got delegate.Collected
+		got, err = v.CollectDelegates(ctx, delegate.Collect{Principal: ask.Principal, ID: one.ID, Wait: paddock.MaxWait})
+		wait = got.TimedOut
+	}
+	if ctx.Err() != nil { // asked to end: what has tools here ends with us
+		_, err = v.CancelDelegate(context.WithoutCancel(ctx), ask.Principal, one.ID, "its caller was asked to end")
+	}
+	return err
 }
 
 func (d commands) list() *cobra.Command {

@@ -150,11 +150,15 @@ func (e Environment) Add(env, host map[string]string, withheld []string) {
 	}
 }
 
-// AcceptOnly has callers set the variable called name, to one word, and no other.
-func (e *Environment) AcceptOnly(name string) {
+// AcceptOnly has callers set the variables of these names, each to one word, and no
+// other.
+func (e *Environment) AcceptOnly(names ...string) {
 	word, err := pattern.ParseToken("<word>")
 	if err != nil {
 		panic("paddock: bug: " + err.Error()) // of a constant, so every test sees it
 	}
-	e.Accept = map[string]pattern.Token{name: word}
+	e.Accept = map[string]pattern.Token{}
+	for _, name := range names {
+		e.Accept[name] = word
+	}
 }

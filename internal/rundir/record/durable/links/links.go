@@ -44,10 +44,21 @@ const (
 
 // An Entry is what claim.json, and the links to it, say of a run.
 type Entry struct {
-	Version       int            `json:"version"`
-	ID            paddock.RunID  `json:"id"`
-	Principal     string         `json:"principal"` // its hash
+	Version   int           `json:"version"`
+	ID        paddock.RunID `json:"id"`
+	Principal string        `json:"principal"` // its hash
+	// For is the hash of whom a delegate works for; empty for others.
+	For           string         `json:"for,omitempty"`
 	RequestDigest paddock.Digest `json:"request_digest"`
+}
+
+// EntryOf is that of a run which p asks for.
+func EntryOf(version int, id paddock.RunID, p paddock.Principal, request paddock.Digest) Entry {
+	e := Entry{Version: version, ID: id, Principal: Hash(p), RequestDigest: request}
+	if root := p.Root(); root != p {
+		e.For = Hash(root)
+	}
+	return e
 }
 
 // FileVersion implements durable.Versioned.

@@ -143,7 +143,7 @@ func (r *rebuild) entries(d *rundir.Dir) error {
 		return err
 	}
 	principal := links.Hash(sealed.Request.Principal)
-	want := links.Entry{Version: durable.Version, ID: d.ID(), Principal: principal, RequestDigest: sealed.RequestDigest}
+	want := links.EntryOf(durable.Version, d.ID(), sealed.Request.Principal, sealed.RequestDigest)
 	if err := r.claim(d, want); err != nil {
 		return err
 	}

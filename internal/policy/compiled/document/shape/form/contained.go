@@ -2,12 +2,9 @@ package form
 
 import (
 	"cmp"
-	"strconv"
-	"strings"
 	"time"
 
 	"paddock"
-	"paddock/internal/policy/compiled/document/shape"
 )
 
 // What holds where the policy says nothing.
@@ -44,30 +41,4 @@ func (c Containment) Unsaid() paddock.Limits {
 		l.Disk, l.DiskByDefault = defaultDisk, true
 	}
 	return l
-}
-
-// Said is how a value reads, whatever its layout.
-func Said(v *shape.Value) string {
-	var b strings.Builder
-	say(&b, v)
-	return b.String()
-}
-
-func say(b *strings.Builder, v *shape.Value) {
-	if v == nil {
-		return
-	}
-	b.WriteString(strconv.Quote(v.Text))
-	for _, item := range v.Items() {
-		b.WriteByte('[')
-		say(b, item)
-		b.WriteByte(']')
-	}
-	for _, e := range v.Pairs() {
-		b.WriteByte('{')
-		say(b, e.Key)
-		b.WriteByte(':')
-		say(b, e.Value)
-		b.WriteByte('}')
-	}
 }

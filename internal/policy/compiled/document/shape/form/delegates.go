@@ -17,4 +17,6 @@ type Delegates struct {
 type Provider struct {
 	Executable Executable
 	Args       []string
+	// Tools are the tools of Paddock that it has, by their names.
+	Tools []string
 }

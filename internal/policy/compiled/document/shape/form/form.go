@@ -71,8 +71,10 @@ type File struct {
 // A Narrowing is a part of a policy that holds beside the rest for some requests.
 type Narrowing struct {
 	At paddock.Position
-	// Root is set for one that is about a root; else it is about principals.
-	Root Text
+	// Root is set for one that is about a root, Provider for one that is about the
+	// delegates of one; else it is about principals.
+	Root     Text
+	Provider string
 	// Kind and ID say which principals; empty is any.
 	Kind string
 	ID   Text

@@ -22,6 +22,13 @@ var delegates = shape.Object{
 	},
 }
 
+// Tools are those that a delegate can be given.
+var Tools = []string{
+	"run_command_bg", "command_status", "command_output", "command_kill", "command_list", "retrieve_context",
+	"tasks_create", "tasks_update", "tasks_list", "delegate_task", "collect_results", "cancel_delegate",
+	"git_log", "git_show", "git_diff", "git_blame", "git_merge_base", "git_ls_files", "git_status", "git_grep", "git_branches", "git_cat",
+}
+
 var provider = shape.Object{
 	Doc: "An agent: a program that gets its task on standard input and prints its report.",
 	Keys: []shape.Key{
@@ -35,6 +42,8 @@ var provider = shape.Object{
 				{Name: "pass", Doc: "Variables passed on from Paddock's own environment.", Shape: envNames},
 			}}},
 		{Name: "limits", Doc: "Limits of its runs, instead of those for all.", Shape: executableLimits},
+		{Name: "tools", Doc: "The tools of Paddock that it has, in a session of its own: never more than who gives it a task. None if absent.", Shape: shape.List{Of: shape.Choice(Tools)}},
+		{Name: "narrow", Doc: "what holds for it and for all that it asks for, beside what holds for who gives it a task.", Shape: narrowPrincipal},
 		{Name: "network", Doc: "The hosts that it may reach, where the network is `allowlist`; none if absent.", Shape: shape.List{Of: place}},
 	},
 }

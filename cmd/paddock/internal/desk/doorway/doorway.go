@@ -1,0 +1,117 @@
+// Package doorway has what MCP servers of the command line have in common: that of a
+// client, and those of delegates that have tools.
+//
+// # Limits
+//
+// What a tool does and what a delegate may is decided elsewhere.
+package doorway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"paddock"
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/rules/lookup"
+	"paddock/internal/git"
+	"paddock/internal/mcpserver"
+	"paddock/internal/task/delegate"
+)
+
+// Config is that of a server for p. Its verbs are for the caller to set, and what
+// becomes of runs.
+func Config(d *desk.Desk, policies *lookup.Source, p paddock.Principal) mcpserver.Config {
+	return mcpserver.Config{
+		Principal: p,
+		Version:   d.Version,
+		Log:       slog.New(slog.NewTextHandler(d.Err, nil)),
+		Now:       d.Now,
+		PolicyProblem: func() *paddock.Refusal {
+			var refusal *paddock.Refusal // a fault of ours is for each call to tell
+			if _, err := policies.Load(); errors.As(err, &refusal) {
+				return refusal
+			}
+			return nil
+		},
+		Words: func() []string {
+			if rules, err := policies.Load(); err == nil {
+				return rules.Applied(p, "").Words()
+			}
+			return nil
+		},
+		Git:       registers(policies, git.Name),
+		Delegates: registers(policies, delegate.Name),
+	}
+}
+
+// registers says whether the policy has a section for a room.
+func registers(policies *lookup.Source, room string) func() bool {
+	return func() bool {
+		p, err := policies.Load()
+		return err == nil && p.For(room) != nil
+	}
+}
+
+// Tools serves delegates the tools that they have: in a session of their own, whose
+// runs end with them.
+func Tools(d *desk.Desk, policies *lookup.Source, verbs mcpserver.Verbs) delegate.Serve {
+	return func(ctx context.Context, conn net.Conn, one delegate.Delegate) {
+		cfg := Config(d, policies, one.Session())
+		cfg.App, cfg.OnDisconnect, cfg.Delegate, cfg.Tools = verbs, mcpserver.Kill, one.ID, one.Tools
+		if err := mcpserver.Serve(ctx, cfg, conn, unclosed{conn}); err != nil && ctx.Err() == nil {
+			cfg.Log.Error("serving a delegate its tools", "delegate", one.ID, "err", err)
+		}
+	}
+}
+
+// Through passes in and out on to the server that this process was given by descriptor,
+// as delegates are, until either side ends; given is false where it wasn't.
+func Through(ctx context.Context, d *desk.Desk) (given bool, err error) {
+	word, _ := d.Env(delegate.DoorVariable)
+	if word == "" {
+		return false, nil
+	}
+	number, err := strconv.Atoi(word)
+	if err == nil && number <= 2 {
+		err = errors.New("it is one of the standard three")
+	}
+	if err == nil {
+		var kind int
+		if kind, err = unix.GetsockoptInt(number, unix.SOL_SOCKET, unix.SO_TYPE); err == nil && kind != unix.SOCK_STREAM {
+			err = errors.New("it is another kind of socket")
+		}
+	}
+	if err != nil {
+		return true, desk.Usage(fmt.Sprintf("%s is %s, by which there is no door: %v", delegate.DoorVariable, desk.Quote(word), err), "hand the descriptor on to whatever starts paddock mcp")
+	}
+	file := os.NewFile(uintptr(number), "door")
+	conn, err := net.FileConn(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return true, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	door, ok := conn.(*net.UnixConn)
+	if !ok {
+		return true, errors.Join(fmt.Errorf("the door is a %T", conn), conn.Close())
+	}
+	go func() {
+		_, _ = io.Copy(door, d.In) // its end, or the server's, is the end of the session
+		_ = door.CloseWrite()
+	}()
+	_, err = io.Copy(d.Out, door)
+	return true, errors.Join(err, conn.Close())
+}
+
+// unclosed leaves closing to the other half of a connection.
+type unclosed struct{ io.Writer }
+
+// Close implements [io.Closer].
+func (unclosed) Close() error { return nil }

@@ -1,0 +1,89 @@
+package delegate
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"slices"
+	"strconv"
+
+	"paddock"
+	"paddock/internal/control/socket"
+	"paddock/internal/policy/compiled"
+	"paddock/internal/task/delegate/book"
+	"paddock/internal/task/delegate/kin"
+)
+
+// door is the number of the descriptor by which a delegate has its tools.
+const door = 3
+
+// Serve answers what d asks of its tools over conn, and returns when conn or ctx has
+// ended. It closes conn.
+type Serve func(ctx context.Context, conn net.Conn, d Delegate)
+
+func variables(d Delegate) map[string]string {
+	env := map[string]string{Variable: d.ID}
+	if len(d.Tools) > 0 {
+		env[DoorVariable] = strconv.Itoa(door)
+	}
+	return env
+}
+
+// start begins the run of d, with the tools that it has.
+func (r *Room) start(ctx context.Context, d Delegate) (paddock.Run, error) {
+	if len(d.Tools) == 0 {
+		return r.exec.StartWith(ctx, request(d), nil)
+	}
+	ours, theirs, err := socket.Pair()
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	// Served at once: a program may ask before we hear that it has begun. If it
+	// doesn't begin, that ends with the other end.
+	r.work.Go(func() { r.serve(r.life, ours, d) })
+	run, err := r.exec.StartWith(ctx, request(d), theirs)
+	return run, errors.Join(err, theirs.Close())
+}
+
+// Inside returns the delegate within which this process runs; empty if there is none.
+func (r *Room) Inside(ctx context.Context) (string, error) {
+	all, err := r.turn(ctx) // that what has just begun is known to have
+	if err != nil {
+		return "", err
+	}
+	return kin.Inside(ctx, all, r.exec.Run)
+}
+
+// below puts d below the delegate that asks for it, if one does: known by its session,
+// else by whose child the asking process is, else by what it says.
+func (r *Room) below(ctx context.Context, d *Delegate, a Ask, rules *compiled.Delegates) (err error) {
+	if d.Parent = a.Principal.DelegateID(); d.Parent == "" {
+		if d.Parent, err = r.Inside(ctx); err != nil {
+			return err
+		}
+	}
+	if d.Parent == "" {
+		d.Parent = a.Parent
+	}
+	d.Tools = slices.Clone(rules.Tools[d.Provider])
+	if d.Depth = 1; d.Parent != "" {
+		above, err := r.book.Get(d.Parent)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || err == nil && !above.Pending():
+			return paddock.Refused(paddock.Forbidden, "The delegate in whose name this is asked doesn't run.")
+		case err != nil:
+			return err
+		case above.Depth >= rules.Depth:
+			return paddock.Refused(paddock.DepthExceeded, "A delegate at depth %d asks for one; the policy allows a depth of %d.", above.Depth, rules.Depth)
+		}
+		d.Depth = above.Depth + 1
+		d.Tools = slices.DeleteFunc(d.Tools, func(tool string) bool { return !book.Within([]string{tool}, above.Tools) })
+	}
+	if len(d.Tools) > 0 && r.serve == nil {
+		refusal := paddock.Refused(paddock.LaunchDisabled, "The delegates of %s have tools of Paddock, and nobody serves them here.", d.Provider)
+		refusal.Hint = "Give the task over MCP or with `paddock delegate start`."
+		return refusal
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+//go:build linux
+
+package delegate_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"paddock"
+	"paddock/internal/task/delegate"
+)
+
+// tooled has workers with tools, of which one may less.
+var tooled = strings.Replace(policyText, "    worker: {path: /bin/sh,", `    less: {path: /bin/sh, tools: [command_list]}
+    worker: {path: /bin/sh, tools: [command_list, delegate_task],`, 1)
+
+// answering serves a line for a line, which says who asks with which tools.
+func answering(ctx context.Context, conn net.Conn, d delegate.Delegate) {
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	lines := bufio.NewScanner(conn)
+	for lines.Scan() {
+		fmt.Fprintf(conn, "%s for %s with %v\n", lines.Text(), d.Session().ID, d.Tools)
+	}
+}
+
+// A delegate asks by descriptor 3, which its environment says, in a session of its own.
+func TestToolsByADoor(t *testing.T) {
+	t.Parallel()
+	w := newWorldServing(t, tooled, answering)
+	d := w.give(`test "$PADDOCK_DOOR" = 3 && echo ping >&3 && read -r line <&3 && echo "$line"`)
+	got := w.collect(delegate.Collect{ID: d.ID}).Completed[0].Result
+	want := "ping for alice > agent/worker/" + d.ID + " with [command_list delegate_task]\n"
+	if got.Status != delegate.Completed || got.Summary != want {
+		t.Errorf("%+v, want %q", got, want)
+	}
+	if d.Session() == alice || d.Session().Root() != alice {
+		t.Errorf("the session is %+v", d.Session())
+	}
+	// One without tools has no door.
+	d = w.give("-", func(a *delegate.Ask) { a.Provider = "other" })
+	if d.Tools != nil {
+		t.Errorf("other has %v", d.Tools)
+	}
+}
+
+// A delegate of a delegate has at most the tools of that, and its depth is that of the
+// session, whatever is said.
+func TestToolsOfADelegatesDelegate(t *testing.T) {
+	t.Parallel()
+	w := newWorldServing(t, tooled, answering)
+	less := w.give("read x <&3", func(a *delegate.Ask) { a.Provider = "less" })
+	inner := w.give("read x <&3", func(a *delegate.Ask) { a.Principal = less.Session() })
+	if !slices.Equal(inner.Tools, []string{"command_list"}) || inner.Depth != 2 || inner.Parent != less.ID {
+		t.Errorf("%+v", inner)
+	}
+	for _, parent := range []string{"", inner.ID, "d" + strings.Repeat("0", 26)} {
+		_, err := w.room.Delegate(t.Context(), delegate.Ask{Principal: inner.Session(), Door: paddock.DoorMCP, Provider: "less", Task: "x", Parent: parent})
+		w.refused(err, paddock.DepthExceeded, "depth of 2")
+	}
+	if got := w.peek(delegate.Collect{}); got.Pending != 1 { // the other one is the delegate's
+		t.Errorf("%+v", got)
+	}
+}
+
+// Where nobody serves tools such a task is refused, and one that waits is left to
+// somebody who does.
+func TestToolsAreLeftToWhoServesThem(t *testing.T) {
+	t.Parallel()
+	w := newWorldServing(t, strings.Replace(tooled, "concurrent: 2", "concurrent: 1", 1), answering)
+	open := w.gate("gate")
+	first := w.give("read x < gate")
+	second := w.give("echo hello")
+	other := delegate.New(t.Context(), w.exec, nil)
+	defer other.Close()
+	_, err := other.Delegate(t.Context(), delegate.Ask{Principal: alice, Door: paddock.DoorGo, Provider: "worker", Task: "x"})
+	w.refused(err, paddock.LaunchDisabled, "nobody serves them here")
+	w.room.Close() // what it serves ends with it
+	_ = first
+	open()
+	if _, err := other.List(t.Context(), alice); err != nil {
+		t.Fatal(err)
+	}
+	w.room = delegate.New(t.Context(), w.exec, answering)
+	got := w.collect(delegate.Collect{ID: second.ID}).Completed[0]
+	if got.Result.Status != delegate.Completed || got.Result.Summary != "hello\n" {
+		t.Errorf("%+v", got.Result)
+	}
+}
+
+// A policy that gives other tools than when the task was given starts nothing.
+func TestToolsThatAreTakenBack(t *testing.T) {
+	t.Parallel()
+	w := newWorldServing(t, strings.Replace(tooled, "concurrent: 2", "concurrent: 1", 1), answering)
+	open := w.gate("gate")
+	w.give("read x < gate")
+	second := w.give("echo hello")
+	w.policy(strings.Replace(tooled, "[command_list, delegate_task]", "[command_list]", 1))
+	open()
+	got := w.collect(delegate.Collect{ID: second.ID}).Completed[0].Result
+	if got.Status != delegate.Failed || !strings.Contains(got.Error, "other tools now") {
+		t.Errorf("%+v", got)
+	}
+}
