@@ -50,6 +50,7 @@ type world struct {
 	notes *notes.Notes
 	open  []*rundir.Dir
 	n     int
+	drop  int64 // bytes of what a run prints to stderr that aren't kept
 }
 
 func newWorld(t testing.TB) *world {
@@ -95,6 +96,9 @@ func (w *world) settle(d *rundir.Dir) *rundir.Dir {
 		_, _, err := bank.Append(stream, []byte(text))
 		must(w.t, err)
 	}
+	if w.drop > 0 {
+		bank.Lose(paddock.Stderr, w.drop, paddock.ReasonOutputLimit)
+	}
 	zero := 0
 	o := paddock.Outcome{State: paddock.Exited, Reason: paddock.Reason{Kind: paddock.ReasonExit, ExitCode: &zero}, EndedAt: time.Now(), SettledAt: time.Now()}
 	o.Stdout, o.Stderr, err = bank.Seal()
@@ -115,6 +119,40 @@ func full(t testing.TB) (w *world, read, unread, open *rundir.Dir) {
 	open = w.start(alice, "second")
 	w.open = append(w.open, open)
 	return w, read, unread, open
+}
+
+// What the frames say was dropped is compared with the record; frames of a version
+// that says nothing are as they were.
+func TestMarkersOfDroppedOutput(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.drop = 7
+	d := w.settle(w.start(alice, ""))
+	if found := w.check(); len(found) > 0 {
+		t.Fatalf("%+v", found)
+	}
+	order := filepath.Join(d.Path(), "frames")
+	was, err := os.ReadFile(order)
+	must(t, err)
+	changed(t, filepath.Join(d.Path(), "outcome.json"), `"dropped":7`, `"dropped":8`)
+	wanted := func(why string) {
+		t.Helper()
+		if found := w.check(); len(found) != 1 || found[0].Kind != finding.Output || !strings.HasSuffix(found[0].Path, "frames") || !strings.Contains(found[0].Detail, why) {
+			t.Fatalf("%+v", found)
+		}
+	}
+	wanted("7 bytes of stderr were dropped, and 8 were recorded")
+	changed(t, filepath.Join(d.Path(), "outcome.json"), `"dropped":8`, `"dropped":7`)
+	changed(t, filepath.Join(d.Path(), "outcome.json"), `"offset":6`, `"offset":5`)
+	wanted("after byte 6, and that isn't where they were")
+	changed(t, filepath.Join(d.Path(), "outcome.json"), `"offset":5`, `"offset":6`)
+	must(t, os.WriteFile(order, was[:len(was)-32], 0o600)) // the marker alone is missing
+	wanted("0 bytes of stderr were dropped, and 7 were recorded")
+	was[16] = 1 // of the version before
+	must(t, os.WriteFile(order, was[:len(was)-32], 0o600))
+	if found := w.check(); len(found) > 0 {
+		t.Fatalf("%+v", found)
+	}
 }
 
 // census is of an hour later, so that nothing here counts as just being made.
