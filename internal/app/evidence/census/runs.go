@@ -39,7 +39,7 @@ func (k *check) allRuns() error {
 			}
 			continue
 		}
-		if fine, err := k.plain("", path, true); err != nil || !fine {
+		if fine, err := k.owned.Plain("", path, true); err != nil || !fine {
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ func (k *check) entry(day, path string) error {
 	if shelf.Day(id) != day {
 		return k.find(finding.Record, id, path, "", "a run of %s; it is looked for there and not here: move it", shelf.Day(id))
 	}
-	if fine, err := k.plain(id, path, true); err != nil || !fine {
+	if fine, err := k.owned.Plain(id, path, true); err != nil || !fine {
 		return err
 	}
 	k.report.Runs++
@@ -103,11 +103,11 @@ func (k *check) files(d *rundir.Dir) error {
 				err = k.find(finding.Leftover, d.ID(), path, finding.ByUse, "its supervisor was ended before it could take this away")
 			}
 		case slices.Contains(names.Run, name), strings.HasPrefix(name, "addendum."):
-			_, err = k.plain(d.ID(), path, false)
+			_, err = k.owned.Plain(d.ID(), path, false)
 		case e.Type().IsRegular() || e.IsDir():
 			err = k.find(finding.Stranger, d.ID(), path, "", "Paddock puts nothing of this name here; look at it and move it away")
 		default:
-			_, err = k.plain(d.ID(), path, false)
+			_, err = k.owned.Plain(d.ID(), path, false)
 		}
 		if err != nil {
 			return err
