@@ -126,9 +126,7 @@ func (b *Bank) note(stream int, size int64) error {
 	b.order.Lock()
 	defer b.order.Unlock()
 	waiting, err := b.frames.Grow(stream, size, b.now().UnixNano())
-	if waiting && b.timer == nil {
-		b.timer = time.AfterFunc(frames.Pause, b.catchUp)
-	}
+	b.later(waiting)
 	return err
 }
 
@@ -150,7 +148,28 @@ func (b *Bank) Drop(s paddock.Stream, n int64) { b.Lose(s, n, "") }
 // if the caller appends nothing more to s.
 func (b *Bank) Lose(s paddock.Stream, n int64, cause paddock.ReasonKind) {
 	if i, ok := frames.Number(s); ok && n > 0 {
-		b.kept[i].lose(paddock.Loss{Stream: s, Bytes: n, Cause: cause}, b.now())
+		now := b.now()
+		b.kept[i].lose(paddock.Loss{Stream: s, Bytes: n, Cause: cause}, now)
+		b.mark(i, n, now)
+	}
+}
+
+// mark says among the frames that bytes were dropped. What fails here is tried again,
+// and told, by the next Append or by Seal.
+func (b *Bank) mark(stream int, n int64, now time.Time) {
+	b.order.Lock()
+	defer b.order.Unlock()
+	if b.closed || b.frames == nil {
+		return
+	}
+	waiting, _ := b.frames.Drop(stream, n, now.UnixNano()) //nolint:errcheck // see above
+	b.later(waiting)
+}
+
+// later has somebody come back for what waits. The order's lock is held.
+func (b *Bank) later(waiting bool) {
+	if waiting && b.timer == nil {
+		b.timer = time.AfterFunc(frames.Pause, b.catchUp)
 	}
 }
 

@@ -63,6 +63,24 @@ func sample(t testing.TB) (stdout, stderr, order []byte) {
 	return files[0], files[1], files[2]
 }
 
+// marked is sample with markers among the frames.
+func marked(t testing.TB) (order []byte) {
+	t.Helper()
+	c := &clock{epoch}
+	b, dir := create(t, Options{Now: c.now})
+	for i, text := range []string{"one\n", "é", "two\n", "\xff", "three\n", "四\n"} {
+		put(t, b, frames.Streams[i%2], text)
+		b.Drop(frames.Streams[(i+1)%2], int64(i+1))
+		c.t = c.t.Add(time.Second)
+	}
+	seal(t, b)
+	order, err := os.ReadFile(filepath.Join(dir, frames.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return order
+}
+
 // Frames lag behind the data by any amount: no byte is lost, and the combined
 // stream begins as it did while the run was alive.
 func TestCrashCutsFrames(t *testing.T) {
@@ -132,8 +150,22 @@ func FuzzFrames(f *testing.F) {
 		p[i] ^= 0xff
 		f.Add(p, int64(i))
 	}
+	order = marked(f)
+	for i := range order {
+		p := bytes.Clone(order)
+		p[i] ^= 0xff
+		f.Add(p, int64(i))
+		f.Add(order[:i], int64(i))
+	}
 	f.Fuzz(func(t *testing.T, order []byte, offset int64) {
 		r := inMemory(stdout, stderr, order)
+		for _, state := range []paddock.State{paddock.Exited, paddock.Lost} {
+			if err := r.VerifyLost(paddock.Outcome{State: state}); err == nil && state == paddock.Exited {
+				if lost, _, err := r.Lost(); err != nil || lost[0].Bytes+lost[1].Bytes > 0 {
+					t.Fatalf("%+v passes for nothing: %v", lost, err)
+				}
+			}
+		}
 		since := epoch.Add(time.Second)
 		for _, s := range everyStream {
 			for _, req := range []paddock.PageRequest{{}, {Offset: offset}, {Tail: 1}, {Line: 2}, {Grep: "e"}, {Since: &since}} {

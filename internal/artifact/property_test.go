@@ -3,6 +3,7 @@ package artifact
 import (
 	"bytes"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,6 +85,86 @@ func TestPagesReassemble(t *testing.T) {
 			if n, err := r.Copy(&w, s, 0); err != nil || n != int64(len(want[s])) || !bytes.Equal(w.Bytes(), want[s]) {
 				t.Fatalf("%s: Copy = %d, %v, %q", s, n, err, w.Bytes())
 			}
+		}
+	})
+}
+
+// Whatever is kept and dropped in whatever order, also by two pumps at once, and
+// whenever the supervisor is gone: both streams are read as they were kept, and the
+// frames say what was dropped, exactly once it is sealed and never too much before.
+func TestDropsAreMarked(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp(root, "")
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		defer os.RemoveAll(dir)
+		most := rapid.Int64Range(1, 30).Draw(t, "cap")
+		b, err := Create(dir, Options{Cap: most})
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		defer b.Close()
+		var pumps sync.WaitGroup
+		var want [2][]byte
+		var dropped [2]int64
+		for i, s := range everyStream[:2] {
+			chunks := rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 1, 9), 0, 12).Draw(t, "chunks")
+			pumps.Go(func() {
+				for _, p := range chunks {
+					kept, _, err := b.Append(s, p)
+					if err != nil {
+						panic(err)
+					}
+					want[i] = append(want[i], p[:kept]...)
+					dropped[i] += int64(len(p) - kept)
+					b.Lose(s, int64(len(p)-kept), paddock.ReasonOutputLimit)
+				}
+			})
+		}
+		pumps.Wait()
+		r := Open(dir)
+		lost, _, err := r.Lost()
+		for i := range lost {
+			if err != nil || lost[i].Bytes > dropped[i] || (lost[i].Bytes > 0) != (dropped[i] > 0) {
+				t.Fatalf("%+v of %d, %v", lost, dropped, err)
+			}
+		}
+		o := paddock.Outcome{State: paddock.Exited}
+		if rapid.Bool().Draw(t, "ended") {
+			if err := b.Close(); err != nil {
+				t.Fatalf("%v", err)
+			}
+			o.State = paddock.Lost
+			for i, s := range []*paddock.StreamSummary{&o.Stdout, &o.Stderr} {
+				if *s, err = r.Summary(everyStream[i]); err != nil {
+					t.Fatalf("%v", err)
+				}
+			}
+		} else if o.Stdout, o.Stderr, err = b.Seal(); err != nil || o.Stdout.Dropped != dropped[0] || o.Stderr.Dropped != dropped[1] {
+			t.Fatalf("%+v, %v", o, err)
+		}
+		if err := r.VerifyLost(o); err != nil {
+			t.Fatalf("%v", err)
+		}
+		for i, s := range everyStream[:2] {
+			if got, _ := drain(t, r, paddock.PageRequest{Stream: s, Limit: 7}, true); !bytes.Equal(got, want[i]) {
+				t.Fatalf("%s: %q, want %q", s, got, want[i])
+			}
+			if lost, _, err = r.Lost(); err != nil || lost[i].Bytes > 0 && lost[i].Offset != most {
+				t.Fatalf("%+v, %v", lost, err)
+			}
+		}
+		if all, _ := drain(t, r, paddock.PageRequest{Stream: paddock.Combined, Limit: 7}, true); len(all) != len(want[0])+len(want[1]) {
+			t.Fatalf("%q", all)
+		}
+		for i, s := range []*paddock.StreamSummary{&o.Stdout, &o.Stderr} {
+			if s.Dropped++; o.State == paddock.Exited && dropped[i] > 0 && r.VerifyLost(o) == nil {
+				t.Fatal("another count passes")
+			}
+			s.Dropped--
 		}
 	})
 }

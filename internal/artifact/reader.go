@@ -151,3 +151,35 @@ func (r *Reader) Verify(s paddock.Stream, sum paddock.StreamSummary) error {
 	}
 	return nil
 }
+
+// Lost returns what the frames say was dropped of stdout and of stderr; marked is
+// false where they are of a version that doesn't say it, or have nothing to say.
+func (r *Reader) Lost() (lost [2]frames.Lost, marked bool, err error) {
+	x, src, err := r.files().Order()
+	if err != nil {
+		return lost, false, err
+	}
+	defer src.Close() //nolint:errcheck // nothing was written
+	return x.Lost()
+}
+
+// VerifyLost compares what the frames say was dropped with the end of a run; nil
+// means that both say the same, or that the frames say nothing. Of a run that was
+// lost, and of one whose output couldn't be written, the frames may say less.
+func (r *Reader) VerifyLost(o paddock.Outcome) error {
+	lost, marked, err := r.Lost()
+	if err != nil || !marked {
+		return err
+	}
+	exact := o.State != paddock.Lost && o.Reason.Kind != paddock.ReasonSink
+	for i, sum := range []paddock.StreamSummary{o.Stdout, o.Stderr} {
+		is, name := lost[i], frames.Streams[i]
+		switch {
+		case exact && is.Bytes != sum.Dropped:
+			return fmt.Errorf("the frames say that %d bytes of %s were dropped, and %d were recorded", is.Bytes, name, sum.Dropped)
+		case is.Bytes > 0 && (is.Offset > sum.Bytes || exact && sum.Loss != nil && is.Offset != sum.Loss.Offset):
+			return fmt.Errorf("the frames say that bytes of %s were dropped after byte %d, and that isn't where they were", name, is.Offset)
+		}
+	}
+	return nil
+}

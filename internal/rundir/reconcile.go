@@ -46,10 +46,10 @@ func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.
 			if err == nil && s.ended != nil {
 				err = s.ended(v.dir)
 			}
-			if err == nil {
-				err = durable.Remove(s.index.Active(v.dir.ID()))
+			if err = errors.Join(err, v.lock.Close()); err == nil {
+				err = s.Claim(ctx, func(*Claim) error { return s.forget(v.dir.ID()) })
 			}
-			if err = errors.Join(err, v.lock.Close()); err != nil {
+			if err != nil {
 				faults = append(faults, fmt.Errorf("run %s: %w", v.dir.ID(), err))
 			}
 			if first {

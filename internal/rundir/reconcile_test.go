@@ -194,7 +194,7 @@ func TestReconcileTidies(t *testing.T) {
 		t.Run(fmt.Sprintf("settled is %v", settled), func(t *testing.T) {
 			t.Parallel()
 			s := open(t)
-			s.OnEnd((*Dir).MarkNoted)
+			s.OnEnd(func(d *Dir) error { return d.MarkNoted(0) })
 			d := orphan(t, s, 0, alice)
 			if settled {
 				if _, err := d.PublishOutcome(paddock.Outcome{State: paddock.Exited, SettledAt: epoch}); err != nil {

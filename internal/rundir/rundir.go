@@ -121,7 +121,7 @@ func Open(path string) (*State, error) {
 			return nil, fmt.Errorf("state directory: %w", err)
 		}
 	}
-	claim, err := os.OpenFile(filepath.Join(real, "claim.lock"), os.O_RDWR|os.O_CREATE|durable.NoFollow, 0o600)
+	claim, err := os.OpenFile(filepath.Join(real, links.Lock), os.O_RDWR|os.O_CREATE|durable.NoFollow, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}

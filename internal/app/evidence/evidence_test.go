@@ -318,9 +318,10 @@ func TestVerifyRun(t *testing.T) {
 		"a changed journal": {func(t *testing.T, w *world, _ *rundir.Dir) {
 			change(t, filepath.Join(w.dir, journal.Name(1)), `"exited"`, `"killed"`)
 		}, "journal,end"},
-		"told twice":        {func(t *testing.T, w *world, d *rundir.Dir) { tellAgain(t, w, d) }, "end"},
-		"pruned and told":   {func(t *testing.T, w *world, d *rundir.Dir) { pruned(t, w, d, true) }, ""},
-		"pruned and untold": {func(t *testing.T, w *world, d *rundir.Dir) { pruned(t, w, d, false) }, "output"},
+		"markers of something dropped": {func(t *testing.T, _ *world, d *rundir.Dir) { mark(t, d) }, "frames"},
+		"told twice":                   {func(t *testing.T, w *world, d *rundir.Dir) { tellAgain(t, w, d) }, "end"},
+		"pruned and told":              {func(t *testing.T, w *world, d *rundir.Dir) { pruned(t, w, d, true) }, ""},
+		"pruned and untold":            {func(t *testing.T, w *world, d *rundir.Dir) { pruned(t, w, d, false) }, "output"},
 		"an untold addendum": {func(t *testing.T, _ *world, d *rundir.Dir) {
 			_, err := d.AddAddendum(paddock.Addendum{Outcome: paddock.Outcome{State: paddock.Killed}})
 			must(t, err)
@@ -346,6 +347,21 @@ func TestVerifyRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// mark puts a marker into the frames of a run that dropped nothing.
+func mark(t *testing.T, d *rundir.Dir) {
+	t.Helper()
+	dir := t.TempDir()
+	b, err := artifact.Create(dir, artifact.Options{Cap: 10})
+	must(t, err)
+	_, _, err = b.Append(paddock.Stdout, []byte("1\n"))
+	must(t, err)
+	b.Drop(paddock.Stdout, 4)
+	must(t, b.Close())
+	text, err := os.ReadFile(filepath.Join(dir, "frames"))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(d.Path(), "frames"), text, 0o600))
 }
 
 func tellAgain(t *testing.T, w *world, d *rundir.Dir) {

@@ -245,6 +245,9 @@ func (r *RunReport) compareEnd(dir *rundir.Dir) {
 		}
 		r.check(string(stream)+" file", true, "%s", summary(sum))
 	}
+	if err := kept.VerifyLost(*o); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.check("frames", false, "%v", err)
+	}
 }
 
 // compareLater is of what became known after the end: each is told once.

@@ -196,7 +196,7 @@ func (n *Notes) NeverStarted(ctx context.Context, dir *rundir.Dir, state paddock
 	first, published := dir.PublishOutcome(outcome)
 	if first {
 		n.tell(ctx, journal.EndOf(dir.ID(), outcome, nil, "", ""))
-		published = errors.Join(published, dir.MarkNoted())
+		published = errors.Join(published, dir.MarkNoted(0))
 	}
 	if err := errors.Join(err, published, dir.ReleaseLock()); err != nil {
 		return paddock.Run{}, fmt.Errorf("run %s: %w", dir.ID(), err)

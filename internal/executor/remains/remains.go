@@ -22,11 +22,11 @@ import (
 
 // Clear ends what is left of the run in its cgroups, removes them, looks for what it
 // left of protected places, and takes away the placeholders in its workspace, whose
-// place workspace knows. It returns what was found, nil where nobody was to look.
+// place workspace knows. What its frames know of dropped output is noted. It returns what was found, nil where nobody was to look.
 func Clear(dir *rundir.Dir, workspace func(*paddock.Grant) (string, error), now func() time.Time) (*paddock.Deeper, error) {
 	err := lifecycle.EndCgroup(string(dir.ID()))
 	found, lookErr := look(dir.Path(), now)
-	err = errors.Join(err, lookErr)
+	err = errors.Join(err, lookErr, dropped(dir.Path()))
 	sealed, readErr := dir.Sealed()
 	g := sealed.Decision.Grant
 	if readErr != nil || g == nil || g.Contain.Level != paddock.Full {

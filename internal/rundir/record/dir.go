@@ -21,6 +21,7 @@ import (
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/record/durable/outcome"
+	"paddock/internal/rundir/record/durable/outcome/addenda"
 )
 
 // A Dir is the directory of one run. One that was opened may be used by many
@@ -111,18 +112,13 @@ func (d *Dir) OpenStdin() (*os.File, error) { return durable.Open(d.file("stdin"
 // fs.ErrNotExist when the run had none.
 func (d *Dir) OpenConnections() (*os.File, error) { return durable.Open(d.file("network.jsonl")) }
 
-// Noted says whether the run's end is known to be in the journal. That it isn't
-// known means nothing: a power cut may take the mark along.
-func (d *Dir) Noted() (bool, error) { return durable.Exists(d.file("noted")) }
+// Noted says whether the run's end, and all that became known of it later, is known
+// to be in the journal. That it isn't known means nothing: a power cut may take the
+// mark along.
+func (d *Dir) Noted() (bool, error) { return addenda.Told(d.path) }
 
-// MarkNoted notes that the run's end is in the journal.
-func (d *Dir) MarkNoted() error {
-	f, err := os.OpenFile(d.file("noted"), os.O_WRONLY|os.O_CREATE|durable.NoFollow, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
+// MarkNoted notes that the run's end and so many addenda are in the journal.
+func (d *Dir) MarkNoted(later int) error { return addenda.MarkTold(d.path, later) }
 
 // Over says whether there is an outcome, without reading it.
 func (d *Dir) Over() (bool, error) { return Settled(d.path) }

@@ -14,9 +14,12 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/failpoint"
 	"paddock/internal/journal"
+	"paddock/internal/journal/told"
 	"paddock/internal/journal/writer"
 	"paddock/internal/rundir"
+	"paddock/internal/rundir/record/durable/links/later"
 )
 
 // patience is how long others may hold the journal's lock.
@@ -27,13 +30,9 @@ func End(ctx context.Context, path string, dir *rundir.Dir, o paddock.Outcome, n
 	if path == "" {
 		return nil
 	}
-	started, err := dir.Started()
-	if err != nil || started == nil {
-		started = &rundir.Started{} // what can't be read isn't told
-	}
-	err = tell(ctx, path, now, journal.EndOf(dir.ID(), o, &started.Enforced, started.Isolation, started.StageDigest))
+	err := tell(ctx, path, now, endOf(dir, o))
 	if err == nil {
-		err = dir.MarkNoted()
+		err = dir.MarkNoted(0)
 	}
 	if err != nil {
 		return fmt.Errorf("the run's end isn't in the journal: %w", err)
@@ -48,12 +47,43 @@ func Later(ctx context.Context, path string, dir *rundir.Dir, o paddock.Outcome,
 	if err != nil || is == nil || is.State != paddock.Lost {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*patience)
+	defer cancel()
 	a := paddock.Addendum{At: now(), Source: paddock.FromSupervisor, Note: "the supervisor was there after all", Outcome: o}
-	added, err := dir.AddAddendum(a)
+	added, err := later.Add(ctx, dir, a)
 	if err != nil || !added || path == "" {
 		return err
 	}
-	return tell(ctx, path, now, journal.AddendumOf(dir.ID(), a))
+	return tellRest(ctx, path, dir, *is, now)
+}
+
+// tellRest tells what the journal doesn't have yet of the end and of what became known
+// later, since others may be about to tell it, too.
+func tellRest(ctx context.Context, path string, dir *rundir.Dir, is paddock.Outcome, now func() time.Time) error {
+	all, err := dir.Addenda()
+	if err != nil {
+		return err
+	}
+	w, err := writer.Open(path, writer.Options{Now: now})
+	if err != nil {
+		return err
+	}
+	end := endOf(dir, is)
+	err = errors.Join(w.AppendWhere(ctx, func() ([]journal.Entry, error) { return told.Missing(path, end, all) }), w.Close())
+	if err != nil {
+		return err
+	}
+	failpoint.Here("addendum/told")
+	return errors.Join(dir.MarkNoted(len(all)), later.Done(ctx, dir))
+}
+
+// endOf is the entry of the run's end.
+func endOf(dir *rundir.Dir, o paddock.Outcome) journal.Entry {
+	started, err := dir.Started()
+	if err != nil || started == nil {
+		started = &rundir.Started{} // what can't be read isn't told
+	}
+	return journal.EndOf(dir.ID(), o, &started.Enforced, started.Isolation, started.StageDigest)
 }
 
 func tell(ctx context.Context, path string, now func() time.Time, e journal.Entry) error {

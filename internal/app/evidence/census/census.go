@@ -31,6 +31,7 @@ import (
 	"paddock/internal/app/evidence"
 	"paddock/internal/app/evidence/census/finding"
 	"paddock/internal/app/evidence/census/finding/index"
+	"paddock/internal/app/evidence/census/finding/owned"
 	"paddock/internal/app/evidence/census/names"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record/durable"
@@ -92,7 +93,7 @@ type check struct {
 	opt    Options
 	each   func(Finding) error
 	report Report
-	uid    int64
+	owned  *owned.Look
 	runs   map[paddock.RunID]told
 	roots  map[string]bool // workspaces of contained runs; whether one goes on there
 }
@@ -107,11 +108,10 @@ func (k *check) find(kind Kind, run paddock.RunID, path string, mend finding.Men
 
 // layout looks at the directory itself and at what is being made in it.
 func (k *check) layout() error {
-	info, err := os.Lstat(k.state.Path())
-	if err != nil {
+	var err error
+	if k.owned, err = owned.At(k.state.Path(), k.find); err != nil {
 		return err
 	}
-	k.uid = owner(info)
 	entries, err := os.ReadDir(k.state.Path())
 	if err != nil {
 		return err
@@ -125,11 +125,14 @@ func (k *check) layout() error {
 		case !ours:
 			err = k.find(finding.Stranger, "", path, "", "Paddock puts nothing of this name here; look at it and move it away")
 		default:
-			_, err = k.plain("", path, dir)
+			_, err = k.owned.Plain("", path, dir)
 		}
 		if err != nil {
 			return err
 		}
+	}
+	if err := k.owned.All(); err != nil {
+		return err
 	}
 	return k.beingMade()
 }
@@ -170,37 +173,6 @@ func (k *check) beingMade() error {
 func (k *check) old(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && k.e.Now().Sub(info.ModTime()) > recent
-}
-
-// plain tells of a file or directory that is something else, or not its owner's
-// alone, and says whether it can be looked into.
-func (k *check) plain(run paddock.RunID, path string, dir bool) (fine bool, err error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return false, durable.IgnoreMissing(err)
-	}
-	if dir != info.IsDir() || !dir && !info.Mode().IsRegular() {
-		what := "a file"
-		if dir {
-			what = "a directory"
-		}
-		var mend finding.Mend
-		if filepath.Ext(path) == ".lines" {
-			mend = finding.ByRebuild
-		}
-		return false, k.find(finding.Hostile, run, path, mend, "it is %s where %s is to be; it is neither followed nor opened", finding.What(info.Mode()), what)
-	}
-	if uid := owner(info); uid != k.uid {
-		return true, k.find(finding.Mode, run, path, "", "it belongs to user %d, and the state directory to user %d", uid, k.uid)
-	}
-	open := info.Mode().Perm() & 0o077
-	if passed := filepath.Base(path); passed == "homes" { // others may pass through, where runs are another account's
-		open &^= 0o011
-	}
-	if open != 0 && filepath.Ext(path) != ".pub" {
-		return true, k.find(finding.Mode, run, path, "", "others may get at it (mode %04o): chmod go-rwx it", info.Mode().Perm())
-	}
-	return true, nil
 }
 
 // Rebuild makes the index again from the runs, and calls each with what it changed.

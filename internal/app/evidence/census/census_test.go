@@ -50,6 +50,7 @@ type world struct {
 	notes *notes.Notes
 	open  []*rundir.Dir
 	n     int
+	drop  int64 // bytes of what a run prints to stderr that aren't kept
 }
 
 func newWorld(t testing.TB) *world {
@@ -95,6 +96,9 @@ func (w *world) settle(d *rundir.Dir) *rundir.Dir {
 		_, _, err := bank.Append(stream, []byte(text))
 		must(w.t, err)
 	}
+	if w.drop > 0 {
+		bank.Lose(paddock.Stderr, w.drop, paddock.ReasonOutputLimit)
+	}
 	zero := 0
 	o := paddock.Outcome{State: paddock.Exited, Reason: paddock.Reason{Kind: paddock.ReasonExit, ExitCode: &zero}, EndedAt: time.Now(), SettledAt: time.Now()}
 	o.Stdout, o.Stderr, err = bank.Seal()
@@ -115,6 +119,139 @@ func full(t testing.TB) (w *world, read, unread, open *rundir.Dir) {
 	open = w.start(alice, "second")
 	w.open = append(w.open, open)
 	return w, read, unread, open
+}
+
+// Everywhere in the state directory something that others can get at is told of, and
+// something that is another user's, and a pipe where there are only files; what is in a
+// HOME is its runs' own.
+func TestModesAndOwnersEverywhere(t *testing.T) {
+	t.Parallel()
+	w, read, _, _ := full(t)
+	must(t, os.MkdirAll(filepath.Join(w.path, "homes", strings.Repeat("a", 64), "own"), 0o700))
+	must(t, os.WriteFile(filepath.Join(w.path, "homes", strings.Repeat("a", 64), "own", "file"), nil, 0o644))
+	if found := w.check(); len(found) > 0 {
+		t.Fatalf("%+v", found)
+	}
+	files := []string{"journal/000001.jsonl", "journal/lock", "policies/" + strings.Repeat("b", 64), "stage/digest/paddock-stage", "approvals/a1/matter.json", "approvals/a1/votes/1",
+		"keys/" + strings.Repeat("c", 64), "active/" + string(w.open[0].ID()), "usage/total.json", "usage/lock", "tasks/list.json", "delegates/lock", "roots/" + strings.Repeat("d", 64),
+		"tmp/" + string(read.ID()) + "/request.json", "format", "claim.lock", "runs/" + filepath.Base(filepath.Dir(read.Path())) + "/" + string(read.ID()) + "/noted"}
+	dirs := []string{"journal", "journal/policy", "stage", "stage/digest", "approvals/a1", "approvals/a1/votes", "homes", "homes/" + strings.Repeat("a", 64), "keys", "active", "unseen", "usage", "tasks", "delegates", "roots", "tmp", "runs"}
+	all := append(slices.Clone(files), dirs...)
+	at := func(rel string) string { return filepath.Join(w.path, rel) }
+	for i, rel := range all {
+		must(t, os.MkdirAll(filepath.Dir(at(rel)), 0o700))
+		if _, err := os.Lstat(at(rel)); err != nil && i < len(files) {
+			must(t, os.WriteFile(at(rel), nil, 0o600))
+		}
+		if i >= len(files) {
+			must(t, os.MkdirAll(at(rel), 0o700))
+		}
+	}
+	told := func(kind finding.Kind, of []string, why string) {
+		t.Helper()
+		found := w.check()
+		for _, rel := range all {
+			is := slices.ContainsFunc(found, func(f Finding) bool { return f.Kind == kind && f.Path == rel })
+			if want := slices.Contains(of, rel); is != want {
+				t.Errorf("%s: %s is told of: %v, want %v", why, rel, is, want)
+			}
+		}
+	}
+	chmod := func(open os.FileMode) {
+		for i, rel := range all {
+			mode := os.FileMode(0o600)
+			if i >= len(files) {
+				mode = 0o700
+			}
+			must(t, os.Chmod(at(rel), mode|open))
+		}
+	}
+	told(finding.Mode, nil, "as it is to be")
+	chmod(0o040)
+	told(finding.Mode, all, "others can read it")
+	chmod(0o002)
+	told(finding.Mode, all, "others can write it")
+	chmod(0)
+	if os.Getuid() == 0 {
+		for _, rel := range all {
+			must(t, os.Chown(at(rel), 12345, 12345))
+		}
+		told(finding.Mode, all, "it is another user's")
+		for _, rel := range all {
+			must(t, os.Chown(at(rel), 0, 0))
+		}
+	}
+	var pipes []string
+	for _, rel := range files {
+		if top := strings.SplitN(rel, "/", 2)[0]; top != rel && top != "journal" && top != "active" && top != "keys" { // the journal isn't read then, and entries are told of as such
+			pipes = append(pipes, rel)
+			must(t, os.Rename(at(rel), at(rel)+".away"))
+			must(t, unix.Mkfifo(at(rel), 0o600))
+		}
+	}
+	told(finding.Hostile, pipes, "it is a pipe")
+}
+
+// A HOME of runs that are another account's belongs to that account, and to no other;
+// others may pass through homes, and read a public key.
+func TestWhatMayBeOpen(t *testing.T) {
+	t.Parallel()
+	w, _, _, _ := full(t)
+	must(t, os.Chmod(w.path, 0o755))
+	must(t, os.MkdirAll(filepath.Join(w.path, "approvals"), 0o700))
+	must(t, os.WriteFile(filepath.Join(w.path, "approvals", "key.pub"), nil, 0o600))
+	must(t, os.Chmod(filepath.Join(w.path, "approvals", "key.pub"), 0o644))
+	must(t, os.MkdirAll(filepath.Join(w.path, "homes"), 0o700))
+	must(t, os.Chmod(filepath.Join(w.path, "homes"), 0o711))
+	if found := w.check(); len(found) > 0 {
+		t.Fatalf("%+v", found)
+	}
+	if os.Getuid() != 0 {
+		return
+	}
+	for account, fine := range map[string]bool{"12345": true, "12346": false, "x": false, "-1": false, "99999999999999": false} {
+		home := filepath.Join(w.path, "homes", strings.Repeat("e", 64)+"."+account)
+		must(t, os.Mkdir(home, 0o700))
+		must(t, os.Chown(home, 12345, 12345))
+		if found := w.check(); fine != (len(found) == 0) || !fine && found[0].Kind != finding.Mode {
+			t.Errorf("%s: %+v", account, found)
+		}
+		must(t, os.Remove(home))
+	}
+}
+
+// What the frames say was dropped is compared with the record; frames of a version
+// that says nothing are as they were.
+func TestMarkersOfDroppedOutput(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.drop = 7
+	d := w.settle(w.start(alice, ""))
+	if found := w.check(); len(found) > 0 {
+		t.Fatalf("%+v", found)
+	}
+	order := filepath.Join(d.Path(), "frames")
+	was, err := os.ReadFile(order)
+	must(t, err)
+	changed(t, filepath.Join(d.Path(), "outcome.json"), `"dropped":7`, `"dropped":8`)
+	wanted := func(why string) {
+		t.Helper()
+		if found := w.check(); len(found) != 1 || found[0].Kind != finding.Output || !strings.HasSuffix(found[0].Path, "frames") || !strings.Contains(found[0].Detail, why) {
+			t.Fatalf("%+v", found)
+		}
+	}
+	wanted("7 bytes of stderr were dropped, and 8 were recorded")
+	changed(t, filepath.Join(d.Path(), "outcome.json"), `"dropped":8`, `"dropped":7`)
+	changed(t, filepath.Join(d.Path(), "outcome.json"), `"offset":6`, `"offset":5`)
+	wanted("after byte 6, and that isn't where they were")
+	changed(t, filepath.Join(d.Path(), "outcome.json"), `"offset":5`, `"offset":6`)
+	must(t, os.WriteFile(order, was[:len(was)-32], 0o600)) // the marker alone is missing
+	wanted("0 bytes of stderr were dropped, and 7 were recorded")
+	was[16] = 1 // of the version before
+	must(t, os.WriteFile(order, was[:len(was)-32], 0o600))
+	if found := w.check(); len(found) > 0 {
+		t.Fatalf("%+v", found)
+	}
 }
 
 // census is of an hour later, so that nothing here counts as just being made.

@@ -12,15 +12,13 @@ import (
 
 	"paddock"
 	"paddock/internal/app/evidence/census/finding"
+	"paddock/internal/app/evidence/census/finding/kept"
 	"paddock/internal/app/evidence/census/names"
-	"paddock/internal/artifact"
-	"paddock/internal/artifact/packed"
 	"paddock/internal/executor/judge"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/links"
-	"paddock/internal/rundir/record/durable/prune"
 	"paddock/internal/rundir/shelf"
 )
 
@@ -41,7 +39,7 @@ func (k *check) allRuns() error {
 			}
 			continue
 		}
-		if fine, err := k.plain("", path, true); err != nil || !fine {
+		if fine, err := k.owned.Plain("", path, true); err != nil || !fine {
 			if err != nil {
 				return err
 			}
@@ -69,7 +67,7 @@ func (k *check) entry(day, path string) error {
 	if shelf.Day(id) != day {
 		return k.find(finding.Record, id, path, "", "a run of %s; it is looked for there and not here: move it", shelf.Day(id))
 	}
-	if fine, err := k.plain(id, path, true); err != nil || !fine {
+	if fine, err := k.owned.Plain(id, path, true); err != nil || !fine {
 		return err
 	}
 	k.report.Runs++
@@ -105,11 +103,11 @@ func (k *check) files(d *rundir.Dir) error {
 				err = k.find(finding.Leftover, d.ID(), path, finding.ByUse, "its supervisor was ended before it could take this away")
 			}
 		case slices.Contains(names.Run, name), strings.HasPrefix(name, "addendum."):
-			_, err = k.plain(d.ID(), path, false)
+			_, err = k.owned.Plain(d.ID(), path, false)
 		case e.Type().IsRegular() || e.IsDir():
 			err = k.find(finding.Stranger, d.ID(), path, "", "Paddock puts nothing of this name here; look at it and move it away")
 		default:
-			_, err = k.plain(d.ID(), path, false)
+			_, err = k.owned.Plain(d.ID(), path, false)
 		}
 		if err != nil {
 			return err
@@ -167,7 +165,7 @@ func (k *check) run(d *rundir.Dir) error {
 	}
 	if run.Outcome != nil {
 		t.end = endSum(run.Outcome.State, run.Outcome.Reason.Kind, run.Outcome.Stdout.Digest, run.Outcome.Stderr.Digest)
-		err = k.output(d, run, sealed)
+		err = kept.Look(k.ctx, d, run, sealed, k.opt.Digests, k.find)
 	} else {
 		err = k.open(d)
 	}
@@ -201,66 +199,6 @@ func (k *check) open(d *rundir.Dir) error {
 		return err // just now
 	}
 	return k.find(finding.Unsettled, d.ID(), d.Path(), finding.ByUse, "nobody looks after it: the next use settles it as lost")
-}
-
-// output compares what is kept of a settled run with its outcome.
-func (k *check) output(d *rundir.Dir, run paddock.Run, sealed rundir.Sealed) error {
-	if _, pruned, err := prune.Of(d.Path()); err != nil || pruned != nil {
-		return err
-	}
-	sums := map[paddock.Stream]paddock.StreamSummary{paddock.Stdout: run.Outcome.Stdout, paddock.Stderr: run.Outcome.Stderr}
-	for _, stream := range []paddock.Stream{paddock.Stdout, paddock.Stderr} {
-		sum, path := sums[stream], filepath.Join(d.Path(), string(stream))
-		info, err := os.Lstat(path)
-		if packedInfo, packedErr := os.Lstat(path + packed.Suffix); errors.Is(err, fs.ErrNotExist) && packedErr == nil {
-			path, info, err = path+packed.Suffix, packedInfo, nil
-		}
-		var size int64
-		if err == nil {
-			if !info.Mode().IsRegular() {
-				continue // told of
-			}
-			size, err = packed.Open(d.Path()).Size(stream)
-		}
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && sum.Bytes == 0:
-			continue
-		case errors.Is(err, fs.ErrNotExist):
-			err = k.find(finding.Output, d.ID(), path, "", "it is missing, and %d bytes were recorded", sum.Bytes)
-		case err != nil:
-			err = k.find(finding.Output, d.ID(), path, "", "it can't be read: %v", err)
-		case size != sum.Bytes:
-			err = k.find(finding.Output, d.ID(), path, "", "%d bytes are there, %d were recorded", size, sum.Bytes)
-		case k.opt.Digests && sum.Digest != "":
-			err = k.digest(d, stream, sum)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if in := sealed.Stdin; in != nil {
-		path := filepath.Join(d.Path(), "stdin")
-		if info, err := os.Lstat(path); err != nil || info.Size() != in.Bytes {
-			return k.find(finding.Output, d.ID(), path, "", "standard input isn't what was given: %d bytes were", in.Bytes)
-		}
-		if k.opt.Digests {
-			if got, err := durable.Summarize(k.ctx, path); err != nil || got.Digest != in.Digest {
-				return k.find(finding.Output, d.ID(), path, "", "standard input isn't what was given: its digest is %s, recorded was %s", got.Digest, in.Digest)
-			}
-		}
-	}
-	return nil
-}
-
-func (k *check) digest(d *rundir.Dir, stream paddock.Stream, sum paddock.StreamSummary) error {
-	path := filepath.Join(d.Path(), string(stream))
-	if err := packed.Open(d.Path()).Verify(stream, sum); err != nil {
-		return k.find(finding.Output, d.ID(), path, "", "%v", err)
-	}
-	if fits, err := artifact.Marked(d.Path(), stream); err == nil && !fits {
-		return k.find(finding.Marks, d.ID(), path+".lines", finding.ByRebuild, "it isn't where the lines of %s are; readers do without", stream)
-	}
-	return nil
 }
 
 // endSum is a few bytes by which two tales of an end are compared.

@@ -144,6 +144,21 @@ func (f Files) View(s paddock.Stream, sealed bool) (_ *View, err error) {
 	return v, nil
 }
 
+// Order opens the frames alone, which the caller closes.
+func (f Files) Order() (*frames.Index, frames.Source, error) {
+	v := &View{}
+	src, _, err := f.source(v, frames.Name)
+	if err != nil {
+		v.Close()
+		return nil, nil, err
+	}
+	x, err := frames.Open(src)
+	if err != nil {
+		v.Close()
+	}
+	return x, src, err
+}
+
 // section opens one stream and holds it to what the frames say is there.
 func (f Files) section(v *View, i int) error {
 	name := string(frames.Streams[i])

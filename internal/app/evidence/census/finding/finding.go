@@ -49,6 +49,9 @@ type Finding struct {
 	Mend   Mend   `json:"mend,omitempty"`
 }
 
+// A Find is called with what is wrong at a path, and what mends it.
+type Find func(kind Kind, run paddock.RunID, path string, mend Mend, format string, args ...any) error
+
 // What says what kind of thing a mode is of.
 func What(m fs.FileMode) string {
 	switch {

@@ -2,7 +2,8 @@
 //
 // A [Writer] adds a record for each part that arrived at one time; the last
 // record grows in place with its part, so that nothing has to be flushed. An
-// [Index] finds records by position and by time.
+// [Index] finds records by position and by time. Where bytes of a stream arrived and
+// weren't kept, a marker among the records says how many.
 //
 // # Limits
 //
@@ -29,7 +30,14 @@ const (
 	// lengthAt is where a record's length is; it alone changes, while its
 	// record is the last.
 	lengthAt = 24
-	header   = "paddock frames\n\x00\x01\x00\x00\x00\x20\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	header   = magic + "\x01" + rest
+	magic    = "paddock frames\n\x00"
+	rest     = "\x00\x00\x00\x20\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	// marked is the header of a file with markers. A file becomes one before its
+	// first marker is written, and one without is of the version before, so that
+	// only what has something new to say is unknown to older readers.
+	marked    = magic + "\x02" + rest
+	versionAt = int64(len(magic))
 )
 
 // Bounds of what is kept.
@@ -46,6 +54,8 @@ const (
 	Pause = time.Second
 	// maxLength of a record stays below what its field can hold.
 	maxLength = 1 << 30
+	// maxLost is what one marker can say.
+	maxLost = 1<<56 - 1
 )
 
 // Streams are the streams as frames number them.
@@ -61,14 +71,18 @@ func Number(s paddock.Stream) (int, bool) {
 	return 0, false
 }
 
-// A frame says that length bytes of a stream arrived at one time.
+// A frame says that length bytes of a stream arrived at one time. One that is a
+// marker covers none, and says that from its place on so many were dropped.
 type frame struct {
 	at       int64 // Unix nanoseconds
 	combined int64
 	offset   int64 // in its own stream
 	length   int64
+	lost     int64 // of a marker; zero of all others
 	stream   int
 }
+
+func (f frame) marker() bool { return f.lost > 0 }
 
 // start returns the position in each stream before the frame. Every byte before
 // it that isn't in its own stream is in the other.
@@ -91,23 +105,37 @@ func (f frame) encode() []byte {
 	le.PutUint64(b, uint64(f.at))
 	le.PutUint64(b[8:], uint64(f.combined))
 	le.PutUint64(b[16:], uint64(f.offset))
-	le.PutUint32(b[lengthAt:], uint32(f.length))
-	b[28] = byte(f.stream + 1) // a record of zeros must not pass for one
+	copy(b[lengthAt:], f.amount())
 	return b
 }
 
-func decode(b []byte) (frame, error) {
-	le := binary.LittleEndian
-	f := frame{
-		at:       int64(le.Uint64(b)),
-		combined: int64(le.Uint64(b[8:])),
-		offset:   int64(le.Uint64(b[16:])),
-		length:   int64(le.Uint32(b[lengthAt:])),
-		stream:   int(b[28]) - 1,
+// amount is the end of a record: what grows, and between its bytes which stream it
+// is of and whether it is a marker. A record of zeros must not pass for one.
+func (f frame) amount() []byte {
+	n, kind := uint64(f.length), uint64(f.stream+1)
+	if f.marker() {
+		n, kind = uint64(f.lost), uint64(f.stream+3)
 	}
-	known := f.stream == 0 || f.stream == 1
-	if !known || b[29]|b[30]|b[31] != 0 || f.length == 0 ||
-		f.offset < 0 || f.combined < f.offset || f.combined > math.MaxInt64-f.length {
+	return binary.LittleEndian.AppendUint64(nil, n&math.MaxUint32|kind<<32|n>>32<<40)
+}
+
+// decode reads a record of a file with markers, or of one without.
+func decode(b []byte, markers bool) (frame, error) {
+	le := binary.LittleEndian
+	amount := le.Uint64(b[lengthAt:])
+	f := frame{at: int64(le.Uint64(b)), combined: int64(le.Uint64(b[8:])), offset: int64(le.Uint64(b[16:]))}
+	n := int64(amount&math.MaxUint32 | amount>>40<<32)
+	ok := n > 0
+	switch kind := int(amount >> 32 & 0xff); {
+	case kind == 1 || kind == 2:
+		f.stream, f.length = kind-1, n
+		ok = ok && n <= math.MaxUint32
+	case markers && (kind == 3 || kind == 4):
+		f.stream, f.lost = kind-3, n
+	default:
+		ok = false
+	}
+	if !ok || f.offset < 0 || f.combined < f.offset || f.combined > math.MaxInt64-f.length {
 		return frame{}, errors.New("not a record of this version")
 	}
 	return f, nil

@@ -32,14 +32,19 @@ func ReadFull(src io.ReaderAt, p []byte, off int64, name string) error {
 // goes on doesn't change it.
 type Index struct {
 	src     Source
+	marked  bool    // the file may have markers
 	n       int64   // records in the file
 	last    frame   // the last of them, as it was then
+	known   bool    // last is read
 	more    []frame // of bytes that no record covers
 	block   []byte  // some records as read
 	blockAt int64
 }
 
-const blockRecords = 64
+const (
+	blockRecords = 64
+	manyRecords  = 2048 // where all are read
+)
 
 // Open reads where the records end.
 func Open(src Source) (*Index, error) {
@@ -52,15 +57,16 @@ func Open(src Source) (*Index, error) {
 		return nil, err
 	}
 	// A crash may have left any part of the header; anything else is not ours.
-	if !strings.HasPrefix(header, string(head)) {
+	if !strings.HasPrefix(header, string(head)) && string(head) != marked {
 		return nil, fmt.Errorf("%s isn't a file of frames, or of another version", Name)
 	}
 	// Part of a record at the end is one whose writing was interrupted.
-	x := &Index{src: src, n: max(0, info.Size()/RecordSize-1)}
+	x := &Index{src: src, n: max(0, info.Size()/RecordSize-1), marked: string(head) == marked}
 	if x.n > 0 {
 		if x.last, err = x.at(x.n - 1); err != nil {
 			return nil, err
 		}
+		x.known = true
 	}
 	return x, nil
 }
@@ -95,7 +101,7 @@ func (x *Index) get(i, ahead int64) (frame, error) {
 	if i >= x.n {
 		return x.more[i-x.n], nil
 	}
-	if i == x.n-1 && x.last.length > 0 {
+	if i == x.n-1 && x.known {
 		return x.last, nil
 	}
 	if i < x.blockAt || i >= x.blockAt+int64(len(x.block))/RecordSize {
@@ -105,7 +111,7 @@ func (x *Index) get(i, ahead int64) (frame, error) {
 		}
 		x.block, x.blockAt = p, i
 	}
-	f, err := decode(x.block[(i-x.blockAt)*RecordSize:])
+	f, err := decode(x.block[(i-x.blockAt)*RecordSize:], x.marked)
 	if err != nil {
 		return frame{}, fmt.Errorf("%s is damaged: record %d: %w", Name, i, err)
 	}
@@ -130,14 +136,13 @@ func (x *Index) search(ok func(frame) bool) (int64, error) {
 // older than at, or none when all are. Bytes that no record covers are the newest.
 func (x *Index) Since(at int64) (pos [2]int64, some bool, err error) {
 	i, err := x.search(func(f frame) bool { return f.at >= at })
-	if err != nil || i == x.count() {
-		return x.Covered(), false, err
+	for ; err == nil && i < x.count(); i++ {
+		var f frame
+		if f, err = x.at(i); err == nil && !f.marker() {
+			return f.start(), true, nil
+		}
 	}
-	f, err := x.at(i)
-	if err != nil {
-		return pos, false, err
-	}
-	return f.start(), true, nil
+	return x.Covered(), false, err
 }
 
 // Place returns the position in both streams of the combined byte at off, which
@@ -176,11 +181,14 @@ func (x *Index) Last(ok func(start [2]int64) (bool, error)) (p Part, some bool, 
 		yes, failed = ok(f.start())
 		return !yes
 	})
-	if err = errors.Join(err, failed); err != nil || i == 0 {
-		return p, false, err
+	err = errors.Join(err, failed)
+	for ; err == nil && i > 0; i-- {
+		var f frame
+		if f, err = x.get(i-1, 1); err == nil && !f.marker() {
+			return Part{f.combined, f.start(), f.stream, f.length}, true, nil
+		}
 	}
-	f, err := x.at(i - 1)
-	return Part{f.combined, f.start(), f.stream, f.length}, err == nil, err
+	return p, false, err
 }
 
 // A Piece is a part of the combined stream that arrived on one stream at one time.
@@ -211,8 +219,11 @@ func (x *Index) Pieces(off int64, n int) ([]Piece, error) {
 			return nil, err
 		}
 		skip := off - f.combined
-		if skip < 0 || skip >= f.length || (len(list) > 0 && f.start() != pos) {
-			return nil, fmt.Errorf("%s is damaged: record %d doesn't follow the one before", Name, i)
+		if skip < 0 || skip >= f.length && !f.marker() || (len(list) > 0 && f.start() != pos) {
+			return nil, notNext(i)
+		}
+		if f.marker() {
+			continue
 		}
 		pos = f.after()
 		p := Piece{At: f.at, Stream: f.stream, Offset: f.offset + skip, Length: int(min(f.length-skip, int64(n)))}
@@ -221,4 +232,43 @@ func (x *Index) Pieces(off int64, n int) ([]Piece, error) {
 		n -= p.Length
 	}
 	return list, nil
+}
+
+func notNext(i int64) error {
+	return fmt.Errorf("%s is damaged: record %d doesn't follow the one before", Name, i)
+}
+
+// A Lost is what markers say of one stream: how many bytes were dropped, and of the
+// first of them when it arrived and before what in its stream and in both it would be.
+type Lost struct {
+	Bytes, At, Offset, Combined int64
+}
+
+// Lost goes through all records, if there are markers among them, and adds up what
+// they say. marked is false of a file that has none.
+func (x *Index) Lost() (sum [2]Lost, marked bool, err error) {
+	if !x.marked {
+		return sum, false, nil
+	}
+	var pos [2]int64
+	var at int64
+	for i := range x.n {
+		f, err := x.get(i, manyRecords)
+		if err != nil {
+			return sum, true, err
+		}
+		if f.start() != pos || f.at < at {
+			return sum, true, notNext(i)
+		}
+		pos, at = f.after(), f.at
+		if s := &sum[f.stream]; f.marker() {
+			if s.Bytes == 0 {
+				*s = Lost{At: f.at, Offset: f.offset, Combined: f.combined}
+			}
+			if s.Bytes += f.lost; s.Bytes < 0 {
+				return sum, true, fmt.Errorf("%s is damaged: it tells of more than there can be", Name)
+			}
+		}
+	}
+	return sum, true, nil
 }

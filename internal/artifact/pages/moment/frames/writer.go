@@ -14,6 +14,8 @@ type Writer struct {
 	// size and framed are the bytes of each stream that are kept, and those
 	// that a record covers; first is when the oldest uncovered byte arrived.
 	size, framed, first [2]int64
+	drops               [2]drops
+	marked              bool // the header says that there are markers
 }
 
 // Create begins the file.
@@ -42,7 +44,7 @@ func (w *Writer) Grow(stream int, size, now int64) (waiting bool, err error) {
 	return w.cover(now, false)
 }
 
-// Settle covers every byte, whatever the bound.
+// Settle covers every byte and marks what was dropped, whatever the bound.
 func (w *Writer) Settle() error {
 	_, err := w.cover(w.last.at, true)
 	return err
@@ -58,6 +60,13 @@ func (w *Writer) cover(now int64, force bool) (waiting bool, err error) {
 		}
 		waiting = waiting || waits
 	}
+	for s := range w.drops {
+		waits, err := w.mark(s, now, force)
+		if err != nil {
+			return true, err
+		}
+		waiting = waiting || waits
+	}
 	return waiting, nil
 }
 
@@ -65,7 +74,7 @@ func (w *Writer) coverStream(s int, now int64, force bool) (waiting bool, err er
 	for w.framed[s] < w.size[s] {
 		may := force || w.mayAdd(now)
 		more := w.size[s] - w.framed[s]
-		fits := w.n > 0 && s == w.last.stream && w.last.length+more <= maxLength
+		fits := w.n > 0 && !w.last.marker() && s == w.last.stream && w.last.length+more <= maxLength
 		switch {
 		case fits && (!may || now-w.last.at < int64(Coalesce)):
 			err = w.grow(s, more)

@@ -39,7 +39,9 @@ const (
 // end its owner has read.
 const (
 	Claim = "claim.json"
-	Seen  = "seen"
+	// Lock is the lock of who changes what leads to runs, in the state directory.
+	Lock = "claim.lock"
+	Seen = "seen"
 )
 
 // An Entry is what claim.json, and the links to it, say of a run.

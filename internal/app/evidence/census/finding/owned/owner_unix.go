@@ -1,6 +1,6 @@
 //go:build unix
 
-package census
+package owned
 
 import (
 	"io/fs"
