@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"strings"
-
 	"paddock"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
