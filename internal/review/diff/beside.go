@@ -72,8 +72,8 @@ func (d *differ) secrets() {
 			d.add(Widened, at, where, "Requests to %s carry %s.", n.Place, n.Secret)
 		case o.Place != n.Place:
 			d.add(Widened, at, where, "Requests to %s carry %s, before those to %s.", n.Place, n.Secret, o.Place)
-		case *o != n:
-			d.add(Unclear, at, where, "It comes from another file, goes in another header, or its host is verified otherwise.")
+		case !same(*o, n):
+			d.add(Unclear, at, where, "It comes from another file or program, goes in another header, or its host is verified otherwise.")
 		}
 	}
 	measure.Given(d.old.file.Given, d.new.file.Given, func(effect, name, text string) { d.add(Effect(effect), "secrets."+name, where, "%s", text) })
@@ -85,6 +85,12 @@ func (d *differ) secrets() {
 			d.add(Narrowed, "secrets."+o.Secret, where, "Requests to %s don't carry it any more.", o.Place)
 		}
 	}
+}
+
+func same(o, n paddock.Injection) bool {
+	said := measure.Same(o.Provider, n.Provider)
+	o.Provider, n.Provider = nil, nil
+	return said && o == n
 }
 
 // git compares what the git tools may read.

@@ -23,8 +23,8 @@ func Given(before, after []paddock.Given, say func(effect, secret, text string))
 				say("widened", n.Secret, fmt.Sprintf("`%s` gets it as a variable.", word))
 			}
 		}
-		if o.File != "" && o.File != n.File {
-			say("unclear", n.Secret, "It comes from another file.")
+		if o.Secret != "" && (o.File != n.File || !Same(o.Provider, n.Provider)) {
+			say("unclear", n.Secret, "It comes from another file or program.")
 		}
 	}
 	for _, o := range before {
@@ -35,4 +35,12 @@ func Given(before, after []paddock.Given, say func(effect, secret, text string))
 			}
 		}
 	}
+}
+
+// Same reports whether the same program says a secret, if any.
+func Same(a, b *paddock.Provider) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return slices.Equal(a.Argv, b.Argv)
 }
