@@ -7,9 +7,9 @@ import (
 	"paddock"
 )
 
-// Given compares which programs get which secrets as variables, and says of each
+// given compares which programs get which secrets as variables, and says of each
 // change whether it widened or narrowed what is allowed, or is unclear.
-func Given(before, after []paddock.Given, say func(effect, secret, text string)) {
+func given(before, after []paddock.Given, say func(effect, secret, text string)) {
 	find := func(list []paddock.Given, name string) paddock.Given {
 		if i := slices.IndexFunc(list, func(g paddock.Given) bool { return g.Secret == name }); i >= 0 {
 			return list[i]
@@ -43,4 +43,11 @@ func Same(a, b *paddock.Provider) bool {
 		return a == b
 	}
 	return slices.Equal(a.Argv, b.Argv)
+}
+
+// SameInjection reports whether the same secret goes to the same place.
+func SameInjection(o, n paddock.Injection) bool {
+	said := Same(o.Provider, n.Provider)
+	o.Provider, n.Provider = nil, nil
+	return said && o == n
 }
