@@ -193,6 +193,8 @@ type StreamSummary struct {
 	// Masked is how many of the bytes belong to secrets and are hidden: in what is
 	// shown or, where the grant's Redact says stored, in what was kept.
 	Masked int64 `json:"masked,omitempty"`
+	// Unkept is set where nothing was to be kept: what was printed says a secret.
+	Unkept bool `json:"unkept,omitempty"`
 }
 
 // A Loss says what of a stream arrived and wasn't kept: all that came after Offset.

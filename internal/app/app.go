@@ -112,7 +112,14 @@ func (a *App) Output(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	if req.Unmasked && p.Kind != paddock.Operator && p.Kind != paddock.Host {
 		return paddock.Page{}, paddock.Refused(paddock.Forbidden, "What is hidden of secrets is shown to no agent.")
 	}
-	return a.exec.Output(ctx, id, req)
+	page, err := a.exec.Output(ctx, id, req)
+	if req.Unmasked && err == nil {
+		err = a.exec.Unmasked(ctx, p, id, page)
+	}
+	if err != nil {
+		return paddock.Page{}, err
+	}
+	return page, nil
 }
 
 // Follow writes the bytes of one stream, or of both in order of arrival, from

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/executor/judge"
 	"paddock/internal/executor/pages"
 	"paddock/internal/executor/watch"
 )
@@ -43,6 +44,17 @@ func (e *Executor) Output(ctx context.Context, id paddock.RunID, req paddock.Pag
 	}
 	page, _ := pager.Page()
 	return page, err
+}
+
+// Unmasked writes down that by is about to be shown page without masks.
+func (e *Executor) Unmasked(ctx context.Context, by paddock.Principal, id paddock.RunID, page paddock.Page) error {
+	if err := e.unwritable(); err != nil {
+		return err
+	}
+	if page.NextOffset == page.Offset { // there was nothing
+		return nil
+	}
+	return judge.RecordError(ctx, e.notes.Unmasked(ctx, by, id, page.Stream, page.Offset, page.NextOffset))
 }
 
 // Follow writes a stream from offset to w, as it comes, until the run is settled

@@ -26,6 +26,7 @@ import (
 
 	"paddock"
 	"paddock/internal/journal/short/asked"
+	"paddock/internal/journal/short/glance"
 )
 
 // A Kind says what an entry tells. Readers pass over kinds they don't know.
@@ -47,6 +48,7 @@ const (
 	Refusals   Kind = "refusals"   // requests that were refused and not told of one by one
 	Approval   Kind = "approval"   // what a rule asks about was asked, approved, denied or used
 	Prune      Kind = "prune"      // what is kept of a run is about to be removed
+	Unmasked   Kind = "unmasked"   // somebody is about to be shown what is hidden of secrets
 )
 
 // An Entry is one line. The first four and Digest are set when it is sealed;
@@ -74,6 +76,7 @@ type Entry struct {
 	Refusals   *RefusalsDetail  `json:"refusals,omitempty"`
 	Prune      *PruneDetail     `json:"prune,omitempty"`
 	Approval   *asked.Detail    `json:"approval,omitempty"`
+	Unmasked   *glance.Detail   `json:"unmasked,omitempty"`
 
 	Digest paddock.Digest `json:"entry"`
 }

@@ -98,7 +98,7 @@ func TestSecretFaults(t *testing.T) {
 	one := func(file, inject string) string { return fmt.Sprintf("A: {file: %s, inject: {%s}}", file, inject) }
 	const host = "host: x.a.org, header: X"
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":           {with("A: {}", ""), "4:14: `file` is missing"},
+		"nothing":           {with("A: {}", ""), "4:14: want exactly one of `file`, `exec`"},
 		"no header":         {with(one("/s", "host: x.a.org"), ""), "`header` is missing"},
 		"a name":            {with("a-b: {file: /s, inject: {"+host+"}}", ""), "4:11: want a variable's name"},
 		"for nobody":        {with("A: {file: /s, env_for: [x]}", ""), "4:35: no executable is called `x`"},

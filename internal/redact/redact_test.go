@@ -195,6 +195,43 @@ func TestAnyPieces(t *testing.T) {
 	})
 }
 
+// Values that lie in, over and behind each other, in one line and in many, are hidden
+// whole, in pieces of every size and at every place where a piece can end.
+func TestValuesOverEachOther(t *testing.T) {
+	t.Parallel()
+	key := "-----BEGIN KEY-----\nMIGkAgEBBDCaXm9T\nfLw4RzKc8Ye7Qh2v\n-----END KEY-----"
+	values := []string{"abcdefghijkl", "ijklmnopqrst", "cdefghij", "aaaaaaaa", "aaaaaaaab", key, "fLw4RzKc8Ye7Qh2v\nnext line"}
+	p := Compile(values...)
+	for text, want := range map[string]string{
+		"<abcdefghijklmnopqrst>":        "<********************>",
+		"<abcdefghijklabcdefghij>":      "<************ab********>",
+		"<xcdefghijx>":                  "<x********x>",
+		"<aaaaaaaaaaab>":                "<************>",
+		"<" + key + ">":                 "<" + strings.Join([]string{strings.Repeat("*", 19), strings.Repeat("*", 16), strings.Repeat("*", 16), strings.Repeat("*", 17)}, "\n") + ">",
+		"<fLw4RzKc8Ye7Qh2v\nnext line>": "<" + strings.Repeat("*", 16) + "\n*********>",
+	} {
+		for size := 1; size <= len(text); size++ {
+			for first := 1; first <= size; first++ {
+				s, out, at := p.Stream(), "", int64(0)
+				take := func(ready []byte, spans []Span) {
+					ready = slices.Clone(ready)
+					Hide(ready, at, spans)
+					out, at = out+string(ready), at+int64(len(ready))
+				}
+				left := []byte(text)
+				for n := first; len(left) > 0; n = size {
+					n = min(n, len(left))
+					take(s.Next(left[:n]))
+					left = left[n:]
+				}
+				if take(s.End()); out != want {
+					t.Fatalf("%q in pieces of %d, the first of %d: %q", text, size, first, out)
+				}
+			}
+		}
+	}
+}
+
 // What is kept back stays small, whatever is printed.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()

@@ -339,6 +339,7 @@ func (r *run) seal(outcome paddock.Outcome) paddock.Outcome {
 	var err error
 	outcome.Stdout, outcome.Stderr, err = r.bank.Seal()
 	outcome.Stdout.Masked, outcome.Stderr.Masked = r.hiding.Masked(paddock.Stdout), r.hiding.Masked(paddock.Stderr)
+	outcome.Stdout.Unkept, outcome.Stderr.Unkept = r.job.HasSink, r.job.HasSink
 	if err != nil {
 		outcome.State = paddock.Killed
 		outcome.Reason = paddock.Reason{Kind: paddock.ReasonSink, ExitCode: outcome.Reason.ExitCode, Signal: outcome.Reason.Signal, Detail: err.Error()}

@@ -107,7 +107,7 @@ func (r *Retention) PrunePolicy(ctx context.Context, p *policy.Policy, dry bool,
 		return err
 	}
 	within := *r
-	within.keeper.Only = retain.InRoots(p.Roots())
+	within.keeper.Only = retain.InRoots(append(p.Roots(), p.ProvidersRoots()...))
 	return within.Prune(ctx, p.Retention(), dry, each)
 }
 

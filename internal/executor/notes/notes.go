@@ -45,6 +45,8 @@ type Notes struct {
 	seen map[paddock.Digest]bool // policies that the journal has; guarded by mu
 	// broken is the text of the last change of a policy that didn't count; guarded by mu.
 	broken paddock.Digest
+	// readings are of who reads output without masks; guarded by mu.
+	readings map[reader]reading
 }
 
 // Open opens the journal of the state directory, and has itself called for runs
@@ -56,7 +58,7 @@ func Open(ctx context.Context, state *rundir.State, now func() time.Time, warn f
 	if err != nil {
 		return nil, err
 	}
-	n := &Notes{dir: dir, w: w, now: now, warn: warn, life: ctx, seen: map[paddock.Digest]bool{}}
+	n := &Notes{dir: dir, w: w, now: now, warn: warn, life: ctx, seen: map[paddock.Digest]bool{}, readings: map[reader]reading{}}
 	state.OnEnd(n.ended)
 	return n, nil
 }
@@ -64,8 +66,12 @@ func Open(ctx context.Context, state *rundir.State, now func() time.Time, warn f
 // Dir is the journal's directory.
 func (n *Notes) Dir() string { return n.dir }
 
-// Close lets go of the journal.
-func (n *Notes) Close() error { return n.w.Close() }
+// Close tells what is still to be told, and lets go of the journal.
+func (n *Notes) Close() error {
+	ctx, cancel := bounded(n.life)
+	defer cancel()
+	return errors.Join(n.glances(ctx, true), n.w.Close())
+}
 
 // Start tells that a run was allowed and is about to be made.
 func (n *Notes) Start(ctx context.Context, id paddock.RunID, req paddock.Request, d paddock.Decision) error {

@@ -308,3 +308,32 @@ func TestAPolicyIsToldOfOnce(t *testing.T) {
 	must(t, other.Close())
 	want(t, w.told(), "policy start policy start start start start")
 }
+
+// Reads without masks are told before they are made, and those that follow together.
+func TestUnmaskedReadsAreToldTogether(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	dir := w.newID()
+	read := func(by paddock.Principal, s paddock.Stream, from, to int64) {
+		must(t, w.Unmasked(t.Context(), by, dir, s, from, to))
+	}
+	read(alice, paddock.Stdout, 0, 10)
+	want(t, w.told(), "unmasked")
+	for i := int64(1); i < 1000; i++ {
+		read(alice, paddock.Stdout, 10*i, 10*i+10)
+	}
+	read(alice, paddock.Stderr, 0, 5)
+	read(paddock.Principal{Kind: paddock.Host, ID: "bob"}, paddock.Stdout, 0, 5)
+	want(t, w.told(), "unmasked unmasked unmasked")
+	must(t, w.Flush(t.Context()))
+	want(t, w.told(), "unmasked unmasked unmasked")
+	w.clock = w.clock.Add(2 * window)
+	must(t, w.Flush(t.Context()))
+	want(t, w.told(), "unmasked unmasked unmasked unmasked")
+	read(alice, paddock.Stdout, 0, 10)
+	read(alice, paddock.Stdout, 10, 20)
+	must(t, w.glances(t.Context(), true))
+	want(t, w.told(), "unmasked unmasked unmasked unmasked unmasked unmasked")
+	must(t, w.glances(t.Context(), true))
+	want(t, w.told(), "unmasked unmasked unmasked unmasked unmasked unmasked")
+}

@@ -81,8 +81,12 @@ func (n *Notes) Refused(ctx context.Context, req paddock.Request, policy paddock
 	}
 }
 
-// Flush tells of the refusals that were counted in windows that are over.
+// Flush tells of the refusals, and of the reads, that were counted in windows that are
+// over.
 func (n *Notes) Flush(ctx context.Context) error {
+	if err := n.glances(ctx, false); err != nil {
+		return err
+	}
 	names, err := os.ReadDir(filepath.Join(n.dir, "rate"))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
 		return nil // the common case takes no lock

@@ -52,7 +52,7 @@ func (s *Sweeper) Turn(ctx context.Context) error {
 		if due, err := s.begin(); err != nil || !due {
 			return err
 		}
-		s.pass, s.limits, s.keeper.Only = &Pass{}, p.Retention(), InRoots(p.Roots())
+		s.pass, s.limits, s.keeper.Only = &Pass{}, p.Retention(), InRoots(append(p.Roots(), p.ProvidersRoots()...))
 	}
 	before := s.pass.before
 	err := errors.Join(s.keeper.Reserve(), s.keeper.Step(ctx, s.pass, s.limits, perTurn, func(Item) error { return nil }))

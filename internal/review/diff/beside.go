@@ -72,11 +72,11 @@ func (d *differ) secrets() {
 			d.add(Widened, at, where, "Requests to %s carry %s.", n.Place, n.Secret)
 		case o.Place != n.Place:
 			d.add(Widened, at, where, "Requests to %s carry %s, before those to %s.", n.Place, n.Secret, o.Place)
-		case *o != n:
-			d.add(Unclear, at, where, "It comes from another file, goes in another header, or its host is verified otherwise.")
+		case !measure.SameInjection(*o, n):
+			d.add(Unclear, at, where, "It comes from another file or program, goes in another header, or its host is verified otherwise.")
 		}
 	}
-	measure.Given(d.old.file.Given, d.new.file.Given, func(effect, name, text string) { d.add(Effect(effect), "secrets."+name, where, "%s", text) })
+	measure.Secrets(d.old.file, d.new.file, func(effect, name, text string) { d.add(Effect(effect), "secrets."+name, where, "%s", text) })
 	if d.old.file.Redact != d.new.file.Redact {
 		d.add(Unclear, "redact", d.new.section("redact"), "Secrets are hidden at another time: when output is shown, or before it is stored.")
 	}

@@ -87,6 +87,9 @@ func Lint(name string, data []byte, facts Facts, more ...policy.Source) ([]Findi
 	l.rules()
 	l.environment("environment", source.Environment)
 	l.limits()
+	l.secrets()
+	l.approvals()
+	l.quotas()
 	l.containment()
 	if len(source.Tests) == 0 {
 		l.add("L070", "tests", paddock.Position{File: name, Line: 1, Column: 1}, "The policy has no tests.", nil)

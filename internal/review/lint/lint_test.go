@@ -53,6 +53,8 @@ func program(path string, args string) string {
 	return fmt.Sprintf("executables:\n  - name: p\n    path: %s\n    args: %s\n", path, args)
 }
 
+const aKey = "ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
 func TestFindings(t *testing.T) {
 	at := lint.Facts{File: "/data/checkout/p.yaml", Home: "/home/dev"}
 	tests := []struct {
@@ -111,6 +113,24 @@ func TestFindings(t *testing.T) {
 		{"shown and writable", lint.Facts{Home: "/home/dev"}, "containment: {read: [/home/dev/.ssh, /run/docker.sock, /home/dev/go], write: [/etc/x, /home/dev]}",
 			[]string{"L063 containment.read./home/dev/.ssh", "L063 containment.read./run/docker.sock", "L062 containment.write./etc/x", "L062 containment.write./home/dev", "L063 containment.write./home/dev"}},
 		{"no tests", lint.Facts{}, "tests: []", []string{"L070 tests"}},
+		{"a secret for one program", lint.Facts{}, program("/usr/bin/uptime", "[{allow: []}]") + "secrets: {A: {file: /run/a, env_for: [p]}}", nil},
+		{"a secret for a shell", lint.Facts{}, program("/usr/bin/dash", "[{allow: [/x]}]") + "secrets: {A: {file: /run/a, env_for: [p]}}", []string{"L080 secrets.A"}},
+		{"a secret for make", lint.Facts{}, program("/usr/bin/make", "[{allow: [all]}]") + "secrets: {A: {file: /run/a, env_for: [p]}}", []string{"L080 secrets.A"}},
+		{"accepted secret", lint.Facts{}, program("/usr/bin/make", "[{allow: [all]}]") + "secrets: {A: {file: /run/a, env_for: [p]}}\naccept: [{id: L080, at: secrets.A, reason: make needs it}]", nil},
+		{"a secret for nobody", lint.Facts{}, program("/usr/bin/uptime", "[{deny: [], message: no}]") + "secrets: {A: {file: /run/a, env_for: [p]}}", []string{"L082 secrets.A"}},
+		{"a secret for agents that can't be", lint.Facts{}, "secrets: {A: {file: /run/a, env_for: [c]}}\ndelegates: {providers: {c: {path: /usr/bin/uptime}}}", []string{"L082 secrets.A"}},
+		{"a secret for agents", lint.Facts{}, "secrets: {A: {file: /run/a, env_for: [c]}}\nlaunch: {agents: true}\ndelegates: {providers: {c: {path: /usr/bin/uptime}}}", nil},
+		{"a provider", lint.Facts{}, program("/usr/bin/uptime", "[{allow: []}]") + "secrets: {A: {exec: [/opt/say], sha256: '" + strings.Repeat("a", 64) + "', env_for: [p]}}", nil},
+		{"a provider that isn't pinned", lint.Facts{}, program("/usr/bin/uptime", "[{allow: []}]") + "secrets: {A: {exec: [/opt/say], env_for: [p]}}", []string{"L081 secrets.A"}},
+		{"a shell as a provider", lint.Facts{}, program("/usr/bin/uptime", "[{allow: []}]") + "secrets: {A: {exec: [/bin/sh, /opt/say], env_for: [p]}}", []string{"L081 secrets.A", "L083 secrets.A"}},
+		{"asks nobody", lint.Facts{}, "rules: [{name: r, ask: 'size(argv) > 1'}, {name: d, deny: 'size(argv) > 1'}]", []string{"L036 rules.r"}},
+		{"asks somebody", lint.Facts{}, "rules: [{name: r, ask: 'size(argv) > 1'}]\napprovals: {keys: [{name: a, key: '" + aKey + "'}]}", nil},
+		{"asks who asks", lint.Facts{}, "rules: [{name: r, ask: 'size(argv) > 1'}]\napprovals: {keys: [{name: a, key: '" + aKey + "', principal: 'operator:uid=1'}]}", []string{"L037 approvals"}},
+		{"more in a day than in 24 hours", lint.Facts{}, "quotas: {principal: {runs_per_hour: 10, runs_per_day: 240}}", []string{"L052 quotas.principal.runs_per_day"}},
+		{"more in an hour than in a day", lint.Facts{}, "quotas: {total: {runs_per_hour: 10, runs_per_day: 10}}", []string{"L052 quotas.total.runs_per_hour"}},
+		{"quotas that bind", lint.Facts{}, "quotas: {principal: {runs_per_hour: 10, runs_per_day: 239, output_per_day: 10MiB}, total: {runs_per_hour: 11, kept: 1GiB}}", nil},
+		{"more for one than for all", lint.Facts{}, "quotas: {principal: {runs_per_hour: 10}, total: {runs_per_hour: 10}}", []string{"L052 quotas.principal.runs_per_hour"}},
+		{"less than a run", lint.Facts{}, "quotas: {principal: {output_per_day: 1MiB}, total: {kept: 2MiB}}", []string{"L053 quotas.principal.output_per_day", "L053 quotas.total.kept"}},
 		{"accepted in vain", lint.Facts{}, "accept: [{id: L001, at: executables.p, reason: it is so}]", []string{"L090 accept"}},
 	}
 	for _, tc := range tests {

@@ -62,12 +62,13 @@ func (b *builder) given(v *shape.Value, s Secret, f *File) {
 	}
 	b.unique(s.EnvFor, "this program is listed before")
 	for _, word := range s.EnvFor {
-		at := slices.IndexFunc(f.Executables, func(e Executable) bool { return word.Value == cmp.Or(e.Name.Value, e.Path.Value) })
+		all := f.Programs()
+		at := slices.IndexFunc(all, func(e Executable) bool { return word.Value == cmp.Or(e.Name.Value, e.Path.Value) })
 		if at < 0 {
-			b.fault(word.Source(), fmt.Sprintf("no executable is called `%s`; `env_for` takes the words by which programs are asked for", word.Value))
+			b.fault(word.Source(), fmt.Sprintf("no executable is called `%s`, nor a delegate; `env_for` takes the words by which programs are asked for", word.Value))
 			continue
 		}
-		for _, e := range []Environment{f.Environment, f.Executables[at].Environment} {
+		for _, e := range []Environment{f.Environment, all[at].Environment} {
 			says := func(p Pair) bool { return p.Name.Value == s.Name.Value }
 			if slices.ContainsFunc(e.Set, says) || slices.ContainsFunc(e.Accept, says) || slices.ContainsFunc(e.Pass, func(t Text) bool { return t.Value == s.Name.Value }) {
 				b.fault(word.Source(), fmt.Sprintf("`environment` has the variable `%s` for this program, too; remove it there", s.Name.Value))
@@ -85,7 +86,7 @@ func (b *builder) origin(s Secret, f *File) string {
 		return ""
 	}
 	lists := func(t Text) bool { return reach.Lists([]string{t.Value}, place) }
-	if !slices.ContainsFunc(f.Executables, func(e Executable) bool { return slices.ContainsFunc(e.Network, lists) }) {
+	if !slices.ContainsFunc(f.Programs(), func(e Executable) bool { return slices.ContainsFunc(e.Network, lists) }) {
 		b.fault(s.Host.Source(), fmt.Sprintf("no executable's `network` lists `%s`, so nothing could use this secret; list it where it is needed", place))
 	}
 	return place

@@ -7,9 +7,9 @@ import (
 	"paddock"
 )
 
-// Given compares which programs get which secrets as variables, and says of each
+// given compares which programs get which secrets as variables, and says of each
 // change whether it widened or narrowed what is allowed, or is unclear.
-func Given(before, after []paddock.Given, say func(effect, secret, text string)) {
+func given(before, after []paddock.Given, say func(effect, secret, text string)) {
 	find := func(list []paddock.Given, name string) paddock.Given {
 		if i := slices.IndexFunc(list, func(g paddock.Given) bool { return g.Secret == name }); i >= 0 {
 			return list[i]
@@ -23,8 +23,8 @@ func Given(before, after []paddock.Given, say func(effect, secret, text string))
 				say("widened", n.Secret, fmt.Sprintf("`%s` gets it as a variable.", word))
 			}
 		}
-		if o.File != "" && o.File != n.File {
-			say("unclear", n.Secret, "It comes from another file.")
+		if o.Secret != "" && (o.File != n.File || !Same(o.Provider, n.Provider)) {
+			say("unclear", n.Secret, "It comes from another file or program.")
 		}
 	}
 	for _, o := range before {
@@ -35,4 +35,19 @@ func Given(before, after []paddock.Given, say func(effect, secret, text string))
 			}
 		}
 	}
+}
+
+// Same reports whether the same program says a secret, if any.
+func Same(a, b *paddock.Provider) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return slices.Equal(a.Argv, b.Argv)
+}
+
+// SameInjection reports whether the same secret goes to the same place.
+func SameInjection(o, n paddock.Injection) bool {
+	said := Same(o.Provider, n.Provider)
+	o.Provider, n.Provider = nil, nil
+	return said && o == n
 }

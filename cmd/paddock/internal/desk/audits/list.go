@@ -83,6 +83,11 @@ func words(e journal.Entry) []string {
 		w = append(w, desk.Plain(e.Kill.By+" "+e.Kill.Signal+" "+e.Kill.Why))
 	case e.Prune != nil:
 		w = append(w, desk.Plain(pruned(*e.Prune)))
+	case e.Unmasked != nil:
+		w = append(w, desk.Plain(fmt.Sprintf("%s, bytes %d to %d", e.Unmasked.Stream, e.Unmasked.From, e.Unmasked.To)))
+		if n := e.Unmasked.Pages; n > 0 {
+			w = append(w, fmt.Sprintf("%d pages", n))
+		}
 	case e.Approval != nil:
 		w = append(w, desk.Plain(strings.TrimSpace(e.Approval.Step+" "+string(e.Approval.ID)+" "+e.Approval.Name+" "+e.Approval.Reason)))
 	case e.Policy != nil:

@@ -169,10 +169,10 @@ func deeds(all []paddock.Deed) [][2]string {
 
 // summary is what was kept of a stream and what wasn't.
 func summary(s paddock.StreamSummary) string {
-	text := Size(s.Bytes)
-	if s.Digest != "" {
-		text += ", " + string(s.Digest)
+	if s.Unkept {
+		return "nothing of it is kept: it says a secret"
 	}
+	text := strings.TrimSuffix(Size(s.Bytes)+", "+string(s.Digest), ", ")
 	if s.Masked > 0 {
 		text += fmt.Sprintf("; %s of secrets are hidden", Size(s.Masked))
 	}

@@ -286,7 +286,7 @@ func (c *Screen) Decision(d paddock.Decision) error {
 	if d.PolicyDigest != "" {
 		by = " by policy " + d.PolicyDigest.Short()
 	}
-	if _, err := fmt.Fprintf(c.Out, "%s%s\n", c.painted(verdict, verdict), by); err != nil {
+	if _, err := fmt.Fprintf(c.Out, "%s%s\n", c.Painted(verdict, verdict), by); err != nil {
 		return err
 	}
 	if err := c.gates(d.Gates); err != nil {
@@ -339,11 +339,8 @@ func (c *Screen) table(rows [][]string) error {
 	return nil
 }
 
-// painted is paint for standard output.
-// Painted gives text the colour of a meaning, on a terminal.
-func (c *Screen) Painted(meaning, text string) string { return c.painted(meaning, text) }
-
-func (c *Screen) painted(meaning, text string) string {
+// Painted is paint for standard output.
+func (c *Screen) Painted(meaning, text string) string {
 	if !c.Terminal {
 		return text
 	}
@@ -352,7 +349,7 @@ func (c *Screen) painted(meaning, text string) string {
 
 // state is the state with its ground, as "exited with status 0".
 func (c *Screen) state(s paddock.State, text string) string {
-	return c.painted(string(s), text)
+	return c.Painted(string(s), text)
 }
 
 // when is a time as a person reads it, with how long ago it was.

@@ -2,6 +2,7 @@ package form
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"paddock"
@@ -16,6 +17,15 @@ const (
 	defaultProcesses = 256
 	defaultDisk      = 10 << 30
 )
+
+// Programs are the executables, and the agents that a task can be given to.
+func (f *File) Programs() []Executable {
+	all := slices.Clone(f.Executables)
+	for _, p := range f.Delegates.Providers {
+		all = append(all, p.Executable)
+	}
+	return all
+}
 
 // As is how programs are contained.
 func (c Containment) As() paddock.ContainAs {
