@@ -23,7 +23,7 @@ import (
 	"paddock/internal/testproc"
 )
 
-func TestMain(m *testing.M) { testproc.Main(m, nil) }
+func TestMain(m *testing.M) { testproc.Main(m, map[string]func() int{"user": user}) }
 
 var (
 	alice = paddock.Principal{Kind: paddock.Agent, ID: "alice"}

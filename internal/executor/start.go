@@ -122,12 +122,14 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 	if err != nil {
 		return nil, "", err
 	}
-	dir, err := e.notes.Prepare(ctx, e.state, id, rundir.Intent{Request: req, Decision: j.Decision, CreatedAt: now, Waits: approved == nil && j.Decision.Approval != ""})
+	dir, err := e.notes.Prepare(ctx, e.state, id, rundir.Intent{
+		Request: req, Decision: j.Decision, CreatedAt: now, Waits: approved == nil && j.Decision.Approval != "",
+		Beside: e.notes.Policy(ctx, e.state, j.Decision.PolicyDigest, j.PolicyText(), j.Trouble),
+	})
 	if err != nil {
 		return nil, "", budget.RecordError(ctx, err)
 	}
 	var existing paddock.RunID
-	e.notes.Policy(ctx, e.state, dir, j.Decision.PolicyDigest, j.PolicyText(), j.Trouble)
 	err = e.state.Claim(ctx, func(c *rundir.Claim) error {
 		var err error
 		if existing, err = roster.Keyed(c, req); err != nil || existing != "" {

@@ -3,6 +3,8 @@
 package rundir
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"os"
@@ -69,9 +71,39 @@ func TestSyncsOfARun(t *testing.T) {
 	check("settled", map[string]int{"runs/DAY/RUN/started.json": 1, "runs/DAY/RUN/NEW": 1, "runs/DAY/RUN": 1})
 	publish(t, s, prepare(t, s, newID(t, 2), intent(alice)), "key")
 	mu.Lock()
-	defer mu.Unlock()
 	if count["keys"] != 1 {
 		t.Errorf("a key isn't made durable: %v", count)
+	}
+	clear(count)
+	mu.Unlock()
+	// The text of a policy is durable before the run is, and waited for once for all runs.
+	text := []byte("version: 1\n")
+	digest := paddock.DigestOf(sha256.Sum256(text))
+	for n, first := range []bool{true, false} {
+		in := intent(alice)
+		in.Beside = func(dir string) {
+			if err := s.KeepPolicy(dir, digest, text); err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if count["tmp/RUN"] != 0 {
+				t.Error("the directory is durable, and the policy's name came later")
+			}
+		}
+		d := prepare(t, s, newID(t, 3+n), in)
+		want := map[string]int{"tmp/RUN/request.json": 1, "tmp/RUN/decision.json": 1, "tmp/RUN/claim.json": 1, "tmp/RUN": 1}
+		if first {
+			want["policies/NEW"], want["policies"] = 1, 1
+		}
+		check("with a policy", want)
+		if got, err := os.ReadFile(filepath.Join(d.Path(), "policy")); err != nil || !bytes.Equal(got, text) {
+			t.Errorf("%q, %v", got, err)
+		}
+		publish(t, s, d, "")
+		mu.Lock()
+		clear(count)
+		mu.Unlock()
 	}
 }
 

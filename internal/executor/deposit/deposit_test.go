@@ -51,7 +51,7 @@ func (j *journal) Ended(dir *rundir.Dir) error {
 		return nil
 	}
 	j.told = append(j.told, "end")
-	return dir.MarkNoted()
+	return dir.MarkNoted(0)
 }
 
 func desk(t *testing.T, j *journal) (Desk, string) {

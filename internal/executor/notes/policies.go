@@ -3,6 +3,7 @@ package notes
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"paddock"
 	"paddock/internal/journal"
@@ -14,12 +15,15 @@ import (
 // mostProblem bounds what an entry says of a policy that can't be used.
 const mostProblem = 512
 
-// Policy keeps the text of the policy that a run was decided by, and tells of trouble
-// with a newer one. That either is known later is no condition of a run.
-func (n *Notes) Policy(ctx context.Context, state *rundir.State, dir *rundir.Dir, digest paddock.Digest, text []byte, trouble *lineage.Trouble) {
-	n.trouble(ctx, trouble)
-	if err := state.KeepPolicy(dir.Path(), digest, text); err != nil {
-		n.warn(fmt.Errorf("run %s: %w", dir.ID(), err))
+// Policy returns what keeps the text of the policy that a run was decided by, in the
+// run's directory while that is made, and tells of trouble with a newer one. That either
+// is known later is no condition of a run.
+func (n *Notes) Policy(ctx context.Context, state *rundir.State, digest paddock.Digest, text []byte, trouble *lineage.Trouble) (beside func(dir string)) {
+	return func(dir string) {
+		n.trouble(ctx, trouble)
+		if err := state.KeepPolicy(dir, digest, text); err != nil {
+			n.warn(fmt.Errorf("run %s: %w", filepath.Base(dir), err))
+		}
 	}
 }
 

@@ -17,6 +17,9 @@ type Intent struct {
 	Decision  paddock.Decision
 	CreatedAt time.Time
 	Waits     bool // persons must approve it before it starts
+	// Beside, unless nil, puts more into the directory, whose names become durable with
+	// the run's.
+	Beside func(dir string)
 }
 
 // Sealed is what request.json and decision.json say of a run for ever. The

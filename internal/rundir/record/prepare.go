@@ -36,6 +36,9 @@ func Prepare(tmp string, id paddock.RunID, rec Intent, at func(step string)) (*D
 		return nil, err
 	}
 	d.principal = Hash(rec.Request.Principal)
+	if rec.Beside != nil {
+		rec.Beside(d.path)
+	}
 	if err := d.fill(files, at); err != nil {
 		return nil, errors.Join(err, d.Abandon())
 	}

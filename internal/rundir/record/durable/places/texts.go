@@ -25,8 +25,9 @@ const policyName = "policy"
 // mostText bounds what is read as a policy's text.
 const mostText = 32 << 20
 
-// KeepPolicy gives the run directory dir the text that it was decided by. After a
-// power cut it may be missing, which is found when it is asked for.
+// KeepPolicy gives the run directory dir the text that it was decided by. The text is
+// durable before it has a name, so whoever finds it waits for nothing, and the run has
+// it as soon as its own directory is durable.
 func (p Places) KeepPolicy(dir string, digest paddock.Digest, text []byte) error {
 	if digest == "" {
 		return nil
@@ -38,7 +39,7 @@ func (p Places) KeepPolicy(dir string, digest paddock.Digest, text []byte) error
 		case err == nil, errors.Is(err, fs.ErrExist):
 			return nil
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.EMLINK): // not there, or in all the names that a file can have
-			err = durable.Place(name, text)
+			err = durable.Replace(name, text)
 		}
 		if err != nil {
 			return fmt.Errorf("keeping the policy: %w", err)
