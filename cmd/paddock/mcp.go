@@ -90,6 +90,7 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 			}
 			return nil
 		},
+		PolicyNotice: notice(policies),
 		Words: func() []string {
 			if p, err := policies.Load(); err == nil {
 				return p.Words()
@@ -126,6 +127,16 @@ func within(d *desk.Desk, end string) (ends, parent string) {
 		end = mcpserver.Kill
 	}
 	return end, parent
+}
+
+// notice says of a policy that was changed and can't be used that it isn't in force.
+func notice(policies *lookup.Source) func() string {
+	return func() string {
+		if _, err := policies.Load(); err != nil || policies.Trouble() == nil {
+			return ""
+		}
+		return "The policy file was changed and is broken; the previous one is in force. Tell the operator: paddock policy check lists what is wrong."
+	}
 }
 
 // registers says whether the policy has a section for a room.
