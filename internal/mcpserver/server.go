@@ -84,6 +84,9 @@ type Config struct {
 	// PolicyProblem, when not nil, is asked before every call. What it returns
 	// answers the call in place of the tool; nil lets the tool work.
 	PolicyProblem func() *paddock.Refusal
+	// PolicyNotice, when not nil, says what is wrong with the policy though it holds;
+	// empty where nothing is. It is beside the results of the tools for runs.
+	PolicyNotice func() string
 	// Words returns the words that the policy permits as argv[0], for the
 	// description of run_command_bg. Nil means that none are named.
 	Words func() []string

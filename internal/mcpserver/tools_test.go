@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -512,5 +513,36 @@ func TestManyAtOnce(t *testing.T) {
 	all.Wait()
 	if got := ok[answer.Listing](c, "command_list", `{"limit":200}`); len(got.Tasks) != 50 || *got.Running != 0 || *got.Finished != 0 {
 		t.Errorf("afterwards: %d tasks, %+v", len(got.Tasks), got.Counters)
+	}
+}
+
+// That the policy in force isn't the one in its file is beside every result, for as
+// long as it is so.
+func TestPolicyNotice(t *testing.T) {
+	t.Parallel()
+	var said atomic.Pointer[string]
+	c := connect(t, Config{App: &fake{}, PolicyNotice: func() string {
+		if text := said.Load(); text != nil {
+			return *text
+		}
+		return ""
+	}})
+	run := ok[answer.Started](c, "run_command_bg", `{"argv":["go"]}`)
+	if run.PolicyNotice != "" {
+		t.Errorf("it says %q", run.PolicyNotice)
+	}
+	broken := "The policy file was changed and is broken; the previous one is in force."
+	said.Store(&broken)
+	got := []string{
+		ok[answer.Started](c, "run_command_bg", `{"argv":["go"]}`).PolicyNotice,
+		ok[answer.Status](c, "command_status", fmt.Sprintf(`{"taskId":%q}`, run.TaskID)).PolicyNotice,
+		ok[answer.Page](c, "command_output", fmt.Sprintf(`{"taskId":%q}`, run.TaskID)).PolicyNotice,
+		ok[answer.Listing](c, "command_list", `{}`).PolicyNotice,
+		ok[answer.Status](c, "command_kill", fmt.Sprintf(`{"taskId":%q}`, run.TaskID)).PolicyNotice,
+	}
+	for i, text := range got {
+		if text != broken {
+			t.Errorf("result %d says %q", i, text)
+		}
 	}
 }

@@ -140,15 +140,17 @@ func (s *session) list(ctx context.Context, _ call, in ask.List) (answer.Listing
 
 // counters never fails a call: a task whose id got lost for want of a number
 // would be a bad trade. Without numbers the fields are left out.
-func (s *session) counters(ctx context.Context) answer.Counters {
-	c, err := s.App.Counters(ctx, s.Principal)
-	if err != nil {
-		if ctx.Err() == nil {
-			s.Log.Error("counting runs", "err", err)
-		}
-		return answer.Counters{}
+func (s *session) counters(ctx context.Context) (out answer.Counters) {
+	if s.PolicyNotice != nil {
+		out.PolicyNotice = s.PolicyNotice()
 	}
-	return answer.Counters{Running: &c.Running, Finished: &c.Finished}
+	c, err := s.App.Counters(ctx, s.Principal)
+	if err == nil {
+		out.Running, out.Finished = &c.Running, &c.Finished
+	} else if ctx.Err() == nil {
+		s.Log.Error("counting runs", "err", err)
+	}
+	return out
 }
 
 // found makes every NotFound of a verb on one task look the same.

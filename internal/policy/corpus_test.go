@@ -25,8 +25,44 @@ type hostile struct {
 	// Times repeats the last word, Long makes it so many bytes long.
 	Times int `json:"times"`
 	Long  int `json:"long"`
-	// Code is why it must be refused; empty for what only looks hostile.
-	Code paddock.Code `json:"code"`
+	// Code is why it must be refused; empty for what only looks hostile, and then
+	// Reason says why whoever wrote the policy expects it to be allowed.
+	Code   paddock.Code `json:"code"`
+	Reason string       `json:"reason"`
+}
+
+// unreasoned says what is wrong with what h says it must come to: allowing something
+// that looks hostile takes a reason of its own, and refusing it takes none.
+func (h hostile) unreasoned() string {
+	switch {
+	case h.Code != "" && h.Reason != "":
+		return "it is refused by its code, and has a reason to be allowed"
+	case h.Code == "" && len(strings.Fields(h.Reason)) < 5:
+		return "it is to be allowed, and no reason says why its policy's author expects that"
+	case h.Code == "" && h.Class != "file-names":
+		return "only names of files may look hostile and be allowed"
+	}
+	return ""
+}
+
+// A line that is to be allowed can't slip in.
+func TestHostileRequestsNeedAReason(t *testing.T) {
+	const why = "no shell expands the word: it is the name of a file"
+	for _, it := range []struct {
+		h   hostile
+		bad bool
+	}{
+		{hostile{Class: "file-names", Reason: why}, false},
+		{hostile{Class: "prefix", Code: paddock.ExecutableNotAllowed}, false},
+		{hostile{Class: "file-names"}, true},
+		{hostile{Class: "file-names", Reason: "it is fine"}, true},
+		{hostile{Class: "prefix", Reason: why}, true},
+		{hostile{Class: "prefix", Code: paddock.ExecutableNotAllowed, Reason: why}, true},
+	} {
+		if problem := it.h.unreasoned(); (problem != "") != it.bad {
+			t.Errorf("%+v: %q", it.h, problem)
+		}
+	}
 }
 
 // cookbook returns the policies of docs/cookbook.md by their headings.
@@ -75,8 +111,13 @@ func TestHostileRequests(t *testing.T) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for lines.Scan() {
 		var h hostile
-		if err := json.Unmarshal(lines.Bytes(), &h); err != nil {
+		strict := json.NewDecoder(bytes.NewReader(lines.Bytes()))
+		strict.DisallowUnknownFields()
+		if err := strict.Decode(&h); err != nil {
 			t.Fatalf("%v: %s", err, lines.Bytes())
+		}
+		if problem := h.unreasoned(); problem != "" {
+			t.Errorf("%s: %s", problem, lines.Bytes())
 		}
 		p := policies[h.Policy]
 		if p == nil {
@@ -94,9 +135,9 @@ func TestHostileRequests(t *testing.T) {
 		req.Command.Env, req.Command.Dir = h.Env, h.Dir
 		d := policy.Decide(p, req, world(p, req))
 		switch r := d.Refusal(); {
-		case h.Code == "" && h.Class == "file-names": // no shell reads them: they are names of files inside
+		case h.Code == "":
 			if d.Effect != paddock.Allow {
-				t.Errorf("%s: %q names files, and is refused: %v", h.Policy, h.Argv, r)
+				t.Errorf("%s: %q only looks hostile, since %s; and is refused: %v", h.Policy, h.Argv, h.Reason, r)
 			}
 		case d.Effect == paddock.Allow:
 			t.Errorf("ALLOWED by %s: %q %v %s", h.Policy, h.Argv, h.Env, h.Dir)

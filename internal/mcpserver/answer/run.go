@@ -28,6 +28,8 @@ type Started struct {
 type Counters struct {
 	Running  *int `json:"running,omitzero" jsonschema:"your tasks that have not ended"`
 	Finished *int `json:"finished,omitzero" jsonschema:"your tasks that have ended and whose status you have not read"`
+	// PolicyNotice is here since it concerns whatever is asked next.
+	PolicyNotice string `json:"policyNotice,omitzero" jsonschema:"what is wrong with the policy; tell the operator"`
 }
 
 // NewStarted shows a run that was asked for.

@@ -104,6 +104,9 @@ func (d commands) policyReport(ctx context.Context, available []paddock.Level) (
 	return d.policyOf(ctx, found.Path, found.Data(), available, d.Lineage.More(found.Path, found.Data())...)
 }
 
+// brokenPolicy is what to do about one that can't be used.
+const brokenPolicy = "`paddock policy check` lists every error with its place. Until they are gone, whatever read the policy before it was changed, such as a server for agents, goes by the previous one; everything else is refused."
+
 func (d commands) policyOf(ctx context.Context, path string, data []byte, available []paddock.Level, more ...policy.Source) (PolicyReport, error) {
 	r := PolicyReport{Path: path}
 	for _, s := range more {
@@ -111,7 +114,7 @@ func (d commands) policyOf(ctx context.Context, path string, data []byte, availa
 	}
 	compiled, err := policy.Load(path, data, more...)
 	if err != nil {
-		r.Problem, r.Remedy = err.Error(), "`paddock policy check` lists every error with its place."
+		r.Problem, r.Remedy = err.Error(), brokenPolicy
 		return r, nil
 	}
 	r.Level = compiled.Contain().Level

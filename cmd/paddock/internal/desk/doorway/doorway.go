@@ -41,6 +41,7 @@ func Config(d *desk.Desk, policies *lookup.Source, p paddock.Principal) mcpserve
 			}
 			return nil
 		},
+		PolicyNotice: notice(policies),
 		Words: func() []string {
 			if rules, err := policies.Load(); err == nil {
 				return rules.Applied(p, "").Words()
@@ -49,6 +50,16 @@ func Config(d *desk.Desk, policies *lookup.Source, p paddock.Principal) mcpserve
 		},
 		Git:       registers(policies, git.Name),
 		Delegates: registers(policies, delegate.Name),
+	}
+}
+
+// notice says of a policy that was changed and can't be used that it isn't in force.
+func notice(policies *lookup.Source) func() string {
+	return func() string {
+		if _, err := policies.Load(); err != nil || policies.Trouble() == nil {
+			return ""
+		}
+		return "The policy file was changed and is broken; the previous one is in force. Tell the operator: paddock policy check lists what is wrong."
 	}
 }
 
