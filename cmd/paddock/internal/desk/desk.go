@@ -62,8 +62,9 @@ type Desk struct {
 	// Dir is the working directory, absolute; empty if it is gone. See [Desk.Here].
 	Dir string
 	UID int
-	// Version is ours, as clients are told.
-	Version string
+	// Tools has v serve delegates the tools that they have, as long as it is open; nil
+	// serves none.
+	Tools func(v Verbs)
 	// Signals returns the requests to end that arrive from now on, and what
 	// gives them back to their usual meaning.
 	Signals func() (<-chan os.Signal, func())
