@@ -12,6 +12,7 @@ import (
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/policy"
 	"paddock/internal/review/lint"
+	"paddock/internal/task/delegate"
 	"paddock/internal/trust"
 )
 
@@ -82,7 +83,11 @@ func (d commands) facts(path string, p *policy.Policy) lint.Facts {
 	for _, dir := range slices.Concat(p.Roots(), p.Contain().Write) {
 		f.Real[dir] = d.files.Real(dir)
 	}
-	for _, file := range p.Executables() {
+	programs := p.Executables()
+	if agents := p.For(delegate.Name); agents != nil {
+		programs = append(programs, agents.Executables()...)
+	}
+	for _, file := range programs {
 		known := lint.Program{Root: d.files.RootOwns(file)}
 		switch opened, _, err := trust.User().Open(file); {
 		case errors.Is(err, fs.ErrNotExist):
