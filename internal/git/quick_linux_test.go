@@ -113,11 +113,16 @@ func TestHeadsThatAreNotRead(t *testing.T) {
 	} {
 		spoil()
 		look, err := lookAt(w.root)
+		for _, left := range []string{"link", "pipe", "flag"} {
+			if err := os.Remove(w.root + "/.git/refs/heads/" + left); err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+		}
+		must(t, os.RemoveAll(w.root+"/.git/reftable"))
 		if err == nil && look != "" {
 			t.Errorf("%s: HEAD is taken for %s", name, look)
 		}
 	}
-	must(t, os.Remove(w.root+"/.git/reftable"))
 	w.write(".git/HEAD", "ref: refs/heads/main\n")
 	if look, err := lookAt(w.root); err != nil || look != head {
 		t.Errorf("%s, %v", look, err)

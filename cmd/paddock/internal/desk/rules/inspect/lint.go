@@ -12,7 +12,6 @@ import (
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/policy"
 	"paddock/internal/review/lint"
-	"paddock/internal/task/delegate"
 	"paddock/internal/trust"
 )
 
@@ -67,10 +66,7 @@ func (d commands) lint(path string, data []byte, all bool) error {
 		return err
 	}
 	open := lint.Open(found)
-	r := lintReport{File: path, Digest: compiled.Digest(), Clean: len(open) == 0, Findings: found}
-	if r.Findings == nil {
-		r.Findings = []lint.Finding{}
-	}
+	r := lintReport{File: path, Digest: compiled.Digest(), Clean: len(open) == 0, Findings: append([]lint.Finding{}, found...)}
 	if err := d.showLint(r, all, len(open)); err != nil || r.Clean {
 		return err
 	}
@@ -84,8 +80,8 @@ func (d commands) facts(path string, p *policy.Policy) lint.Facts {
 		f.Real[dir] = d.files.Real(dir)
 	}
 	programs := p.Executables()
-	if agents := p.For(delegate.Name); agents != nil {
-		programs = append(programs, agents.Executables()...)
+	if agents := p.Delegates(); agents != nil {
+		programs = append(programs, agents.File.Paths()...)
 	}
 	for _, file := range programs {
 		known := lint.Program{Root: d.files.RootOwns(file)}
