@@ -317,6 +317,7 @@ type Run struct {
 	Enforced *Enforced `json:"enforced,omitempty"`
 	// Cgroup says whether the supervisor left its caller's cgroup.
 	Cgroup        string        `json:"cgroup,omitempty"`
+	Namespace     string        `json:"pid_namespace,omitempty"` // of its processes, as the kernel calls it
 	Supervisor    *Process      `json:"supervisor,omitempty"`
 	PolicyDigest  Digest        `json:"policy_digest"`
 	RequestDigest Digest        `json:"request_digest"`

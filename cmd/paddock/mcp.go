@@ -77,14 +77,14 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 		return err
 	}
 	policies := source(d)
-	cfg := doorway.Config(d, policies, agent(d, policies, session))
+	cfg := doorway.Config(d, thisVersion().Version, policies, agent(d, policies, session))
 	rooms, err := house(ctx, d, d.State, policies, warmForAgents)
 	if err != nil {
 		d.Say("warning", err.Error())
 		refusal := paddock.Refused(paddock.Unrecordable, "The state directory can't be used: %v.", err)
 		cfg.PolicyProblem = func() *paddock.Refusal { return refusal }
 	} else {
-		rooms.ServeTools(doorway.Tools(d, policies, rooms))
+		serveTools(d, rooms)
 		cfg.App = rooms
 		cfg.OnDisconnect, cfg.Delegate, err = within(ctx, d, rooms, cfg.Principal, end)
 		if err != nil {
@@ -101,6 +101,13 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 		return nil // asked to end, and did
 	}
 	return err
+}
+
+// serveTools has v serve delegates the tools that they have.
+func serveTools(d *desk.Desk, v desk.Verbs) {
+	if verbs, ok := v.(mcpserver.Verbs); ok {
+		v.ServeTools(doorway.Tools(d, thisVersion().Version, source(d), verbs))
+	}
 }
 
 // within is the delegate that this is started by, if there is one: then what it starts

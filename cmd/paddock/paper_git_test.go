@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"paddock"
 	"paddock/internal/git"
@@ -19,4 +20,8 @@ func (p *paper) Git(ctx context.Context, _ git.Ask) (git.Answer, error) {
 
 func (p *paper) PolicyText(ctx context.Context, _ paddock.Principal, _ paddock.RunID) ([]byte, error) {
 	return nil, ctx.Err()
+}
+
+func (p *paper) Bank(context.Context, paddock.Principal, paddock.Door, string, []byte) (paddock.Run, error) {
+	return paddock.Run{}, errors.New("a paper house keeps nothing; scripts ask real ones")
 }

@@ -26,7 +26,7 @@ func init() { cobra.EnableCommandSorting = false } // ours is the order of use
 
 // execute runs the command line args and returns the status to exit with.
 func execute(ctx context.Context, d *desk.Desk, args []string) int {
-	d.Version = thisVersion().Version
+	d.Tools = func(v desk.Verbs) { serveTools(d, v) }
 	root := tree(d) //nolint:contextcheck // commands get ctx from cobra, when they run
 	root.SetArgs(args)
 	root.SetIn(d.In)

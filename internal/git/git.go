@@ -87,7 +87,7 @@ func (r *Room) Ask(ctx context.Context, a Ask) (Answer, error) {
 	case look.Dir == "":
 		return out.said("There is no git repository at %s. (A repository is looked for at the root itself, never above it.)", root), nil
 	case a.Query.Worktree() && look.Bare:
-		return out.said("The repository is bare: it has no working tree.%s", instead(a.Query)), nil
+		return out.said("The repository is bare: it has no working tree.%s", query.Instead(a.Query)), nil
 	}
 	if name != "" {
 		if err := look.Path(name); err != nil {
@@ -100,6 +100,7 @@ func (r *Room) Ask(ctx context.Context, a Ask) (Answer, error) {
 		ctx = limited
 	}
 	s := session{Room: r, ask: a, look: look, place: query.Place{Dir: look.Dir, Worktree: look.Root}}
+	s.quick = query.Known(a.Query, look.Head)
 	return s.answer(ctx, out, name)
 }
 
@@ -124,31 +125,33 @@ func (r *Room) root(ctx context.Context, a Ask) (string, error) {
 	return d.Grant.Root, nil
 }
 
-// instead says what can be asked of a repository without a working tree.
-func instead(q query.Query) string {
-	switch q.Tool() {
-	case "diff":
-		return " Give base and head."
-	case "grep":
-		return " Give the revision to search in."
-	}
-	return ""
-}
-
 // A session is one question under way.
 type session struct {
 	*Room
 	ask   Ask
 	look  repository.Look
 	place query.Place
+	quick []string // the ids of what is named, where git needn't be asked first
 }
 
 // answer resolves, asks and reads.
 func (s session) answer(ctx context.Context, out Answer, name string) (Answer, error) {
+	if s.quick != nil {
+		for i, ref := range s.ask.Query.Refs() {
+			out.Revisions = append(out.Revisions, Revision{ref, s.quick[i]})
+		}
+		return s.asked(ctx, out, query.Commits(s.quick), name)
+	}
 	out, ids, err := s.resolved(ctx, out)
 	if err != nil || len(ids) < len(s.ask.Query.Refs()) {
 		return out, err
 	}
+	return s.asked(ctx, out, ids, name)
+}
+
+// asked asks for ids, and reads.
+func (s session) asked(ctx context.Context, out Answer, ids []string, name string) (_ Answer, err error) {
+	before := out
 	if q, ok := s.ask.Query.(query.Cat); ok {
 		return s.cat(ctx, out, q, ids, name)
 	}
@@ -171,6 +174,14 @@ func (s session) answer(ctx context.Context, out Answer, name string) (Answer, e
 	if err != nil || !run.State.Settled() {
 		return out, err
 	}
+	if status, ok := exited(run); ok && status == fatal && s.quick != nil {
+		// Perhaps one of them names no commit: then that is what is to be said.
+		if err := s.exec.Seen(s.ask.Principal, run.ID); err != nil {
+			return Answer{}, err
+		}
+		s.quick, before.Revisions = nil, nil
+		return s.answer(ctx, before, name)
+	}
 	stdout, cut, err := s.read(ctx, run, paddock.Stdout, mostRead)
 	if err != nil {
 		return Answer{}, err
@@ -182,6 +193,9 @@ func (s session) answer(ctx context.Context, out Answer, name string) (Answer, e
 	out.fill(s.ask.Query, run, stdout, stderr, cut)
 	return out, s.exec.Seen(s.ask.Principal, run.ID)
 }
+
+// fatal is git's status where it could do nothing.
+const fatal = 128
 
 // resolved returns the commits that the question names; fewer than that where the
 // answer is that there is none yet.

@@ -35,6 +35,7 @@ import (
 	"paddock/internal/control/handover"
 	"paddock/internal/failpoint"
 	"paddock/internal/rundir"
+	"paddock/internal/rundir/record/process"
 	"paddock/internal/spawn"
 	"paddock/internal/supervise/account"
 	"paddock/internal/supervise/bounds"
@@ -324,7 +325,7 @@ func (r *run) recordStart(cgroup string, enforced paddock.Enforced) {
 	if err == nil {
 		err = r.dir.WriteStarted(rundir.Started{
 			Supervisor: self, At: r.opt.Now(), LeaderPID: r.program.Leader(),
-			Isolation: r.program.Isolation, Tree: r.program.Isolation.Tree(),
+			Namespace: process.Namespace(r.program.Leader()), Isolation: r.program.Isolation, Tree: r.program.Isolation.Tree(),
 			Cgroup: cgroup, StageDigest: r.job.StageDigest, Protocol: control.Protocol, Enforced: enforced,
 		})
 	}

@@ -30,8 +30,10 @@ type Look struct {
 	// Branch is what HEAD stands for; empty when it is detached, or unknown.
 	Branch   string
 	Detached bool
-	Shallow  bool // history ends where it was cut
-	Partial  bool // objects are missing that somebody promised
+	// Head is the id that HEAD stands for, as far as that is easily told.
+	Head    string
+	Shallow bool // history ends where it was cut
+	Partial bool // objects are missing that somebody promised
 }
 
 // mostText bounds the small files that are read.
@@ -152,7 +154,7 @@ func (l *Look) inside(dir *os.Root, own string) error {
 	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok && branch != ".invalid" {
 		l.Branch = branch
 	}
-	l.Detached = hexadecimal(head)
+	l.Detached, l.Head = hexadecimal(head), headOf(dir, common, head)
 	_, err = dir.Lstat(path.Join(common, "shallow"))
 	l.Shallow = err == nil
 	l.Partial, err = promised(dir, path.Join(common, "objects/pack"))

@@ -84,6 +84,12 @@ func Lint(name string, data []byte, facts Facts, more ...policy.Source) ([]Findi
 	for i, e := range file.Executables {
 		l.executable(source.Executables[i], e)
 	}
+	for i, p := range source.Delegates.Providers { // their words are the operator's own
+		at := "delegates.providers." + p.Executable.Name.Value
+		l.ownFile(at, p.Executable, file.Delegates.File.Executables[i])
+		l.environment(at, p.Executable.Environment)
+		l.longTime(at, p.Executable.Limits, p.Executable.LimitsAt)
+	}
 	l.rules()
 	l.environment("environment", source.Environment)
 	l.limits()

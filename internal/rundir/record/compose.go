@@ -36,7 +36,7 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 	if started != nil {
 		at, process := started.At, started.Supervisor
 		run.State, run.StartedAt, run.Supervisor = paddock.Running, &at, &process
-		run.Isolation, run.Tree, run.Cgroup = started.Isolation, started.Tree, started.Cgroup
+		run.Isolation, run.Tree, run.Cgroup, run.Namespace = started.Isolation, started.Tree, started.Cgroup, started.Namespace
 		if enforced := started.Enforced; enforced.Level != "" {
 			run.Enforced = &enforced
 		}

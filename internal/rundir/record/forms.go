@@ -98,18 +98,16 @@ func (d *Dir) Sealed() (Sealed, error) {
 
 // Started is what is known once the program has become the program.
 type Started struct {
-	Supervisor paddock.Process   `json:"supervisor"`
-	At         time.Time         `json:"at"`
-	LeaderPID  int               `json:"leader_pid"`
-	Isolation  paddock.Isolation `json:"isolation"`
-	Tree       paddock.Tree      `json:"tree"`
-	// Cgroup says whether the supervisor left its caller's cgroup.
-	Cgroup      string         `json:"cgroup,omitempty"`
-	StageDigest paddock.Digest `json:"stage_digest,omitempty"`
-	// Enforced is what the kernel was told to hold the run to.
-	Enforced paddock.Enforced `json:"enforced,omitzero"`
-	// Protocol is the version that the supervisor speaks on its control socket.
-	Protocol int `json:"protocol"`
+	Supervisor  paddock.Process   `json:"supervisor"`
+	At          time.Time         `json:"at"`
+	LeaderPID   int               `json:"leader_pid"`
+	Namespace   string            `json:"pid_namespace,omitempty"` // the leader's, as the kernel calls it
+	Isolation   paddock.Isolation `json:"isolation"`
+	Tree        paddock.Tree      `json:"tree"`
+	Cgroup      string            `json:"cgroup,omitempty"` // whether the supervisor left its caller's
+	StageDigest paddock.Digest    `json:"stage_digest,omitempty"`
+	Enforced    paddock.Enforced  `json:"enforced,omitzero"` // what the kernel was told to hold the run to
+	Protocol    int               `json:"protocol"`          // that the supervisor speaks on its control socket
 }
 
 type startedFile struct {

@@ -25,7 +25,7 @@ package delegate
 import (
 	"paddock"
 	"paddock/internal/task/delegate/book"
-	"paddock/internal/task/delegate/report"
+	"paddock/internal/task/delegate/book/report"
 )
 
 // Name is the room's, in requests and in policies.

@@ -12,7 +12,7 @@ import (
 	"paddock/internal/control/socket"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/task/delegate/book"
-	"paddock/internal/task/delegate/kin"
+	"paddock/internal/task/delegate/book/kin"
 )
 
 // door is the number of the descriptor by which a delegate has its tools.

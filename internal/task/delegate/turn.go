@@ -11,7 +11,7 @@ import (
 	"paddock/internal/executor"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/task/delegate/book"
-	"paddock/internal/task/delegate/report"
+	"paddock/internal/task/delegate/book/report"
 )
 
 // look is how often it is looked whether another process moved something on, and

@@ -45,6 +45,7 @@ type Verbs interface {
 	Quarantine(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Quarantine, error)
 	Restore(ctx context.Context, p paddock.Principal, id paddock.RunID, paths []string) (paddock.Restored, error)
 	Git(ctx context.Context, ask git.Ask) (git.Answer, error)
+	Bank(ctx context.Context, p paddock.Principal, door paddock.Door, label string, payload []byte) (paddock.Run, error)
 	Approvals(ctx context.Context, p paddock.Principal) ([]paddock.Approval, error)
 	Approval(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error)
 	Question(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) ([]byte, error)
@@ -62,8 +63,9 @@ type Desk struct {
 	// Dir is the working directory, absolute; empty if it is gone. See [Desk.Here].
 	Dir string
 	UID int
-	// Version is ours, as clients are told.
-	Version string
+	// Tools has v serve delegates the tools that they have, as long as it is open; nil
+	// serves none.
+	Tools func(v Verbs)
 	// Signals returns the requests to end that arrive from now on, and what
 	// gives them back to their usual meaning.
 	Signals func() (<-chan os.Signal, func())

@@ -31,7 +31,7 @@ func (b *builder) delegates(file *shape.Value) Delegates {
 	d.Wait = cmp.Or(b.duration(v.Get("wait")), delegateWait)
 	timeout := cmp.Or(b.duration(v.Get("timeout")), delegateTimeout)
 	for _, e := range v.Get("providers").Pairs() {
-		p := form.Provider{Executable: Executable{
+		p := form.Provider{At: b.at(e.Value), Executable: Executable{
 			At: b.at(e.Key), Name: b.text(e.Key), Path: b.clean(e.Value.Get("path")), SHA256: b.text(e.Value.Get("sha256")),
 			Any: true, ArgsAt: b.at(e.Key), LimitsAt: b.at(e.Value.Get("limits")), LineBreaks: true, MaxArgBytes: 128 << 10,
 			Environment: b.environment(e.Value.Get("environment")), Limits: b.limits(e.Value.Get("limits")),

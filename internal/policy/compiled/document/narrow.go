@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"paddock/internal/policy/compiled/document/shape"
+	"paddock/internal/policy/compiled/document/shape/form"
 	"paddock/internal/policy/compiled/document/shape/table"
 )
 
@@ -44,18 +45,18 @@ func (b *builder) narrow(v *shape.Value) []Narrowing {
 	var out []Narrowing
 	for _, item := range v.Get("roots").Items() {
 		if n := item.Get("narrow"); n != nil {
-			out = append(out, Narrowing{At: b.at(item), Root: b.text(item.Get("path")), Part: b.narrowed(n), Text: n.Said()})
+			out = append(out, Narrowing{At: b.at(item), Root: b.text(item.Get("path")), Part: b.narrowed(n), Text: form.Said(n)})
 		}
 	}
 	for _, item := range v.Get("principals").Items() {
 		out = append(out, Narrowing{
 			At: b.at(item), Kind: b.text(item.Get("kind")).Value, ID: b.text(item.Get("id")), Part: b.narrowed(item.Get("narrow")),
-			Text: item.Get("narrow").Said(),
+			Text: form.Said(item.Get("narrow")),
 		})
 	}
 	for _, e := range v.Get("delegates").Get("providers").Pairs() {
 		if n := e.Value.Get("narrow"); n != nil {
-			out = append(out, Narrowing{At: b.at(n), Provider: e.Key.Text, Part: b.narrowed(n), Text: n.Said()})
+			out = append(out, Narrowing{At: b.at(n), Provider: e.Key.Text, Part: b.narrowed(n), Text: form.Said(n)})
 		}
 	}
 	return out

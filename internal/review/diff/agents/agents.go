@@ -54,20 +54,8 @@ func Compare(o, n *compiled.Delegates) (out []Change) {
 			add(Unclear, at, "%s has another content, other limits, places that it may reach or variables.", name)
 		}
 	}
-	for _, name := range names(n) {
-		if before[name] == nil {
-			continue
-		}
-		for _, tool := range n.Tools[name] {
-			if !slices.Contains(o.Tools[name], tool) {
-				add(Wider, "delegates.providers."+name+".tools", "%s has the tool %s.", name, tool)
-			}
-		}
-		for _, tool := range o.Tools[name] {
-			if !slices.Contains(n.Tools[name], tool) {
-				add(Narrower, "delegates.providers."+name+".tools", "%s has the tool %s no more.", name, tool)
-			}
-		}
+	if o != nil && n != nil {
+		out = append(out, tools(o, n)...)
 	}
 	for _, name := range names(o) {
 		if after[name] == nil {
@@ -106,6 +94,24 @@ func programs(d *compiled.Delegates) map[string]*compiled.Executable {
 	if d != nil {
 		for _, x := range d.File.Executables {
 			out[x.Word()] = x
+		}
+	}
+	return out
+}
+
+// tools compares those of the providers that both have.
+func tools(o, n *compiled.Delegates) (out []Change) {
+	beyond := func(kind Kind, name, text string, all, known []string) {
+		for _, tool := range all {
+			if !slices.Contains(known, tool) {
+				out = append(out, Change{kind, "delegates.providers." + name + ".tools", fmt.Sprintf(text, name, tool)})
+			}
+		}
+	}
+	for _, name := range n.Names {
+		if slices.Contains(o.Names, name) {
+			beyond(Wider, name, "%s has the tool %s.", n.Tools[name], o.Tools[name])
+			beyond(Narrower, name, "%s has the tool %s no more.", o.Tools[name], n.Tools[name])
 		}
 	}
 	return out

@@ -43,3 +43,13 @@ func Above(pid int) (above []paddock.Process, err error) {
 	}
 	return above, nil
 }
+
+// Namespace is what the kernel calls the PID namespace of the process with this id;
+// empty where it doesn't tell, or the process is gone.
+func Namespace(pid int) string {
+	name, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	if err != nil {
+		return "" // and equal to no other
+	}
+	return name
+}

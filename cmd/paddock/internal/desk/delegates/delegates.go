@@ -16,9 +16,6 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/cmd/paddock/internal/desk/doorway"
-	"paddock/cmd/paddock/internal/desk/rules/lookup"
-	"paddock/internal/mcpserver"
 	"paddock/internal/policy/compiled/document/shape/table/unit"
 	"paddock/internal/task/delegate"
 )
@@ -82,8 +79,8 @@ func (d commands) give(ctx context.Context, v desk.Verbs, ask delegate.Ask) erro
 	defer cancel()
 	signals, restore := d.Signals()
 	defer restore()
-	if verbs, ok := v.(mcpserver.Verbs); ok {
-		v.ServeTools(doorway.Tools(d.Desk, &lookup.Source{Places: d.PolicyPlaces(d.Policy)}, verbs))
+	if d.Tools != nil {
+		d.Tools(v)
 	}
 	one, err := v.Delegate(ctx, ask)
 	if err != nil {

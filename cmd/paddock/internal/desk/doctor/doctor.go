@@ -23,6 +23,7 @@ import (
 	"paddock/internal/executor/stages"
 	"paddock/internal/git"
 	"paddock/internal/policy"
+	"paddock/internal/task/delegate"
 )
 
 // Command returns the command doctor.
@@ -143,7 +144,7 @@ func stage(ctx context.Context, dir string) (string, error) {
 // and git. A remedy is there where runs of it would be refused.
 func (d commands) named(ctx context.Context, p *policy.Policy, available bool) ([]diagnosis.Fact, error) {
 	tools := p.For(git.Name)
-	all, err := pins.Look(ctx, p, tools)
+	all, err := pins.Look(ctx, p, tools, p.For(delegate.Name))
 	if err != nil || tools == nil || !available {
 		return all, err
 	}

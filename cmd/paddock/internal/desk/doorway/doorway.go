@@ -20,7 +20,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/cmd/paddock/internal/desk/rules/lookup"
+	"paddock/internal/executor"
 	"paddock/internal/git"
 	"paddock/internal/mcpserver"
 	"paddock/internal/task/delegate"
@@ -28,10 +28,10 @@ import (
 
 // Config is that of a server for p. Its verbs are for the caller to set, and what
 // becomes of runs.
-func Config(d *desk.Desk, policies *lookup.Source, p paddock.Principal) mcpserver.Config {
+func Config(d *desk.Desk, version string, policies executor.Source, p paddock.Principal) mcpserver.Config {
 	return mcpserver.Config{
 		Principal: p,
-		Version:   d.Version,
+		Version:   version,
 		Log:       slog.New(slog.NewTextHandler(d.Err, nil)),
 		Now:       d.Now,
 		PolicyProblem: func() *paddock.Refusal {
@@ -64,7 +64,7 @@ func notice(policies *lookup.Source) func() string {
 }
 
 // registers says whether the policy has a section for a room.
-func registers(policies *lookup.Source, room string) func() bool {
+func registers(policies executor.Source, room string) func() bool {
 	return func() bool {
 		p, err := policies.Load()
 		return err == nil && p.For(room) != nil
@@ -73,9 +73,9 @@ func registers(policies *lookup.Source, room string) func() bool {
 
 // Tools serves delegates the tools that they have: in a session of their own, whose
 // runs end with them.
-func Tools(d *desk.Desk, policies *lookup.Source, verbs mcpserver.Verbs) delegate.Serve {
+func Tools(d *desk.Desk, version string, policies executor.Source, verbs mcpserver.Verbs) delegate.Serve {
 	return func(ctx context.Context, conn net.Conn, one delegate.Delegate) {
-		cfg := Config(d, policies, one.Session())
+		cfg := Config(d, version, policies, one.Session())
 		cfg.App, cfg.OnDisconnect, cfg.Delegate, cfg.Tools = verbs, mcpserver.Kill, one.ID, one.Tools
 		if err := mcpserver.Serve(ctx, cfg, conn, unclosed{conn}); err != nil && ctx.Err() == nil {
 			cfg.Log.Error("serving a delegate its tools", "delegate", one.ID, "err", err)

@@ -111,22 +111,22 @@ func (d commands) pin(ctx context.Context, f pinFlags, names []string) error {
 
 // chosen hashes what is to be pinned.
 func (d commands) chosen(ctx context.Context, file document.File, compiled *policy.Policy, f pinFlags, names []string) ([]change, error) {
-	search := compiled.SearchPath()
+	search, entries := compiled.SearchPath(), pin.Entries(file)
 	wanted := map[string]bool{}
 	for _, name := range names {
-		i := slices.IndexFunc(file.Executables, func(e document.Executable) bool { return name == e.Name.Value || name == e.Path.Value })
+		i := slices.IndexFunc(entries, func(e document.Executable) bool { return name == e.Name.Value || name == e.Path.Value })
 		if i < 0 {
 			return nil, desk.Usage("the policy has no executable "+desk.Quote(name), "it has "+allowed(compiled))
 		}
-		wanted[file.Executables[i].Path.Value] = true
+		wanted[entries[i].Path.Value] = true
 	}
 	if len(names) == 0 {
-		for _, e := range file.Executables {
+		for _, e := range entries {
 			wanted[e.Path.Value] = !f.verify || e.SHA256.Given()
 		}
 	}
 	digests := map[string]paddock.Digest{}
-	for _, e := range file.Executables {
+	for _, e := range entries {
 		if !wanted[e.Path.Value] || digests[e.Path.Value] != "" {
 			continue
 		}
@@ -147,7 +147,7 @@ func (d commands) chosen(ctx context.Context, file document.File, compiled *poli
 		}
 	}
 	var all []change
-	for _, e := range file.Executables {
+	for _, e := range entries {
 		if digest := digests[e.Path.Value]; digest != "" {
 			c := change{Name: e.Name.Value, Path: e.Path.Value, New: digest}
 			if e.SHA256.Given() {

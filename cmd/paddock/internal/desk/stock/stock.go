@@ -20,7 +20,7 @@ import (
 // commands are the commands at a desk.
 type commands struct{ *desk.Desk }
 
-// Commands returns keep, unkeep and prune.
+// Commands returns keep, unkeep, prune and bank.
 func Commands(at *desk.Desk) []*cobra.Command {
 	d := commands{at}
 	return []*cobra.Command{
@@ -29,7 +29,7 @@ func Commands(at *desk.Desk) []*cobra.Command {
 			(*retention.Retention).Keep),
 		d.change("unkeep", "Let the output of runs be pruned again",
 			"Take paddock keep back.", (*retention.Retention).Unkeep),
-		d.pruneCommand(),
+		d.pruneCommand(), d.bankCommand(),
 	}
 }
 

@@ -25,6 +25,17 @@ import (
 	"paddock/internal/policy/compiled/document"
 )
 
+// Entries are the programs of a policy that can be pinned: its executables, and those of
+// the agents that may be given tasks.
+func Entries(file document.File) []document.Executable {
+	all := slices.Clone(file.Executables)
+	for _, p := range file.Delegates.Providers {
+		p.Executable.At = p.At // that of the mapping, as of the others
+		all = append(all, p.Executable)
+	}
+	return all
+}
+
 // Write returns data, a policy without faults, with the executables whose paths are
 // keys of pins pinned to the digests that are their values. Nothing else of the
 // text changes, its comments and its layout least of all.
@@ -35,7 +46,7 @@ func Write(data []byte, pins map[string]paddock.Digest) ([]byte, error) {
 	}
 	p := pen{data}
 	var edits []edit
-	for _, e := range file.Executables {
+	for _, e := range Entries(file) {
 		pin, wanted := pins[e.Path.Value]
 		if !wanted || same(e.SHA256.Value, pin) {
 			continue
@@ -64,7 +75,7 @@ func onlyPinned(before, after []byte, pins map[string]paddock.Digest) error {
 	if len(faults) > 0 {
 		return fmt.Errorf("line %d can't be changed by itself: %s; put the digest there by hand", faults[0].At.Line, faults[0].Message)
 	}
-	for _, e := range file.Executables {
+	for _, e := range Entries(file) {
 		if pin, wanted := pins[e.Path.Value]; wanted && !same(e.SHA256.Value, pin) {
 			return fmt.Errorf("line %d can't be changed by itself; put the digest there by hand", e.At.Line)
 		}
@@ -89,8 +100,13 @@ func unpinned(data []byte) (map[string]any, error) {
 	if err := yaml.Unmarshal(data, &said); err != nil {
 		return nil, err
 	}
-	executables, _ := said["executables"].([]any)
-	for _, e := range executables {
+	entries, _ := said["executables"].([]any)
+	delegates, _ := said["delegates"].(map[string]any)
+	providers, _ := delegates["providers"].(map[string]any)
+	for _, p := range providers {
+		entries = append(entries, p)
+	}
+	for _, e := range entries {
 		if entry, ok := e.(map[string]any); ok {
 			delete(entry, "sha256")
 		}

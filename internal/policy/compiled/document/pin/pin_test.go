@@ -30,6 +30,9 @@ func TestPinChangesNothingElse(t *testing.T) {
 		{"an old one", "  - path: /x\n    sha256:   " + old + "  # by hand\n    args: any\n", "  - path: /x\n    sha256:   " + d + "  # by hand\n    args: any\n"},
 		{"an old one with its kind", "  - {path: /x, sha256: 'sha256:" + old + "', args: any}\n", "  - {path: /x, sha256: '" + d + "', args: any}\n"},
 		{"one of several", "  - {path: /y, args: any}\n  - {path: /x, args: any}\n", "  - {path: /y, args: any}\n  - {path: /x, sha256: " + d + ", args: any}\n"},
+		{"an agent in a flow", "  []\ndelegates: {providers: {w: {path: /x}}}\n", "  []\ndelegates: {providers: {w: {path: /x, sha256: " + d + "}}}\n"},
+		{"an agent in a block", "  []\ndelegates:\n  providers:\n    w:\n      path: /x\n      args: [a]\n", "  []\ndelegates:\n  providers:\n    w:\n      path: /x\n      sha256: " + d + "\n      args: [a]\n"},
+		{"an agent's old one", "  []\ndelegates:\n  providers:\n    w: {path: /x, sha256: " + old + "}\n", "  []\ndelegates:\n  providers:\n    w: {path: /x, sha256: " + d + "}\n"},
 		{"what it is already", "  - {path: /x, args: any, sha256: " + strings.ToUpper(d) + "}\n", "  - {path: /x, args: any, sha256: " + strings.ToUpper(d) + "}\n"},
 	} {
 		got, err := Write([]byte(head+c.before), map[string]paddock.Digest{"/x": someDigest})

@@ -66,10 +66,7 @@ func (d commands) lint(path string, data []byte, all bool) error {
 		return err
 	}
 	open := lint.Open(found)
-	r := lintReport{File: path, Digest: compiled.Digest(), Clean: len(open) == 0, Findings: found}
-	if r.Findings == nil {
-		r.Findings = []lint.Finding{}
-	}
+	r := lintReport{File: path, Digest: compiled.Digest(), Clean: len(open) == 0, Findings: append([]lint.Finding{}, found...)}
 	if err := d.showLint(r, all, len(open)); err != nil || r.Clean {
 		return err
 	}
@@ -82,7 +79,11 @@ func (d commands) facts(path string, p *policy.Policy) lint.Facts {
 	for _, dir := range slices.Concat(p.Roots(), p.Contain().Write) {
 		f.Real[dir] = d.files.Real(dir)
 	}
-	for _, file := range p.Executables() {
+	programs := p.Executables()
+	if agents := p.Delegates(); agents != nil {
+		programs = append(programs, agents.File.Paths()...)
+	}
+	for _, file := range programs {
 		known := lint.Program{Root: d.files.RootOwns(file)}
 		switch opened, _, err := trust.User().Open(file); {
 		case errors.Is(err, fs.ErrNotExist):

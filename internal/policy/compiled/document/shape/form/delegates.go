@@ -15,6 +15,7 @@ type Delegates struct {
 
 // A Provider is one agent: its program, and all its words but the first.
 type Provider struct {
+	At         paddock.Position // of what is said of it
 	Executable Executable
 	Args       []string
 	// Tools are the tools of Paddock that it has, by their names.

@@ -94,8 +94,8 @@ func Look(ctx context.Context, policies ...*policy.Policy) ([]diagnosis.Fact, er
 		if p == nil {
 			continue
 		}
-		for _, path := range p.Executables() {
-			w := p.Wanted(paddock.Request{Command: paddock.Command{Argv: []string{path}}})
+		for _, word := range p.Words() {
+			w := p.Wanted(paddock.Request{Command: paddock.Command{Argv: []string{word}}})
 			if !w.Pinned {
 				continue
 			}

@@ -1,32 +1,34 @@
-package shape
+package form
 
 import (
 	"strconv"
 	"strings"
+
+	"paddock/internal/policy/compiled/document/shape"
 )
 
 // Said is how a value reads, whatever its layout.
-func (v *Value) Said() string {
+func Said(v *shape.Value) string {
 	var b strings.Builder
-	v.sayTo(&b)
+	say(&b, v)
 	return b.String()
 }
 
-func (v *Value) sayTo(b *strings.Builder) {
+func say(b *strings.Builder, v *shape.Value) {
 	if v == nil {
 		return
 	}
 	b.WriteString(strconv.Quote(v.Text))
 	for _, item := range v.Items() {
 		b.WriteByte('[')
-		item.sayTo(b)
+		say(b, item)
 		b.WriteByte(']')
 	}
 	for _, e := range v.Pairs() {
 		b.WriteByte('{')
-		e.Key.sayTo(b)
+		say(b, e.Key)
 		b.WriteByte(':')
-		e.Value.sayTo(b)
+		say(b, e.Value)
 		b.WriteByte('}')
 	}
 }

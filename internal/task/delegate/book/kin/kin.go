@@ -16,6 +16,9 @@ import (
 	"paddock/internal/task/delegate/book"
 )
 
+// apart are the means that give a run a PID namespace of its own.
+var apart = []paddock.Isolation{paddock.PIDNamespace, paddock.UserPIDNamespace}
+
 // Inside returns the id of that one of all whose run this process is part of, the
 // innermost of several; empty if there is none.
 func Inside(ctx context.Context, all []book.Delegate, look func(context.Context, paddock.RunID) (paddock.Run, error)) (string, error) {
@@ -27,14 +30,17 @@ func Inside(ctx context.Context, all []book.Delegate, look func(context.Context,
 	if err != nil {
 		return "", err
 	}
-	found := ""
+	found, own := "", process.Namespace(os.Getpid())
 	for _, d := range runs {
 		run, err := look(ctx, d.Run)
 		if err != nil {
 			return "", err
 		}
-		if run.Supervisor == nil {
+		switch {
+		case run.Supervisor == nil:
 			continue
+		case own != "" && run.Namespace == own && slices.Contains(apart, run.Isolation): // from inside nothing above is seen
+			return d.ID, nil
 		}
 		if i := slices.Index(above, *run.Supervisor); i >= 0 {
 			above, found = above[:i], d.ID

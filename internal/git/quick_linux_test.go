@@ -1,0 +1,135 @@
+//go:build linux
+
+package git
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"paddock"
+	"paddock/internal/git/query"
+	"paddock/internal/git/repository"
+)
+
+// counting counts the runs that are started.
+type counting struct {
+	Executor
+	runs atomic.Int32
+}
+
+func (c *counting) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
+	c.runs.Add(1)
+	return c.Executor.Start(ctx, req)
+}
+
+// What HEAD or an id in full names is asked in one run of git, and is what git says it
+// is, also where references are packed, HEAD is detached or the id isn't a commit's.
+func TestOneRunWhereTheIDIsKnown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, paddock.Off)
+	w.commit()
+	of := func(ref string) string { return strings.TrimSpace(w.git("rev-parse", ref)) }
+	head, tree := of("HEAD"), of("HEAD^{tree}")
+	w.git("tag", "-a", "-m", "x", "note")
+	tag := of("note")
+	counted := &counting{Executor: w.exec}
+	w.room = New(counted)
+	asked := func(q query.Query, want int32) Answer {
+		t.Helper()
+		counted.runs.Store(0)
+		a := w.ask(q)
+		if got := counted.runs.Load(); got != want {
+			t.Errorf("%+v took %d runs, want %d", q, got, want)
+		}
+		return a
+	}
+	check := func(q query.Query) {
+		t.Helper()
+		a := asked(q, 1)
+		if len(a.Commits) == 0 || a.Commits[0].ID != head || len(a.Revisions) != 1 || a.Revisions[0].ID != head || !a.OK {
+			t.Errorf("%+v: %+v", q, a)
+		}
+	}
+	check(query.Log{})
+	check(query.Show{})
+	check(query.Log{Ref: head})
+	w.git("pack-refs", "--all")
+	check(query.Log{})
+	if a := asked(query.Blame{In: "a.txt"}, 1); len(a.Lines) != 3 {
+		t.Errorf("%+v", a)
+	}
+	if a := asked(query.Diff{Base: "HEAD"}, 2); len(a.Files) != 1 { // which filters there are is asked first
+		t.Errorf("%+v", a)
+	}
+	w.git("checkout", "-q", "--detach")
+	check(query.Log{})
+	if a := asked(query.Log{Ref: tag}, 1); len(a.Commits) != 2 || a.Commits[0].ID != head {
+		t.Errorf("a tag's id: %+v", a)
+	}
+	if a := asked(query.MergeBase{Base: head, Head: "HEAD"}, 1); a.Base != head {
+		t.Errorf("%+v", a)
+	}
+	if a := asked(query.Log{Ref: "main"}, 2); a.Commits[0].ID != head { // a name is for git to tell
+		t.Errorf("%+v", a)
+	}
+	for _, id := range []string{tree, strings.Repeat("1", 40), strings.Repeat("1", 64)} {
+		_, err := w.try(query.Log{Ref: id})
+		refused(t, err, paddock.RevisionInvalid)
+	}
+	if a := asked(query.Log{In: "nothing"}, 1); len(a.Commits) != 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// A HEAD that leads elsewhere, or says what is no id, isn't read by us.
+func TestHeadsThatAreNotRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, paddock.Off)
+	w.commit()
+	head := strings.TrimSpace(w.git("rev-parse", "HEAD"))
+	must(t, os.WriteFile(w.outside+"/ref", []byte(strings.Repeat("a", 40)+"\n"), 0o644))
+	for name, spoil := range map[string]func(){
+		"a reference that leads outside": func() {
+			must(t, os.Symlink("../../../../outside/ref", w.root+"/.git/refs/heads/link"))
+			w.write(".git/HEAD", "ref: refs/heads/link\n")
+		},
+		"a path that leads outside": func() { w.write(".git/HEAD", "ref: refs/heads/../../../../outside/ref\n") },
+		"a reference that is a pipe": func() {
+			must(t, mkfifo(w.root+"/.git/refs/heads/pipe"))
+			w.write(".git/HEAD", "ref: refs/heads/pipe\n")
+		},
+		"a word that isn't an id": func() {
+			w.write(".git/refs/heads/flag", "--output=x\n")
+			w.write(".git/HEAD", "ref: refs/heads/flag\n")
+		},
+		"another kind of reference store": func() {
+			must(t, os.Mkdir(w.root+"/.git/reftable", 0o755))
+			w.write(".git/HEAD", "ref: refs/heads/main\n")
+		},
+		"no reference": func() { w.write(".git/HEAD", "whatever\n") },
+	} {
+		spoil()
+		look, err := lookAt(w.root)
+		for _, left := range []string{"link", "pipe", "flag"} {
+			if err := os.Remove(w.root + "/.git/refs/heads/" + left); err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+		}
+		must(t, os.RemoveAll(w.root+"/.git/reftable"))
+		if err == nil && look != "" {
+			t.Errorf("%s: HEAD is taken for %s", name, look)
+		}
+	}
+	w.write(".git/HEAD", "ref: refs/heads/main\n")
+	if look, err := lookAt(w.root); err != nil || look != head {
+		t.Errorf("%s, %v", look, err)
+	}
+}
+
+func lookAt(root string) (string, error) {
+	look, err := repository.At(root)
+	return look.Head, err
+}
