@@ -79,9 +79,9 @@ type reservation struct {
 }
 
 var reservations = []reservation{
-	{"internal/spawn", []string{"internal/executor", "internal/supervise"}, nil,
-		"who can start programs must decide or record them too"},
-	{"internal/contain", []string{"internal/spawn", "internal/executor", "internal/supervise", "cmd"}, nil,
+	{"internal/spawn", []string{"internal/executor", "internal/supervise"}, []string{"tests"},
+		"who can start programs must decide or record them too (what that costs is measured beside what it costs not to)"},
+	{"internal/contain", []string{"internal/spawn", "internal/executor", "internal/supervise", "cmd"}, []string{"tests"},
 		"containment is planned and applied where programs are started, and probed by the doctor"},
 	{"database/sql", []string{"internal/store"}, nil, "a row is a cache of what happened, behind one contract"},
 	{"github.com/jackc/pgx", []string{"internal/store"}, nil, "a row is a cache of what happened, behind one contract"},
