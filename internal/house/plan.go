@@ -20,6 +20,8 @@ var floors = map[string]float64{
 
 	"internal/trust": 1.5, // below the record, the judge and the desk, which all believe files by it
 
+	"internal/heap": 1.5, // of a whole program, before it begins; nobody calls it
+
 	"internal/failpoint": 1.5, // the same: all that acts is asked to fail there, in builds for tests
 
 	"internal/contain":   2,
@@ -98,8 +100,8 @@ var reservations = []reservation{
 	{"github.com/goccy/go-yaml", nil, nil, "it changes 012 in a string field"},
 	{"github.com/klauspost/compress", []string{"internal/artifact/packed"}, nil, "one room compresses, and holds what it unpacks to what it packed"},
 	{"github.com/SaveTheRbtz/zstd-seekable-format-go", []string{"internal/artifact/packed"}, nil, "one room compresses, and holds what it unpacks to what it packed"},
-	{"unsafe", []string{"internal/spawn", "internal/contain"}, []string{"internal/spawn", "internal/contain"},
-		"memory is handed to the kernel by hand only on the clone path"},
+	{"unsafe", []string{"internal/spawn", "internal/contain", "internal/heap"}, []string{"internal/spawn", "internal/contain"},
+		"memory is handed to the kernel by hand only on the clone path, and to ask for large pages where a heap begins"},
 	{"testing", []string{"internal/testproc"}, []string{"*"}, "a shipped binary must not carry the test kit"},
 	{"github.com/rogpeppe/go-internal/testscript", nil, []string{"cmd"},
 		"it starts programs by itself; scripts are for what a user can type"},
