@@ -22,12 +22,14 @@ import (
 	"paddock/internal/contain/probe"
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
+	"paddock/internal/heap"
 	"paddock/internal/supervise"
 	"paddock/internal/supervise/outlet"
 	"paddock/internal/supervise/rehearse"
 )
 
 func main() {
+	heap.Begin()
 	if len(os.Args) == 2 && os.Args[1] == "--protocol" {
 		fmt.Printf("job %d control %d\n", handover.JobVersion, control.Protocol)
 		return

@@ -12,11 +12,15 @@ import (
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/contain"
 	"paddock/internal/executor/judge/facts"
+	"paddock/internal/heap"
 	"paddock/internal/lineage"
 	"paddock/internal/policy"
 )
 
-func main() { os.Exit(run(lineage.System())) }
+func main() {
+	heap.Begin()
+	os.Exit(run(lineage.System()))
+}
 
 // run is main with a status, so that tests can play this program.
 func run(of lineage.Reader) int {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"paddock/cmd/paddock/internal/desk/doorway"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/lineage"
 )
@@ -26,7 +27,7 @@ func TestNoticeOfABrokenPolicy(t *testing.T) {
 	}
 	const good = "version: 1\nroots: [{path: /srv}]\nexecutables: [{name: sh, path: /bin/sh, args: any}]\n"
 	write(good)
-	say := notice(&lookup.Source{Places: lookup.Places{Flag: file, Lineage: lineage.System()}})
+	say := doorway.Notice(&lookup.Source{Places: lookup.Places{Flag: file, Lineage: lineage.System()}})
 	if got := say(); got != "" {
 		t.Errorf("of a good policy it says %q", got)
 	}

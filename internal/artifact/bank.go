@@ -257,8 +257,8 @@ func (b *Bank) settle() error {
 		if b.kept[i].size.Load() > 0 {
 			flush(i, b.kept[i].f)
 		}
-		if f := b.kept[i].marked; f != nil {
-			flush(6+i, f)
+		if !b.kept[i].behind.Load() && b.kept[i].marked != nil {
+			flush(6+i, b.kept[i].marked)
 		}
 	}
 	if b.frames.Count() > 0 {
@@ -266,6 +266,9 @@ func (b *Bank) settle() error {
 	}
 	for i := range b.kept {
 		b.sums[i], errs[3+i] = b.kept[i].summary()
+		if b.kept[i].behind.Load() && b.kept[i].marked != nil { // they were made with the digest
+			flush(6+i, b.kept[i].marked)
+		}
 	}
 	wait.Wait()
 	return errors.Join(errs[:]...)

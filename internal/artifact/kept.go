@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/artifact/leisure"
 	"paddock/internal/artifact/pages/moment/marks"
 	"paddock/internal/failpoint"
 )
 
-// The digest follows the file in blocks of hashBlock, on a goroutine that lives
-// only while it is hashLag behind: small outputs never start one, and an
-// abandoned Bank leaves none.
+// The digest follows the file in blocks of hashBlock, on a thread that lives only
+// while it is hashLag behind: small outputs never start one, and an abandoned Bank
+// leaves none. It has what others leave of the processors; who seals doesn't wait
+// for it but goes on where it stopped.
 const (
 	hashBlock = 128 << 10
 	hashLag   = 1 << 20
@@ -32,8 +34,11 @@ type kept struct {
 	// failed is why the last bytes couldn't be kept; guarded by mu.
 	failed error
 
-	marks  marks.Writer // of the lines; guarded by mu
-	marked *os.File     // where the marks are, if there are any
+	// marks are those of the lines: whoever appends makes them until something was
+	// kept unseen, and then whoever makes the digest.
+	marks  marks.Writer
+	marked *os.File    // where they are, if there are any
+	behind atomic.Bool // set with mu held
 
 	size    atomic.Int64 // bytes in the file
 	dropped atomic.Int64
@@ -43,6 +48,7 @@ type kept struct {
 	follows bool           // a goroutine owns what follows; guarded by mu
 	hashing sync.WaitGroup // that goroutine
 	gone    atomic.Bool    // the digest isn't wanted any more
+	sealing atomic.Bool    // it is wanted now
 	hash    hash.Hash
 	hashed  atomic.Int64
 	buf     []byte
@@ -66,19 +72,27 @@ func (k *kept) write(p []byte) (int, error) {
 	if err == nil {
 		n, err = k.f.Write(p)
 	}
-	k.marks.Add(p[:n])
+	if !k.behind.Load() {
+		k.marks.Add(p[:n])
+	}
+	k.grew(n)
+	return n, err
+}
+
+// grew says that the file has n bytes more; mu is held.
+func (k *kept) grew(n int) {
 	size := k.size.Add(int64(n))
 	if !k.follows && size-k.hashed.Load() >= hashLag {
 		k.follows = true
 		k.hashing.Go(k.follow)
 	}
-	return n, err
 }
 
 func (k *kept) follow() {
+	leisure.GiveWay()
 	for k.catchUp(hashBlock) {
 		k.mu.Lock()
-		if k.gone.Load() || k.size.Load()-k.hashed.Load() < hashLag {
+		if k.gone.Load() || !k.open || k.size.Load()-k.hashed.Load() < hashLag {
 			k.follows = false
 			k.mu.Unlock()
 			return
@@ -87,10 +101,14 @@ func (k *kept) follow() {
 	}
 }
 
-// catchUp hashes what is in the file until less than lag is left. It reads the
-// file back, so the digest is of what is there and not of what was meant.
+// catchUp hashes what is in the file until less than lag is left, or somebody seals
+// who wants to go on himself. It reads the file back, so the digest is of what is
+// there and not of what was meant.
 func (k *kept) catchUp(lag int64) bool {
 	for k.hashErr == nil && !k.gone.Load() {
+		if lag > 0 && k.sealing.Load() {
+			return true
+		}
 		left := k.size.Load() - k.hashed.Load()
 		if left < max(lag, 1) {
 			return true
@@ -104,6 +122,9 @@ func (k *kept) catchUp(lag int64) bool {
 			return false
 		}
 		k.hash.Write(p)
+		if k.behind.Load() {
+			k.marks.Continue(p, k.hashed.Load())
+		}
 		k.hashed.Add(int64(len(p)))
 	}
 	return false
@@ -143,6 +164,7 @@ func (k *kept) abandon() { k.gone.Store(true) }
 // summary completes the digest. The stream is shut.
 func (k *kept) summary() (paddock.StreamSummary, error) {
 	sum := paddock.StreamSummary{Bytes: k.size.Load(), Dropped: k.dropped.Load(), Loss: k.lost()}
+	k.sealing.Store(true)
 	k.hashing.Wait()
 	if !k.catchUp(0) {
 		return sum, k.hashErr

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/executor/judge"
+	"paddock/internal/executor/judge/budget"
 	"paddock/internal/executor/pages"
 	"paddock/internal/executor/watch"
 )
@@ -54,7 +54,7 @@ func (e *Executor) Unmasked(ctx context.Context, by paddock.Principal, id paddoc
 	if page.NextOffset == page.Offset { // there was nothing
 		return nil
 	}
-	return judge.RecordError(ctx, e.notes.Unmasked(ctx, by, id, page.Stream, page.Offset, page.NextOffset))
+	return budget.RecordError(ctx, e.notes.Unmasked(ctx, by, id, page.Stream, page.Offset, page.NextOffset))
 }
 
 // Follow writes a stream from offset to w, as it comes, until the run is settled

@@ -20,6 +20,8 @@ var floors = map[string]float64{
 
 	"internal/trust": 1.5, // below the record, the judge and the desk, which all believe files by it
 
+	"internal/heap": 1.5, // of a whole program, before it begins; nobody calls it
+
 	"internal/failpoint": 1.5, // the same: all that acts is asked to fail there, in builds for tests
 
 	"internal/contain":   2,
@@ -79,9 +81,9 @@ type reservation struct {
 }
 
 var reservations = []reservation{
-	{"internal/spawn", []string{"internal/executor", "internal/supervise"}, nil,
-		"who can start programs must decide or record them too"},
-	{"internal/contain", []string{"internal/spawn", "internal/executor", "internal/supervise", "cmd"}, nil,
+	{"internal/spawn", []string{"internal/executor", "internal/supervise"}, []string{"tests"},
+		"who can start programs must decide or record them too (what that costs is measured beside what it costs not to)"},
+	{"internal/contain", []string{"internal/spawn", "internal/executor", "internal/supervise", "cmd"}, []string{"tests"},
 		"containment is planned and applied where programs are started, and probed by the doctor"},
 	{"database/sql", []string{"internal/store"}, nil, "a row is a cache of what happened, behind one contract"},
 	{"github.com/jackc/pgx", []string{"internal/store"}, nil, "a row is a cache of what happened, behind one contract"},
@@ -98,8 +100,8 @@ var reservations = []reservation{
 	{"github.com/goccy/go-yaml", nil, nil, "it changes 012 in a string field"},
 	{"github.com/klauspost/compress", []string{"internal/artifact/packed"}, nil, "one room compresses, and holds what it unpacks to what it packed"},
 	{"github.com/SaveTheRbtz/zstd-seekable-format-go", []string{"internal/artifact/packed"}, nil, "one room compresses, and holds what it unpacks to what it packed"},
-	{"unsafe", []string{"internal/spawn", "internal/contain"}, []string{"internal/spawn", "internal/contain"},
-		"memory is handed to the kernel by hand only on the clone path"},
+	{"unsafe", []string{"internal/spawn", "internal/contain", "internal/heap"}, []string{"internal/spawn", "internal/contain"},
+		"memory is handed to the kernel by hand only on the clone path, and to ask for large pages where a heap begins"},
 	{"testing", []string{"internal/testproc"}, []string{"*"}, "a shipped binary must not carry the test kit"},
 	{"github.com/rogpeppe/go-internal/testscript", nil, []string{"cmd"},
 		"it starts programs by itself; scripts are for what a user can type"},

@@ -61,6 +61,38 @@ func Buffered(f *os.File) (n int) {
 	return n
 }
 
+// Arrived waits until something is in a pipe, and returns how many bytes: io.EOF
+// says that nothing will come any more, os.ErrDeadlineExceeded that nothing came in
+// time.
+func Arrived(f *os.File) (n int, err error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	readErr := raw.Read(func(fd uintptr) bool {
+		n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+		if err == nil && n == 0 && hungUp(int(fd)) {
+			// Once more: what came before the end may have come after the first look.
+			if n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ); err == nil && n == 0 {
+				err = io.EOF
+			}
+		}
+		return n > 0 || err != nil
+	})
+	return n, errors.Join(readErr, err)
+}
+
+// hungUp reports whether nobody holds a pipe's other end.
+func hungUp(fd int) bool {
+	for {
+		poll := []unix.PollFd{{Fd: int32(fd)}}
+		n, err := unix.Poll(poll, 0)
+		if !errors.Is(err, unix.EINTR) {
+			return n > 0 && poll[0].Revents&unix.POLLHUP != 0
+		}
+	}
+}
+
 // ReadReady reads what is in a pipe now, deadline or not: io.EOF says that
 // nobody holds its other end, EAGAIN that somebody does and wrote nothing.
 func ReadReady(f *os.File, b []byte) (n int, err error) {

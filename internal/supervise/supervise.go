@@ -40,10 +40,10 @@ import (
 	"paddock/internal/supervise/account"
 	"paddock/internal/supervise/bounds"
 	"paddock/internal/supervise/bounds/written"
-	"paddock/internal/supervise/hiding"
 	"paddock/internal/supervise/hub"
+	"paddock/internal/supervise/intake/hiding"
+	"paddock/internal/supervise/intake/room"
 	"paddock/internal/supervise/reason"
-	"paddock/internal/supervise/room"
 	"paddock/internal/supervise/silence"
 	"paddock/internal/supervise/walls"
 )
@@ -280,7 +280,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		outcome.Leftovers, outcome.Survivors = r.program.End().Leftovers, r.program.End().Survivors
 	}
 	outcome.Deeper = held.Found(outcome.Survivors)
-	if pumps.held() {
+	if pumps.outside.Load() {
 		outcome.Reason.Detail = join(outcome.Reason.Detail, "a process outside of the run still held its output open")
 	}
 	// The kernel takes its time to remove a cgroup, and so does a disk to sync.

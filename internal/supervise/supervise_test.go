@@ -25,9 +25,6 @@ import (
 	"paddock/internal/control"
 	"paddock/internal/control/handover"
 	"paddock/internal/rundir"
-	"paddock/internal/spawn"
-	"paddock/internal/supervise/hub"
-	"paddock/internal/supervise/silence"
 	"paddock/internal/testproc"
 )
 
@@ -573,44 +570,6 @@ func TestJobsOfAnotherReleaseAreRefused(t *testing.T) {
 	}
 	if _, err := FilesOf(Job{HasStdin: true}, make([]*os.File, 3)); err == nil {
 		t.Error("a job without its stdin was accepted")
-	}
-}
-
-func TestOutputThatWasNotReadInTimeIsKept(t *testing.T) {
-	t.Parallel()
-	const size = 700_000 // in the pipe when the time is over
-	for _, c := range []struct {
-		name string
-		held bool
-	}{{"closed", false}, {"held from outside", true}} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			bank, err := artifact.Create(t.TempDir(), artifact.Options{Cap: 1 << 20, Now: time.Now})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer bank.Close()
-			ours, theirs, err := spawn.OutputPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer ours.Close()
-			defer theirs.Close()
-			if _, err := theirs.Write(make([]byte, size)); err != nil {
-				t.Fatal(err)
-			}
-			if !c.held {
-				theirs.Close()
-			}
-			if err := ours.SetReadDeadline(time.Unix(1, 0)); err != nil {
-				t.Fatal(err)
-			}
-			r, p := &run{bank: bank, hub: hub.New(), silence: &silence.Watch{Now: time.Now}}, &pumps{}
-			r.pump(p, paddock.Stdout, ours)
-			if got := bank.Size(paddock.Stdout); got != size || p.held() != c.held {
-				t.Errorf("kept %d of %d, held %v", got, size, p.held())
-			}
-		})
 	}
 }
 

@@ -28,7 +28,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	testproc.Main(m, map[string]func() int{"writer": writer})
+	testproc.Main(m, map[string]func() int{"writer": writer, "keeper": keeperMain})
 }
 
 // A series is what was measured of one thing in one place.
@@ -123,6 +123,7 @@ func TestBenchmarks(t *testing.T) {
 		if p.name == "tmpfs" {
 			contenders = append(contenders, peers(t, s, f.root)...)
 			contenders = append(contenders, f.logs(long)...)
+			contenders = append(contenders, f.floors()...)
 		}
 		furnished = append(furnished, f)
 	}

@@ -197,6 +197,7 @@ func (f *furniture) outputs() {
 			must(f.t, out.Close())
 		}))
 		must(f.t, os.Remove(file))
+		f.barest(words, speed)
 		f.kept(words, speed)
 	}
 }

@@ -29,6 +29,13 @@ const (
 	cliStd     = "paddock run, standard"
 	cliOff     = "paddock run, off"
 	cliAlone   = "paddock help"
+	goEmpty    = "an empty Go program"
+	floorWalls = "floor: the walls of full around true"
+	floorFull  = "floor: these, written down and told"
+	floorOff   = "floor: no walls, written down and told"
+	floorCLI   = "floor: two empty Go programs and the walls"
+	toRead     = "floor: a pipe, read and written to a file"
+	toSplice   = "floor: a pipe, spliced into a file"
 	bankAll    = "output kept, to the settled record"
 	bankEnd    = "output kept, to the end of the program"
 	toFile     = "the writer writes a file itself"
@@ -50,6 +57,7 @@ type row struct {
 	what, place, against string
 	quantile             float64 // that the target is for; zero means the median
 	atMost, atLeast      float64 // one of them, or no target
+	floor                string  // what is left of it by the barest means
 }
 
 var rows = []row{
@@ -57,18 +65,25 @@ var rows = []row{
 	{what: bwrap, against: bare},
 	{what: runc, against: bare},
 	{what: sandbox, against: bare},
-	{what: goFull, place: "tmpfs", against: bwrap, atMost: 0.4},
-	{what: goFull, place: "tmpfs", against: bare, atMost: 2.5},
-	{what: goStandard, place: "tmpfs", against: bare, atMost: 1.5},
-	{what: goOff, place: "tmpfs", against: bare, atMost: 1.5},
+	{what: goEmpty, against: bare},
+	{what: floorWalls, against: bwrap},
+	{what: floorWalls, against: bare},
+	{what: floorFull, place: "tmpfs", against: bwrap},
+	{what: floorFull, place: "tmpfs", against: bare},
+	{what: floorOff, place: "tmpfs", against: bare},
+	{what: floorCLI, against: bwrap},
+	{what: goFull, place: "tmpfs", against: bwrap, atMost: 0.4, floor: floorFull},
+	{what: goFull, place: "tmpfs", against: bare, atMost: 2.5, floor: floorFull},
+	{what: goStandard, place: "tmpfs", against: bare, atMost: 1.5, floor: floorOff},
+	{what: goOff, place: "tmpfs", against: bare, atMost: 1.5, floor: floorOff},
 	{what: goCold, place: "tmpfs", against: bare},
 	{what: goFull, place: "disk", against: bare},
 	{what: goStandard, place: "disk", against: bare},
 	{what: goOff, place: "disk", against: bare},
 	{what: cliAlone, against: bwrap},
-	{what: cliFull, place: "tmpfs", against: bwrap, atMost: 1},
-	{what: cliFull, place: "tmpfs", against: runc, atMost: 1. / 5},
-	{what: cliFull, place: "tmpfs", against: sandbox, atMost: 1. / 40},
+	{what: cliFull, place: "tmpfs", against: bwrap, atMost: 1, floor: floorCLI},
+	{what: cliFull, place: "tmpfs", against: runc, atMost: 1. / 5, floor: floorCLI},
+	{what: cliFull, place: "tmpfs", against: sandbox, atMost: 1. / 40, floor: floorCLI},
 	{what: cliStd, place: "tmpfs", against: bwrap},
 	{what: cliOff, place: "tmpfs", against: bwrap},
 	{what: cliFull, place: "disk", against: bwrap},
@@ -76,15 +91,19 @@ var rows = []row{
 	{what: cliOff, place: "disk", against: bwrap},
 	{what: toFile, place: "tmpfs"},
 	{what: toWriter, place: "tmpfs", against: toFile},
+	{what: toRead, place: "tmpfs", against: toFile},
+	{what: toSplice, place: "tmpfs", against: toFile},
 	{what: bankEnd, place: "tmpfs", against: toFile},
 	{what: bankEnd, place: "tmpfs", against: toWriter},
 	{what: bankAll, place: "tmpfs", against: toFile},
 	{what: toFile, place: "disk"},
 	{what: toDisk, place: "disk"},
 	{what: toWriter, place: "disk", against: toFile},
-	{what: bankEnd, place: "disk", against: toFile, atLeast: 0.75},
+	{what: toRead, place: "disk", against: toFile},
+	{what: toSplice, place: "disk", against: toFile},
+	{what: bankEnd, place: "disk", against: toFile, atLeast: 0.75, floor: toSplice},
 	{what: bankAll, place: "disk", against: toDisk, atLeast: 0.6},
-	{what: bankEnd, place: "disk", against: toWriter, atLeast: 1.5},
+	{what: bankEnd, place: "disk", against: toWriter, atLeast: 1.5, floor: toSplice},
 	{what: gitPlain},
 	{what: gitFull, place: "tmpfs", against: gitPlain},
 	{what: decideOK, quantile: .99, atMost: 20},
@@ -195,11 +214,33 @@ func (r row) judge(s *sheet, m *series) (value float64, ratio string, met func(f
 		switch {
 		case r.atMost == 0 && r.atLeast == 0:
 			return ""
-		case r.atMost > 0 && v <= r.atMost, r.atLeast > 0 && v >= r.atLeast:
+		case r.meets(v):
 			return "met"
 		}
-		return "**missed**"
+		return "**missed**" + r.ofFloor(s)
 	}
+}
+
+func (r row) meets(v float64) bool {
+	return r.atMost > 0 && v <= r.atMost || r.atLeast > 0 && v >= r.atLeast
+}
+
+// ofFloor says whether a target that was missed can be met here at all.
+func (r row) ofFloor(s *sheet) string {
+	m := s.of(r.floor, r.place)
+	if m == nil {
+		m = s.of(r.floor, "")
+	}
+	if m == nil {
+		return ""
+	}
+	least := r
+	least.what, least.floor = r.floor, ""
+	v, ratio, _ := least.judge(s, m)
+	if r.meets(v) {
+		return ", floor " + ratio
+	}
+	return ", out of reach: floor " + ratio
 }
 
 func (r row) target(unit string) string {

@@ -22,13 +22,20 @@ import (
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/executor"
 	"paddock/internal/git"
+	"paddock/internal/lineage"
 	"paddock/internal/mcpserver"
 	"paddock/internal/task/delegate"
 )
 
+// Policies are where the policy comes from, and say why a change of it doesn't count.
+type Policies interface {
+	executor.Source
+	Trouble() *lineage.Trouble
+}
+
 // Config is that of a server for p. Its verbs are for the caller to set, and what
 // becomes of runs.
-func Config(d *desk.Desk, version string, policies executor.Source, p paddock.Principal) mcpserver.Config {
+func Config(d *desk.Desk, version string, policies Policies, p paddock.Principal) mcpserver.Config {
 	return mcpserver.Config{
 		Principal: p,
 		Version:   version,
@@ -41,7 +48,7 @@ func Config(d *desk.Desk, version string, policies executor.Source, p paddock.Pr
 			}
 			return nil
 		},
-		PolicyNotice: notice(policies),
+		PolicyNotice: Notice(policies),
 		Words: func() []string {
 			if rules, err := policies.Load(); err == nil {
 				return rules.Applied(p, "").Words()
@@ -53,8 +60,8 @@ func Config(d *desk.Desk, version string, policies executor.Source, p paddock.Pr
 	}
 }
 
-// notice says of a policy that was changed and can't be used that it isn't in force.
-func notice(policies *lookup.Source) func() string {
+// Notice says of a policy that was changed and can't be used that it isn't in force.
+func Notice(policies Policies) func() string {
 	return func() string {
 		if _, err := policies.Load(); err != nil || policies.Trouble() == nil {
 			return ""
@@ -64,7 +71,7 @@ func notice(policies *lookup.Source) func() string {
 }
 
 // registers says whether the policy has a section for a room.
-func registers(policies executor.Source, room string) func() bool {
+func registers(policies Policies, room string) func() bool {
 	return func() bool {
 		p, err := policies.Load()
 		return err == nil && p.For(room) != nil
@@ -73,7 +80,7 @@ func registers(policies executor.Source, room string) func() bool {
 
 // Tools serves delegates the tools that they have: in a session of their own, whose
 // runs end with them.
-func Tools(d *desk.Desk, version string, policies executor.Source, verbs mcpserver.Verbs) delegate.Serve {
+func Tools(d *desk.Desk, version string, policies Policies, verbs mcpserver.Verbs) delegate.Serve {
 	return func(ctx context.Context, conn net.Conn, one delegate.Delegate) {
 		cfg := Config(d, version, policies, one.Session())
 		cfg.App, cfg.OnDisconnect, cfg.Delegate, cfg.Tools = verbs, mcpserver.Kill, one.ID, one.Tools

@@ -32,6 +32,13 @@ func (w *Writer) Add(p []byte) {
 	}
 }
 
+// Continue is Add for bytes that begin at off, of which it may have seen some.
+func (w *Writer) Continue(p []byte, off int64) {
+	if seen := w.size - off; seen < int64(len(p)) {
+		w.Add(p[max(0, seen):])
+	}
+}
+
 func (w *Writer) record() (err error) {
 	if w.w == nil {
 		if w.w, err = w.Open(); err != nil {

@@ -96,6 +96,9 @@ func (h *Hiding) Env() []string {
 	return h.env
 }
 
+// Blind says that there is nothing to find: then Pass gives back what it gets.
+func (h *Hiding) Blind() bool { return h == nil || h.patterns == nil && h.sink == nil }
+
 // Pass takes the next bytes of a stream, and returns those that can be banked now,
 // with what is hidden there written down or taken out. With an error they must not be
 // banked, nor may anything that comes later.

@@ -92,6 +92,16 @@ func (r *Room) Take(s paddock.Stream, n int) (int, *paddock.Reason) {
 	return fits, why
 }
 
+// Back gives back n bytes of what was taken, since they didn't come.
+func (r *Room) Back(n int) {
+	if r == nil || n <= 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken -= int64(n)
+}
+
 func (r *Room) ofQuota(s paddock.Stream, n int) (int, *paddock.Reason) {
 	if left := r.quota - r.taken; r.quota > 0 && left < int64(n) {
 		return int(left), &paddock.Reason{Kind: paddock.ReasonQuota, Stream: s, Limit: r.quota, Detail: "`quotas." + r.by + "`"}

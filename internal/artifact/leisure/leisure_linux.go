@@ -1,0 +1,27 @@
+// Package leisure has work done after everything else: what somebody waits for
+// comes first, on any processor.
+//
+// # Limits
+//
+// It works on Linux, where priorities are those of threads; elsewhere nothing gives
+// way. With all processors busy such work hardly gets on: who waits for it must do
+// it himself. Nobody but root gets a priority back.
+package leisure
+
+import (
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// lowest is the priority with which a thread gets, where another wants to run, a
+// seventieth of the time.
+const lowest = 19
+
+// GiveWay has the rest of this goroutine run after everything else. Its thread ends
+// with it.
+func GiveWay() {
+	runtime.LockOSThread() // Go ends a thread whose goroutine ends without having let go of it
+	// If that fails it is in somebody's way, and right all the same.
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, lowest)
+}

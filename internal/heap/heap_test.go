@@ -1,0 +1,37 @@
+package heap
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+// The first collection comes later, and is the only one.
+func TestOnlyTheFirstCollectionIsPutOff(t *testing.T) {
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	percent := func() int {
+		p := debug.SetGCPercent(100)
+		debug.SetGCPercent(p)
+		return p
+	}
+	Begin()
+	if got := percent(); got != first {
+		t.Errorf("%d per cent before the first collection", got)
+	}
+	deadline := time.After(10 * time.Second)
+	for percent() != 100 {
+		runtime.GC()
+		select {
+		case <-deadline:
+			t.Fatalf("%d per cent after it", percent())
+		default:
+			runtime.Gosched()
+		}
+	}
+	debug.SetGCPercent(50)
+	if Begin(); percent() != 50 {
+		t.Errorf("%d per cent, where somebody had said 50", percent())
+	}
+}

@@ -1,0 +1,346 @@
+//go:build linux
+
+package benchmarks_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"paddock"
+	"paddock/internal/contain"
+	"paddock/internal/contain/lifecycle"
+	"paddock/internal/spawn"
+	"paddock/internal/testproc"
+)
+
+// What is promised can't be had for nothing. The floors are what it costs by the
+// barest means: the same namespaces, mounts, rules and filter by a plan that was
+// made before the clock runs, and the same files, links and renames with nothing
+// in them that had to be worked out. A number that its floor misses is out of
+// reach on this machine.
+
+// A bareRun is a run of true that is ready to start.
+type bareRun struct {
+	level paddock.Level
+	root  string
+	spec  spawn.Spec
+	files []*os.File
+}
+
+// prepareBare makes the plan, for one start.
+func prepareBare(level paddock.Level, root string) (b *bareRun, err error) {
+	b = &bareRun{level: level, root: root}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.close())
+		}
+	}()
+	for _, name := range []string{"/bin/true", root, os.DevNull} {
+		mode := os.O_RDONLY
+		if name == os.DevNull {
+			mode = os.O_RDWR
+		}
+		f, err := os.OpenFile(name, mode, 0)
+		if err != nil {
+			return b, err
+		}
+		b.files = append(b.files, f)
+	}
+	wish := contain.Wish{Level: level, Network: "none", Root: root, Dir: root, Programs: []string{"/bin/true"}, OpenFiles: 256}
+	if level == paddock.Off {
+		wish.Network = "host"
+	}
+	if wish.Exec, err = contain.IdentityOf(b.files[0]); err != nil {
+		return b, err
+	}
+	if wish.Start, err = contain.IdentityOf(b.files[1]); err != nil {
+		return b, err
+	}
+	plan, err := contain.NewPlan(wish, contain.Probe())
+	if err != nil {
+		return b, err
+	}
+	b.spec = spawn.Spec{
+		Argv: []string{"true"}, Env: []string{"PATH=/usr/bin:/bin"}, Exec: b.files[0], Plan: plan,
+		Stdin: b.files[2], Stdout: b.files[2], Stderr: b.files[2], Isolation: lifecycle.Isolations(os.Geteuid()), Name: "floor",
+	}
+	return b, nil
+}
+
+func (b *bareRun) close() (err error) {
+	for _, f := range b.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// run starts the program and waits until its tree is gone.
+func (b *bareRun) run() error {
+	p, err := spawn.Start(b.spec)
+	if err != nil {
+		return err
+	}
+	exit := <-p.Exited()
+	<-p.Done()
+	for _, f := range append(p.Routes(), p.Listener(), p.Socket()) {
+		_ = f.Close() // nil, too
+	}
+	if exit.Status != 0 {
+		return fmt.Errorf("true ended with %d", exit.Status)
+	}
+	return b.close()
+}
+
+// floors returns the barest starts. Those that this machine can't give are missing.
+func (f *furniture) floors() []contender {
+	empty := testproc.Build(f.t, "./testdata/empty")
+	started := func() { must(f.t, testproc.Command(f.t, empty).Run()) }
+	all := []contender{{goEmpty, "", func() time.Duration { return took(started) }}}
+	all = append(all, contender{floorOff, f.place, newKeeper(f.t, paddock.Off, f.root, filepath.Join(f.work, "floor-off")).run})
+	if err := contain.Probe().Can(paddock.Full); err != nil {
+		for _, what := range []string{floorWalls, floorFull, floorCLI} {
+			f.sheet.Missing[what] = err.Error()
+		}
+		return all
+	}
+	walls := func() *bareRun {
+		b, err := prepareBare(paddock.Full, f.root)
+		must(f.t, err)
+		return b
+	}
+	return append(all,
+		contender{floorFull, f.place, newKeeper(f.t, paddock.Full, f.root, filepath.Join(f.work, "floor-full")).run},
+		contender{floorWalls, "", func() time.Duration {
+			b := walls()
+			return took(func() { must(f.t, b.run()) })
+		}},
+		contender{floorCLI, "", func() time.Duration {
+			b := walls()
+			return took(func() {
+				started()
+				started()
+				must(f.t, b.run())
+			})
+		}})
+}
+
+// A keeper is a process that waits, as a supervisor does, to start a program and to
+// write down what became of it; and its other half, which writes down before.
+type keeper struct {
+	t        *testing.T
+	dir      string
+	conn     net.Conn
+	n        int
+	previous string
+}
+
+func newKeeper(t *testing.T, level paddock.Level, root, dir string) *keeper {
+	t.Helper()
+	for _, sub := range []string{"", "tmp", "runs", "active", "unseen", "journal"} {
+		must(t, os.Mkdir(filepath.Join(dir, sub), 0o700))
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
+	cmd := testproc.Self(t, "keeper", string(level), root, dir)
+	cmd.ExtraFiles, cmd.Stderr = []*os.File{theirs}, os.Stderr
+	must(t, cmd.Start())
+	conn, err := net.FileConn(ours)
+	must(t, errors.Join(err, ours.Close(), theirs.Close()))
+	t.Cleanup(func() {
+		must(t, conn.Close())
+		_ = cmd.Wait() // it was killed when the test ended, or ends now
+	})
+	return &keeper{t: t, dir: dir, conn: conn}
+}
+
+// filling is about as much as is in one file of a record.
+var filling = bytes.Repeat([]byte("x"), 900)
+
+// makeFile writes one file of a record.
+func makeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(filling)
+	return errors.Join(err, f.Close())
+}
+
+// tell appends a line to what stands for the journal.
+func tell(dir string) error {
+	lock, err := os.OpenFile(filepath.Join(dir, "journal", "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "journal", "lines"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(filling)
+	return errors.Join(err, f.Close())
+}
+
+// run writes the intent down, has the keeper start the program, and finds the
+// outcome.
+func (k *keeper) run() time.Duration {
+	k.n++
+	name := fmt.Sprint("run", k.n)
+	coming, there := filepath.Join(k.dir, "tmp", name), filepath.Join(k.dir, "runs", name)
+	var end [256]byte
+	took := took(func() {
+		must(k.t, os.Mkdir(coming, 0o700))
+		lock, err := os.OpenFile(filepath.Join(coming, "lock"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		must(k.t, err)
+		defer lock.Close()
+		must(k.t, unix.Flock(int(lock.Fd()), unix.LOCK_EX))
+		for _, file := range []string{"request.json", "decision.json", "claim.json", "token"} {
+			must(k.t, makeFile(filepath.Join(coming, file)))
+		}
+		must(k.t, tell(k.dir))
+		for _, dir := range []string{"active", "unseen"} {
+			must(k.t, os.Link(filepath.Join(coming, "claim.json"), filepath.Join(k.dir, dir, name)))
+		}
+		must(k.t, os.Rename(coming, there))
+		_, err = k.conn.Write([]byte(there))
+		must(k.t, err)
+		_, err = k.conn.Read(end[:1])
+		must(k.t, err)
+		must(k.t, os.Remove(filepath.Join(k.dir, "active", name)))
+	})
+	if end[0] != 'k' {
+		n, err := k.conn.Read(end[:])
+		k.t.Fatalf("the keeper says %s, %v", end[:n], err)
+	}
+	if _, err := os.Stat(filepath.Join(there, "outcome.json")); err != nil {
+		k.t.Fatal(err)
+	}
+	return took
+}
+
+// keeperMain is the process that waits.
+func keeperMain() int {
+	f := os.NewFile(3, "starter")
+	conn, err := net.FileConn(f)
+	if err != nil || f.Close() != nil || len(os.Args) < 4 {
+		return 2
+	}
+	for {
+		ready, err := prepareBare(paddock.Level(os.Args[1]), os.Args[2])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 3
+		}
+		var dir [4096]byte
+		n, err := conn.Read(dir[:])
+		if n == 0 || errors.Is(err, io.EOF) {
+			return 0
+		}
+		if err == nil {
+			err = keep(ready, string(dir[:n]), os.Args[3])
+		}
+		answer := [][]byte{[]byte("k")}
+		if err != nil {
+			answer = [][]byte{[]byte("n"), []byte(err.Error())}
+		}
+		for _, part := range answer {
+			if _, err := conn.Write(part); err != nil {
+				return 4
+			}
+		}
+	}
+}
+
+// keep is the life of one run in dir.
+func keep(ready *bareRun, dir, state string) error {
+	var kept []*os.File
+	for _, name := range []string{"stdout", "stderr", "frames"} {
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		kept = append(kept, f)
+	}
+	var pipes []*os.File
+	for range 2 {
+		ours, theirs, err := spawn.OutputPipe()
+		if err != nil {
+			return err
+		}
+		pipes = append(pipes, ours, theirs)
+	}
+	ready.spec.Stdout, ready.spec.Stderr = pipes[1], pipes[3]
+	listener, err := net.Listen("unix", filepath.Join(dir, "control"))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(ready.run(), pipes[1].Close(), pipes[3].Close()); err != nil {
+		return err
+	}
+	for i, pipe := range []*os.File{pipes[0], pipes[2]} {
+		if n, err := io.Copy(kept[i], pipe); n != 0 || err != nil {
+			return fmt.Errorf("true printed %d bytes, %w", n, err)
+		}
+	}
+	fresh, started, outcome := filepath.Join(dir, ".new"), filepath.Join(dir, "started.json"), filepath.Join(dir, "outcome.json")
+	err = errors.Join(makeFile(fresh), os.Rename(fresh, started), makeFile(fresh), os.Link(fresh, outcome), os.Remove(fresh), tell(state))
+	for _, f := range slices.Concat(kept, []*os.File{pipes[0], pipes[2]}) {
+		err = errors.Join(err, f.Close())
+	}
+	return errors.Join(err, listener.Close())
+}
+
+// barest measures how fast output can come into a file by way of a pipe, with
+// nothing kept of it but the bytes.
+func (f *furniture) barest(words string, speed func(string, time.Duration)) {
+	for _, c := range []struct {
+		what string
+		move func(from, to int, buffer []byte) (int, error)
+	}{
+		{toRead, func(from, to int, buffer []byte) (int, error) {
+			n, err := unix.Read(from, buffer)
+			if n > 0 {
+				_, err = unix.Write(to, buffer[:n])
+			}
+			return n, err
+		}},
+		{toSplice, func(from, to int, _ []byte) (int, error) {
+			n, err := unix.Splice(from, nil, to, nil, 1<<20, 0)
+			return int(n), err
+		}},
+	} {
+		name, buffer := filepath.Join(f.work, "file"), make([]byte, 128<<10)
+		speed(c.what, took(func() {
+			out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			must(f.t, err)
+			defer out.Close()
+			ours, theirs, err := spawn.OutputPipe()
+			must(f.t, err)
+			defer ours.Close()
+			must(f.t, unix.SetNonblock(int(ours.Fd()), false))
+			cmd := testproc.Command(f.t, testproc.Program(f.t, "writer"), words)
+			cmd.Stdout = theirs
+			must(f.t, errors.Join(cmd.Start(), theirs.Close()))
+			for n := 1; n > 0; {
+				n, err = c.move(int(ours.Fd()), int(out.Fd()), buffer)
+				must(f.t, err)
+			}
+			must(f.t, cmd.Wait())
+		}))
+		must(f.t, os.Remove(name))
+	}
+}
