@@ -21,7 +21,12 @@ import (
 
 // Make makes all of it again from the runs. The caller has the claim.
 func (b *Books) Make(ctx context.Context, _ *rundir.Claim, now time.Time) error {
-	return b.locked(ctx, func() error { return b.make(ctx, paddock.Principal{}, now) })
+	return b.locked(ctx, func() error {
+		if err := b.dropDays(); err != nil {
+			return err
+		}
+		return b.make(ctx, paddock.Principal{}, now)
+	})
 }
 
 // make is Make, for one who has the lock. There is a file of p afterwards, whether it
@@ -31,7 +36,11 @@ func (b *Books) make(ctx context.Context, p paddock.Principal, now time.Time) er
 		return err
 	}
 	b.at("unmade")
-	all, err := b.Recount(ctx, now)
+	var all map[string]*usage.Usage
+	err := b.alone(func(may bool) (err error) {
+		all, err = b.count(ctx, now, true, may)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -83,6 +92,12 @@ func (b *Books) others(all map[string]*usage.Usage) error {
 // Recount counts all runs that can be read, for each principal by its hash and for
 // all together. It changes nothing.
 func (b *Books) Recount(ctx context.Context, now time.Time) (map[string]*usage.Usage, error) {
+	return b.count(ctx, now, false, false)
+}
+
+// count is Recount, where sums says that days whose sum is written down needn't be
+// counted again, and write that it may be written down.
+func (b *Books) count(ctx context.Context, now time.Time, sums, write bool) (map[string]*usage.Usage, error) {
 	all := map[string]*usage.Usage{total: {}}
 	root := filepath.Join(b.State.Path(), "runs")
 	days, err := shelf.Days(root, "")
@@ -90,6 +105,13 @@ func (b *Books) Recount(ctx context.Context, now time.Time) (map[string]*usage.U
 		return nil, err
 	}
 	for _, day := range days {
+		if sums {
+			if d := b.readDay(day); d != nil {
+				d.add(all)
+				continue
+			}
+		}
+		runs := b.runsOf(day)
 		ids, err := shelf.Newest(filepath.Join(root, day), "", math.MaxInt)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			continue // not a directory, which a check tells of
@@ -99,6 +121,12 @@ func (b *Books) Recount(ctx context.Context, now time.Time) (map[string]*usage.U
 				return nil, err
 			}
 			b.recount(all, id, now)
+		}
+		if write {
+			if err := b.writeDay(day, b.sumOf(runs, ids, now)); err != nil {
+				return nil, err
+			}
+			b.at("summed")
 		}
 	}
 	for _, u := range all {

@@ -2,6 +2,7 @@ package books
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -55,7 +56,7 @@ func (b *Books) all() (files map[string]*file, why map[string]string, err error)
 	for _, e := range entries {
 		name, ours := strings.CutSuffix(e.Name(), ".json")
 		switch ours = ours && (name == total || record.IsOwner(name)); {
-		case e.Name() == Lock, strings.HasPrefix(e.Name(), durable.TempPrefix):
+		case e.Name() == Lock, e.Name() == removing, e.Name() == daysDir && e.IsDir(), strings.HasPrefix(e.Name(), durable.TempPrefix):
 			continue
 		case !ours:
 			why[e.Name()] = strange
@@ -72,7 +73,7 @@ func (b *Books) all() (files map[string]*file, why map[string]string, err error)
 		}
 		files[name] = f
 	}
-	return files, why, err
+	return files, why, errors.Join(err, b.strangeDays(why))
 }
 
 // compare tells of what runs say in other words.
