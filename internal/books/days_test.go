@@ -34,10 +34,10 @@ func old(t *testing.T) (*world, []*rundir.Dir) {
 		must(t, os.RemoveAll(w.books.path(total)))
 		w.look(alice)
 	}
-	days, err := filepath.Glob(w.books.dayPath("*"))
+	sums, err := filepath.Glob(w.books.days().Path("*"))
 	must(t, err)
-	if len(days) != 3 {
-		t.Fatalf("the sums of %q are written down", days)
+	if len(sums) != 3 {
+		t.Fatalf("the sums of %q are written down", sums)
 	}
 	return w, w.over
 }
@@ -93,7 +93,7 @@ func TestDaysThatChangeAreCountedAgain(t *testing.T) {
 func TestHostileDays(t *testing.T) {
 	t.Parallel()
 	w, runs := old(t)
-	name := w.books.dayPath(shelf.Day(runs[0].ID()))
+	name := w.books.days().Path(shelf.Day(runs[0].ID()))
 	good, err := os.ReadFile(name)
 	must(t, err)
 	change := func(old, new string) string { return strings.Replace(string(good), old, new, 1) }
@@ -132,7 +132,7 @@ func TestNoSumsWhileSomethingIsRemoved(t *testing.T) {
 	w, runs := old(t)
 	must(t, w.books.Removing(t.Context(), runs[0], func() error {
 		w.kept(36, 102, "meanwhile")
-		if _, err := os.Lstat(w.books.dayPath(shelf.Day(runs[0].ID()))); err == nil {
+		if _, err := os.Lstat(w.books.days().Path(shelf.Day(runs[0].ID()))); err == nil {
 			t.Error("there is a sum of the day of which something is being removed")
 		}
 		return nil

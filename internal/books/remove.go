@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"paddock"
+	"paddock/internal/books/days"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
@@ -23,7 +24,7 @@ func (b *Books) Removing(ctx context.Context, d *rundir.Dir, do func() error) (e
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, letGo(hold)) }()
+	defer func() { err = errors.Join(err, days.LetGo(hold)) }()
 	before, err := b.leaving(ctx, d, p, hold)
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func (b *Books) leaving(ctx context.Context, d *rundir.Dir, p paddock.Principal,
 		if _, err := durable.LockShared(hold); err != nil {
 			return err
 		}
-		if err := b.dropDay(d); err != nil {
+		if err := b.days().Drop(d); err != nil {
 			return err
 		}
 		b.at("unsummed")
@@ -86,14 +87,7 @@ func (b *Books) hold() (*os.File, error) {
 	if open, err := b.Open(); err != nil || !open {
 		return nil, err
 	}
-	return b.removingLock()
-}
-
-func letGo(f *os.File) error {
-	if f == nil {
-		return nil
-	}
-	return errors.Join(durable.Unlock(f), f.Close())
+	return b.days().Hold()
 }
 
 // left gives back what is gone. If the books were made meanwhile, they may have it or
@@ -103,7 +97,7 @@ func (b *Books) left(ctx context.Context, d *rundir.Dir, p paddock.Principal, ma
 		return err
 	}
 	return b.locked(ctx, func() error {
-		if err := b.dropDay(d); err != nil {
+		if err := b.days().Drop(d); err != nil {
 			return err
 		}
 		all, mine, err := b.read(p)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"paddock/internal/books/days"
 	"paddock/internal/policy/known/usage"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record"
@@ -56,7 +57,7 @@ func (b *Books) all() (files map[string]*file, why map[string]string, err error)
 	for _, e := range entries {
 		name, ours := strings.CutSuffix(e.Name(), ".json")
 		switch ours = ours && (name == total || record.IsOwner(name)); {
-		case e.Name() == Lock, e.Name() == removing, e.Name() == daysDir && e.IsDir(), strings.HasPrefix(e.Name(), durable.TempPrefix):
+		case e.Name() == Lock, e.Name() == days.Removing, e.Name() == days.Dir && e.IsDir(), strings.HasPrefix(e.Name(), durable.TempPrefix):
 			continue
 		case !ours:
 			why[e.Name()] = strange
@@ -73,7 +74,7 @@ func (b *Books) all() (files map[string]*file, why map[string]string, err error)
 		}
 		files[name] = f
 	}
-	return files, why, errors.Join(err, b.strangeDays(why))
+	return files, why, errors.Join(err, b.days().Strange(why, strange))
 }
 
 // compare tells of what runs say in other words.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package books
+package days
 
 import (
 	"fmt"
