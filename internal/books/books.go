@@ -4,6 +4,8 @@
 //	STATE/usage/lock        held while a file is changed
 //	STATE/usage/total.json  what all together have used
 //	STATE/usage/HASH.json   what one principal has used
+//	STATE/usage/days/       the sums of days that are over
+//	STATE/usage/removing    held while something is removed
 //
 // Nobody writes it before a policy has quotas, and everybody does from then on. A
 // run is noted before it exists, with all that it may print, and is counted by what
@@ -13,8 +15,9 @@
 // back once.
 //
 // All of it follows from the runs' directories, so nothing is made durable: what is
-// missing, broken or of an earlier start of the machine is made again from them,
-// which takes the longer the more runs there are.
+// missing, broken or of an earlier start of the machine is made again from them. Of a
+// day whose runs all ended long ago there is a sum, so that takes the longer the more
+// runs there were since yesterday, and not the more there ever were.
 //
 // # Limits
 //

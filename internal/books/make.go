@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/books/days"
 	"paddock/internal/policy/known/usage"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record"
@@ -21,7 +22,12 @@ import (
 
 // Make makes all of it again from the runs. The caller has the claim.
 func (b *Books) Make(ctx context.Context, _ *rundir.Claim, now time.Time) error {
-	return b.locked(ctx, func() error { return b.make(ctx, paddock.Principal{}, now) })
+	return b.locked(ctx, func() error {
+		if err := b.days().DropAll(); err != nil {
+			return err
+		}
+		return b.make(ctx, paddock.Principal{}, now)
+	})
 }
 
 // make is Make, for one who has the lock. There is a file of p afterwards, whether it
@@ -31,7 +37,11 @@ func (b *Books) make(ctx context.Context, p paddock.Principal, now time.Time) er
 		return err
 	}
 	b.at("unmade")
-	all, err := b.Recount(ctx, now)
+	var all map[string]*usage.Usage
+	err := b.days().Alone(func(may bool) (err error) {
+		all, err = b.count(ctx, now, true, may)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -83,13 +93,26 @@ func (b *Books) others(all map[string]*usage.Usage) error {
 // Recount counts all runs that can be read, for each principal by its hash and for
 // all together. It changes nothing.
 func (b *Books) Recount(ctx context.Context, now time.Time) (map[string]*usage.Usage, error) {
+	return b.count(ctx, now, false, false)
+}
+
+// count is Recount, where sums says that days whose sum is written down needn't be
+// counted again, and write that it may be written down.
+func (b *Books) count(ctx context.Context, now time.Time, sums, write bool) (map[string]*usage.Usage, error) {
 	all := map[string]*usage.Usage{total: {}}
 	root := filepath.Join(b.State.Path(), "runs")
-	days, err := shelf.Days(root, "")
+	list, err := shelf.Days(root, "")
 	if err != nil {
 		return nil, err
 	}
-	for _, day := range days {
+	for _, day := range list {
+		if sums {
+			if d := b.days().Read(day); d != nil {
+				d.Add(total, all)
+				continue
+			}
+		}
+		runs := b.days().RunsOf(day)
 		ids, err := shelf.Newest(filepath.Join(root, day), "", math.MaxInt)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			continue // not a directory, which a check tells of
@@ -99,6 +122,12 @@ func (b *Books) Recount(ctx context.Context, now time.Time) (map[string]*usage.U
 				return nil, err
 			}
 			b.recount(all, id, now)
+		}
+		if write {
+			if err := b.days().Write(day, b.days().Of(runs, ids, now, over)); err != nil {
+				return nil, err
+			}
+			b.at("summed")
 		}
 	}
 	for _, u := range all {
@@ -146,3 +175,17 @@ func (b *Books) recount(all map[string]*usage.Usage, id paddock.RunID, now time.
 
 // Reserve is how many bytes a run may print whose streams may have most each.
 func Reserve(most int64) int64 { return min(2*most, 1<<50) }
+
+// days are the sums of days that are over.
+func (b *Books) days() days.Sums {
+	return days.Sums{State: b.State, Books: filepath.Join(b.State.Path(), Dir)}
+}
+
+// over says whether the run in d is, when, and what it keeps.
+func over(d *rundir.Dir) (over bool, at, kept int64) {
+	e, err := endOf(d)
+	if err != nil || e == nil {
+		return false, 0, 0
+	}
+	return true, e.at, e.kept
+}

@@ -2,8 +2,11 @@ package books
 
 import (
 	"context"
+	"errors"
+	"os"
 
 	"paddock"
+	"paddock/internal/books/days"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
@@ -12,13 +15,18 @@ import (
 // Removing calls do, which removes the output of a settled run, or its record too, and
 // gives back what that kept. It is noted first, so that whoever looks next gives it
 // back if we are ended.
-func (b *Books) Removing(ctx context.Context, d *rundir.Dir, do func() error) error {
+func (b *Books) Removing(ctx context.Context, d *rundir.Dir, do func() error) (err error) {
 	p, err := d.Principal()
 	if err != nil {
 		return do() // what can't be read isn't counted
 	}
 	p = p.Root() // who pays for delegates
-	before, err := b.leaving(ctx, d, p)
+	hold, err := b.hold()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, days.LetGo(hold)) }()
+	before, err := b.leaving(ctx, d, p, hold)
 	if err != nil {
 		return err
 	}
@@ -27,16 +35,25 @@ func (b *Books) Removing(ctx context.Context, d *rundir.Dir, do func() error) er
 		return err // if it is gone all the same, whoever looks next sees it
 	}
 	b.at("left")
-	return b.left(ctx, p, before)
+	return b.left(ctx, d, p, before)
 }
 
 // leaving notes that the output of d is about to go, and returns which books say so;
 // empty if there are none.
-func (b *Books) leaving(ctx context.Context, d *rundir.Dir, p paddock.Principal) (made string, err error) {
-	if open, err := b.Open(); err != nil || !open {
-		return "", err
+// With the lock hold no sum of a day is written until that is let go of.
+func (b *Books) leaving(ctx context.Context, d *rundir.Dir, p paddock.Principal, hold *os.File) (made string, err error) {
+	if hold == nil {
+		return "", nil
 	}
 	err = b.locked(ctx, func() error {
+		// Who writes sums has the other lock, which is ours now.
+		if _, err := durable.LockShared(hold); err != nil {
+			return err
+		}
+		if err := b.days().Drop(d); err != nil {
+			return err
+		}
+		b.at("unsummed")
 		all, mine, err := b.read(p)
 		if err != nil || all == nil || mine == nil {
 			return err // they are made again
@@ -66,13 +83,24 @@ func (b *Books) leaving(ctx context.Context, d *rundir.Dir, p paddock.Principal)
 	return made, err
 }
 
+// hold opens the lock of who removes something; nil where there are no books.
+func (b *Books) hold() (*os.File, error) {
+	if open, err := b.Open(); err != nil || !open {
+		return nil, err
+	}
+	return b.days().Hold()
+}
+
 // left gives back what is gone. If the books were made meanwhile, they may have it or
 // not, and are made again.
-func (b *Books) left(ctx context.Context, p paddock.Principal, made string) error {
+func (b *Books) left(ctx context.Context, d *rundir.Dir, p paddock.Principal, made string) error {
 	if open, err := b.Open(); err != nil || !open {
 		return err
 	}
 	return b.locked(ctx, func() error {
+		if err := b.days().Drop(d); err != nil {
+			return err
+		}
 		all, mine, err := b.read(p)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package books
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"paddock/internal/books/days"
 	"paddock/internal/policy/known/usage"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record"
@@ -55,7 +57,7 @@ func (b *Books) all() (files map[string]*file, why map[string]string, err error)
 	for _, e := range entries {
 		name, ours := strings.CutSuffix(e.Name(), ".json")
 		switch ours = ours && (name == total || record.IsOwner(name)); {
-		case e.Name() == Lock, strings.HasPrefix(e.Name(), durable.TempPrefix):
+		case e.Name() == Lock, e.Name() == days.Removing, e.Name() == days.Dir && e.IsDir(), strings.HasPrefix(e.Name(), durable.TempPrefix):
 			continue
 		case !ours:
 			why[e.Name()] = strange
@@ -72,7 +74,7 @@ func (b *Books) all() (files map[string]*file, why map[string]string, err error)
 		}
 		files[name] = f
 	}
-	return files, why, err
+	return files, why, errors.Join(err, b.days().Strange(why, strange))
 }
 
 // compare tells of what runs say in other words.

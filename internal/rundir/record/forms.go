@@ -16,10 +16,8 @@ type Intent struct {
 	Request   paddock.Request
 	Decision  paddock.Decision
 	CreatedAt time.Time
-	Waits     bool // persons must approve it before it starts
-	// Beside, unless nil, puts more into the directory, whose names become durable with
-	// the run's.
-	Beside func(dir string)
+	Waits     bool             // persons must approve it before it starts
+	Beside    func(dir string) // unless nil, puts more into the directory before that is durable
 }
 
 // Sealed is what request.json and decision.json say of a run for ever. The
