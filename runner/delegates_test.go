@@ -43,3 +43,23 @@ func TestDelegates(t *testing.T) {
 	_, err = w.r.CancelDelegate(t.Context(), "d"+strings.Repeat("0", 26), "")
 	refused(t, err, paddock.NotFound)
 }
+
+// An agent gets a secret that a program says, and its report doesn't show it.
+func TestDelegatesGetSecrets(t *testing.T) {
+	t.Parallel()
+	const value = "tok-Ahr3phie7Ohgho"
+	w := newWorld(t, permissive+"launch: {agents: true}\ndelegates: {providers: {worker: {path: /bin/sh}}}\n"+
+		"secrets: {API_KEY: {exec: [/usr/bin/printf, 'tok-%s', Ahr3phie7Ohgho], env_for: [worker]}}\n")
+	_, err := w.r.Delegate(t.Context(), DelegateTask{Task: "echo it is $API_KEY"})
+	must(t, err)
+	var got Collected
+	for range 4 {
+		got, err = w.r.CollectDelegates(t.Context(), Collect{All: true, Wait: paddock.MaxWait})
+		if must(t, err); !got.TimedOut {
+			break
+		}
+	}
+	if want := "it is " + strings.Repeat("*", len(value)) + "\n"; len(got.Completed) != 1 || got.Completed[0].Result.Summary != want {
+		t.Errorf("%+v", got)
+	}
+}

@@ -61,12 +61,7 @@ func (p *Policy) Applied(principal paddock.Principal, root string) *Policy {
 }
 
 // ProvidersRoots is where those work who say secrets; nil where nobody does.
-func (p *Policy) ProvidersRoots() []string {
-	if len(p.file.Providers) == 0 {
-		return nil
-	}
-	return []string{compiled.ProvidersRoot}
-}
+func (p *Policy) ProvidersRoots() []string { return p.file.ProvidersRoots() }
 
 // Delegates says which agents may be given tasks, and how many; nil for none.
 func (p *Policy) Delegates() *compiled.Delegates { return p.file.Delegates }

@@ -40,6 +40,14 @@ func (c *compiler) provider(f *File, s document.Secret) *paddock.Provider {
 	return &paddock.Provider{Argv: values(s.Exec.Argv), Cache: s.Exec.Cache}
 }
 
+// ProvidersRoots is where those work who say secrets; nil where nobody does.
+func (f *File) ProvidersRoots() []string {
+	if len(f.Providers) == 0 {
+		return nil
+	}
+	return []string{ProvidersRoot}
+}
+
 // ProvidersRoot is where providers work. It holds nothing that they would take for a
 // configuration, and that anybody but root can change.
 const ProvidersRoot = "/usr/share"
