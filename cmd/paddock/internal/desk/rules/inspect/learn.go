@@ -3,7 +3,6 @@ package inspect
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/internal/app/evidence"
-	"paddock/internal/journal"
+	"paddock/cmd/paddock/internal/desk/rules/inspect/told"
+	"paddock/cmd/paddock/internal/desk/rules/inspect/unused"
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/review/diff"
@@ -34,8 +33,14 @@ type learnReport struct {
 }
 
 type learnFlags struct {
-	since, by  string
-	write, yes bool
+	since, by          string
+	write, yes, unused bool
+}
+
+// matches reports whether a principal is one of those that are asked about.
+func (f learnFlags) matches(who string) bool {
+	start, any := strings.CutSuffix(f.by, "*")
+	return f.by == "" || who == f.by || any && strings.HasPrefix(who, start)
 }
 
 func (d commands) learnCommand() *cobra.Command {
@@ -49,6 +54,11 @@ and no others, word by word. What a rule refuses on purpose isn't learned. What 
 change is shown, as text and as what would be allowed, with what policy lint has to say
 of it; comments and layout stay as they are.
 
+With --unused it is the other way round: read the journal for commands that were run,
+and propose to take out programs and argument rules that none of them needed, and to
+put what was used in the place of any. What refuses stays, and so does what the tests
+of the policy demand. A journal knows nothing of what is run less often than it is old.
+
 Nothing is written without --write, and then after a question or with --yes.
 The exit status is 0 when there is nothing to propose or it was written, and 1 when
 there is a proposal.`,
@@ -61,6 +71,7 @@ there is a proposal.`,
 	cmd.Flags().StringVar(&f.since, "since", "", "only what was refused since this `TIME`, or so long ago: 90m")
 	cmd.Flags().StringVar(&f.by, "by", "", "only what this `ID` asked for; a * at its end stands for anything")
 	cmd.Flags().BoolVarP(&f.write, "write", "w", false, "change the policy, once it was shown")
+	cmd.Flags().BoolVar(&f.unused, "unused", false, "propose to take out what no run needed")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "don't ask")
 	return cmd
 }
@@ -77,7 +88,21 @@ func (d commands) learn(ctx context.Context, f learnFlags) error {
 	if at := document.Extended(path, data); at != "" {
 		return desk.Usage(desk.Plain(path)+" only takes away from "+desk.Plain(at), "programs and their arguments are allowed there: paddock policy learn --policy "+desk.Quote(at))
 	}
-	seen, err := d.refused(ctx, f)
+	since, err := d.Since(f.since)
+	if err != nil {
+		return err
+	}
+	if f.unused {
+		q := unused.Question{Path: path, Data: data}
+		if q.Used, q.Runs, err = told.Started(ctx, d.Desk, since, f.matches); err != nil {
+			return err
+		}
+		if f.write {
+			q.Write = func(question string, text []byte) error { return d.write(path, question, data, text, f) }
+		}
+		return unused.Answer(d.Desk, q)
+	}
+	seen, err := told.Refused(ctx, d.Desk, since, f.matches)
 	if err != nil {
 		return err
 	}
@@ -95,6 +120,14 @@ func (d commands) learn(ctx context.Context, f learnFlags) error {
 		return err
 	}
 	return d.propose(r, data, f)
+}
+
+// write puts text in the place of the policy, once a person has agreed.
+func (d commands) write(path, question string, data, text []byte, f learnFlags) error {
+	if err := d.files.Agree(question, "read what policy learn shows, then say --yes", f.yes); err != nil {
+		return err
+	}
+	return d.files.Rewrite(d.files.Real(path), data, text)
 }
 
 // program finds the file of a word, or says why there is none.
@@ -121,54 +154,6 @@ func (d commands) news(r *learnReport, data []byte) error {
 	return err
 }
 
-// refused reads the journal for commands that were refused.
-func (d commands) refused(ctx context.Context, f learnFlags) (seen []learn.Command, err error) {
-	since, err := d.Since(f.since)
-	if err != nil {
-		return nil, err
-	}
-	state := d.StateDir(d.State)
-	if state == "" {
-		return nil, desk.Usage("there is no place where a journal could be", "set HOME, or name a directory with --state")
-	}
-	e, err := evidence.Open(d.Operator(), state, d.Now)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, e.Close()) }()
-	all, cut := map[string]int{}, 0
-	broken, err := e.List(ctx, evidence.Filter{Kind: journal.Refusal, Since: since}, func(entry journal.Entry, _ []byte) error {
-		who, what := "", entry.Refusal
-		if entry.Principal != nil {
-			who = entry.Principal.ID
-		}
-		start, any := strings.CutSuffix(f.by, "*")
-		if f.by != "" && who != f.by && (!any || !strings.HasPrefix(who, start)) {
-			return nil
-		}
-		if what.Count > 0 || journal.WordsOf(what.Argv).Digest != what.Digest {
-			cut++
-			return nil
-		}
-		key := strings.Join(what.Argv, "\x00")
-		i, known := all[key]
-		if !known {
-			i = len(seen)
-			all[key] = i
-			seen = append(seen, learn.Command{Argv: what.Argv})
-		}
-		seen[i].Codes = append(slices.Clone(what.Others), what.Code) // as it was refused last
-		if seen[i].Times++; !slices.Contains(seen[i].By, who) {
-			seen[i].By = append(seen[i].By, who)
-		}
-		return nil
-	})
-	if cut+broken > 0 {
-		d.Say("note", fmt.Sprintf("%d refusals aren't whole in the journal, and are left out", cut+broken))
-	}
-	return seen, err
-}
-
 // propose shows a proposal, and writes it where that is wanted.
 func (d commands) propose(r learnReport, data []byte, f learnFlags) error {
 	changed := !bytes.Equal(r.Proposal.Text, data)
@@ -179,10 +164,7 @@ func (d commands) propose(r learnReport, data []byte, f learnFlags) error {
 	}
 	if changed && f.write {
 		question := fmt.Sprintf("let %s allow %d more commands?", desk.Plain(r.File), len(r.Learned))
-		if err := d.files.Agree(question, "read what policy learn shows, then say --yes", f.yes); err != nil {
-			return err
-		}
-		if err := d.files.Rewrite(d.files.Real(r.File), data, r.Proposal.Text); err != nil {
+		if err := d.write(r.File, question, data, r.Proposal.Text, f); err != nil {
 			return err
 		}
 		r.Written = true
@@ -222,10 +204,5 @@ func (d commands) showLesson(r learnReport, data []byte) error {
 	for _, one := range r.Findings {
 		fmt.Fprintf(&b, "lint: %s at %s: %s\n", one.ID, one.At, one.Message)
 	}
-	for line := range bytes.Lines(b.Bytes()) {
-		if _, err := d.Out.Write([]byte(desk.Plain(string(bytes.TrimSuffix(line, []byte("\n")))) + "\n")); err != nil {
-			return err
-		}
-	}
-	return nil
+	return unused.Print(d.Desk, b.Bytes())
 }
