@@ -43,3 +43,11 @@ func TestDelegates(t *testing.T) {
 	_, err = w.r.CancelDelegate(t.Context(), "d"+strings.Repeat("0", 26), "")
 	refused(t, err, paddock.NotFound)
 }
+
+// Nobody serves tools within a host program, so a provider with some is refused.
+func TestDelegatesWithToolsAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, permissive+"launch: {agents: true}\ndelegates: {providers: {worker: {path: /bin/sh, tools: [command_list]}}}\n")
+	_, err := w.r.Delegate(t.Context(), DelegateTask{Task: "echo report"})
+	refused(t, err, paddock.LaunchDisabled)
+}
