@@ -63,3 +63,11 @@ func TestDelegatesGetSecrets(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Nobody serves tools within a host program, so a provider with some is refused.
+func TestDelegatesWithToolsAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, permissive+"launch: {agents: true}\ndelegates: {providers: {worker: {path: /bin/sh, tools: [command_list]}}}\n")
+	_, err := w.r.Delegate(t.Context(), DelegateTask{Task: "echo report"})
+	refused(t, err, paddock.LaunchDisabled)
+}

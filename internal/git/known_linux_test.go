@@ -53,6 +53,7 @@ var known = []struct{ fault, tests string }{
 	{"a preview is as long as it likes, and the rest is lost", "TestPreviewsAndTheRest"},
 	{"whoever has an id reads what is kept", "runner.TestArtifactsOfOthers internal/mcpserver.TestUnknownAndForeignLookAlike"},
 	{"what was printed stays on the disk for ever", "runner.TestArtifactsArePruned"},
+	{"to answer costs much more than git does", "TestOneRunWhereTheIDIsKnown TestHeadsThatAreNotRead"},
 	{"all that git prints is held in memory", "TestLargeRepository"},
 }
 

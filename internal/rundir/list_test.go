@@ -290,3 +290,23 @@ func TestClaimIsExclusive(t *testing.T) {
 	}()
 	claim(t, other, func(*Claim) error { return nil })
 }
+
+// What a delegate asks for counts for whom it works, at every level, and for nobody else.
+func TestActiveOfDelegates(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	worker := alice.Delegate("worker", "d1")
+	inner := worker.Delegate("worker", "d2")
+	start(t, s, 1, alice)
+	start(t, s, 2, worker)
+	start(t, s, 3, inner)
+	start(t, s, 4, bob)
+	for _, p := range []paddock.Principal{alice, worker, inner, alice.Delegate("other", "d3")} {
+		if n := active(t, s, p); n != 3 {
+			t.Errorf("%s has %d active runs, want 3", p.ID, n)
+		}
+	}
+	if n := active(t, s, bob); n != 1 {
+		t.Errorf("bob has %d active runs", n)
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,6 +149,27 @@ func (c Checklists) All() ([]Checklist, error) {
 		return strings.Compare(string(a.Principal.Kind)+a.Principal.ID, string(b.Principal.Kind)+b.Principal.ID)
 	})
 	return all, err
+}
+
+// Prune forgets the checklists all of whose items are done or closed, and were before
+// since, and returns them. With dry they stay. The next item of one is t1 again.
+func (c Checklists) Prune(ctx context.Context, since time.Time, dry bool) (gone []Checklist, err error) {
+	err = c.shelf.Locked(ctx, func() error {
+		all, err := c.All()
+		for _, list := range all {
+			if !list.Complete() || slices.ContainsFunc(list.Items, func(i Item) bool { return !i.UpdatedAt.Before(since) }) {
+				continue
+			}
+			if !dry {
+				if failed := durable.Remove(filepath.Join(c.shelf.Dir(), fileOf(list.Principal))); failed != nil {
+					return errors.Join(err, failed)
+				}
+			}
+			gone = append(gone, list)
+		}
+		return err
+	})
+	return gone, err
 }
 
 // Create appends an item for each title that isn't blank. Asking again with the same

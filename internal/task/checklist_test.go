@@ -254,3 +254,38 @@ func TestChecklistProperties(t *testing.T) {
 		}
 	})
 }
+
+// Lists that have been complete for long are forgotten, the others stay.
+func TestPruneForgetsWhatIsComplete(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	all := Open(t.TempDir(), func() time.Time { return now })
+	who := func(id string) paddock.Principal { return paddock.Principal{Kind: paddock.Agent, ID: id} }
+	for _, id := range []string{"done", "open", "late"} {
+		if _, err := all.Create(t.Context(), who(id), []string{"a"}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finish := func(id string) {
+		if _, err := all.Update(t.Context(), who(id), Change{ID: "t1", Status: Done}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finish("done")
+	now = now.AddDate(0, 1, 0)
+	finish("late")
+	for _, dry := range []bool{true, false, false} {
+		gone, err := all.Prune(t.Context(), now.AddDate(0, 0, -7), dry)
+		ids := ""
+		for _, list := range gone {
+			ids += list.Principal.ID
+		}
+		if err != nil || ids != "done" && ids != "" {
+			t.Errorf("%q, %v", ids, err)
+		}
+		left, err := all.All()
+		if want := map[bool]int{true: 3, false: 2}[dry]; err != nil || len(left) != want {
+			t.Errorf("%d are left, want %d: %v", len(left), want, err)
+		}
+	}
+}

@@ -37,6 +37,10 @@ var known = []struct{ fault, tests string }{
 	{"results come in the order of asking", "internal/task/delegate.TestOrderAndQueue"},
 	{"a caller chooses the program or its words", "internal/task/delegate.TestDelegateRefuses internal/mcpserver.TestDelegateToolsRefuse internal/policy.TestDelegatesSection"},
 	{"a delegate may what its caller may not", "internal/policy.TestDelegatesAreNarrowed internal/policy.TestRefusal_launch_disabled"},
+	{"a delegate has no tools, or all of its caller's", "internal/task/delegate.TestToolsByADoor internal/task/delegate.TestToolsOfADelegatesDelegate internal/policy.TestDelegatesOwnScope"},
+	{"by its delegates somebody may more, or more of it", "internal/policy.TestDelegatesAreNeverWider internal/rundir.TestActiveOfDelegates"},
+	{"how deep a delegate is, is what it says", "internal/task/delegate.TestToolsOfADelegatesDelegate"},
+	{"checklists, and results that nobody collects, stay for ever", "internal/task.TestPruneForgetsWhatIsComplete internal/task/delegate.TestPruneOfResults"},
 	{"a report is cut", "runner.TestDelegates internal/task/delegate.TestEveryEndHasAResult"},
 }
 

@@ -10,6 +10,7 @@ package plans
 import (
 	"context"
 	"sync"
+	"time"
 
 	"paddock"
 	"paddock/internal/executor"
@@ -66,6 +67,8 @@ type All interface {
 	Checklists(ctx context.Context, p paddock.Principal) ([]Plan, error)
 	ClearTasks(ctx context.Context, p, of paddock.Principal) (Plan, error)
 	Delegates(ctx context.Context, p paddock.Principal) ([]delegate.Delegate, error)
+	PruneTasks(ctx context.Context, p paddock.Principal, age time.Duration, dry bool) ([]task.Checklist, error)
+	PruneDelegates(ctx context.Context, p paddock.Principal, age time.Duration, dry bool) ([]delegate.Delegate, error)
 	Inside(ctx context.Context, p paddock.Principal) (string, error)
 	ServeTools(serve delegate.Serve)
 }

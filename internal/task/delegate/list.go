@@ -14,6 +14,9 @@ func (r *Room) List(ctx context.Context, p paddock.Principal) ([]Delegate, error
 	return slices.DeleteFunc(all, func(d Delegate) bool { return !book.Sees(p, d) }), err
 }
 
+// Book is where delegates are kept.
+func (r *Room) Book() book.Book { return r.book }
+
 // Count says how many of p's delegates have no result yet, and how many results wait.
 func (r *Room) Count(p paddock.Principal) (pending, ready int, err error) {
 	all, err := r.book.Load()

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"paddock"
 	"paddock/internal/task/delegate"
@@ -106,4 +107,33 @@ func TestToolsThatAreTakenBack(t *testing.T) {
 	if got.Status != delegate.Failed || !strings.Contains(got.Error, "other tools now") {
 		t.Errorf("%+v", got)
 	}
+}
+
+// Results that nobody acknowledged for long go, and are known by their ids for a while;
+// what is pending stays.
+func TestPruneOfResults(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, policyText)
+	open := w.gate("gate")
+	old := w.give("echo old")
+	w.collect(delegate.Collect{ID: old.ID})
+	running := w.give("read x < gate")
+	for _, dry := range []bool{true, false} {
+		gone, err := w.room.Book().Prune(t.Context(), "somebody", w.now().Add(time.Hour), dry)
+		if err != nil || len(gone) != 1 || gone[0].ID != old.ID || gone[0].PrunedBy != "somebody" {
+			t.Errorf("%+v, %v", gone, err)
+		}
+	}
+	if gone, err := w.room.Book().Prune(t.Context(), "x", w.now().Add(time.Hour), false); err != nil || len(gone) != 0 {
+		t.Errorf("%+v, %v", gone, err)
+	}
+	got := w.peek(delegate.Collect{ID: old.ID}).Completed
+	if len(got) != 1 || got[0].State != delegate.Acknowledged || got[0].PrunedBy != "somebody" {
+		t.Errorf("%+v", got)
+	}
+	if got := w.peek(delegate.Collect{}); got.Pending != 1 || got.Ready != 0 {
+		t.Errorf("%+v", got)
+	}
+	open()
+	w.collect(delegate.Collect{ID: running.ID})
 }

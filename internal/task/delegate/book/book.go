@@ -115,6 +115,32 @@ func (b Book) Claim(d Delegate) error {
 	return durable.Remove(filepath.Join(b.shelf.Dir(), file(d.ID)))
 }
 
+// Prune has results that were there before since, and that nobody acknowledged, go as if
+// by had, and returns them: for as long as Forget leaves them they are known by their ids.
+// With dry they stay.
+func (b Book) Prune(ctx context.Context, by string, since time.Time, dry bool) (gone []Delegate, err error) {
+	err = b.Locked(ctx, func() error {
+		all, err := b.Load()
+		for _, d := range all {
+			if d.State != Ready || !d.Result.SettledAt.Before(since) {
+				continue
+			}
+			d.PrunedBy = by
+			if !dry {
+				if failed := b.Claim(d); failed != nil {
+					return errors.Join(err, failed)
+				}
+			}
+			gone = append(gone, d)
+		}
+		if dry {
+			return err
+		}
+		return errors.Join(err, b.Forget())
+	})
+	return gone, err
+}
+
 // Forget removes what was acknowledged long ago; their runs have retention of
 // their own.
 func (b Book) Forget() error {

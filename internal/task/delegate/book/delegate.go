@@ -78,6 +78,9 @@ type Delegate struct {
 	// AcknowledgedAt is when the result was claimed.
 	AcknowledgedAt *time.Time `json:"acknowledged_at,omitempty"`
 
+	// PrunedBy is who had the result go without being acknowledged.
+	PrunedBy string `json:"pruned_by,omitempty"`
+
 	// Job is what is to be started; nil once it was.
 	Job *Job `json:"job,omitempty"`
 	// Key is the digest of the idempotency key it was asked for with, and of the task.

@@ -34,7 +34,7 @@ reports. A result comes again with each collect until it is acknowledged.`,
   paddock delegate collect --all
   paddock delegate collect --acknowledge d01kb5m0e4n8xjq2c6z7w3v9tya`,
 	})
-	cmd.AddCommand(d.start(), d.list(), d.collect(), d.cancel())
+	cmd.AddCommand(d.start(), d.list(), d.collect(), d.cancel(), d.prune())
 	return cmd
 }
 

@@ -40,7 +40,7 @@ a restart; without --session the commands are about your own.`,
   paddock tasks update t1 closed --note 'not needed any more'`,
 	})
 	cmd.PersistentFlags().StringVar(&session, "session", "", "the checklist of `SESSION`: the principal's id as list prints it, or the NAME of mcp --session")
-	cmd.AddCommand(d.list(), d.show(), d.create(), d.update(), d.clear())
+	cmd.AddCommand(d.list(), d.show(), d.create(), d.update(), d.clear(), d.prune())
 	return cmd
 }
 
