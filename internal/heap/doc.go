@@ -13,5 +13,5 @@
 // nothing changes. Where the heap begins is random, so the rest of the page it began
 // on, up to 2 MiB of addresses and none of memory, is taken and never used. Only one
 // large page is asked for: a program that needs more runs long enough for Go to see
-// to it. A process of this kind takes up to a mebibyte more than it did.
+// to it. A process that needs less takes a mebibyte or so more than it would.
 package heap
