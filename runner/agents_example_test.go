@@ -22,7 +22,7 @@ func ExampleRunner_Tasks() {
 		panic(err)
 	}
 	defer func() { _ = r.Close() }()
-	if _, err := r.CreateTasks(ctx, []string{"read the code", "write a test"}, ""); err != nil {
+	if _, err := r.CreateTasks(ctx, "", "read the code", "write a test"); err != nil {
 		panic(err)
 	}
 	if _, err := r.UpdateTask(ctx, runner.TaskChange{ID: "t1", Status: runner.TaskDone}); err != nil {
