@@ -21,3 +21,22 @@ type Quotas struct {
 	Principal Quota
 	Total     Quota
 }
+
+// Within are the lower ones of q and around. Zero is no quota.
+func (q Quotas) Within(around Quotas) Quotas {
+	return Quotas{Principal: q.Principal.within(around.Principal), Total: q.Total.within(around.Total)}
+}
+
+func (q Quota) within(around Quota) Quota {
+	return Quota{
+		RunsPerHour: lower(q.RunsPerHour, around.RunsPerHour), RunsPerDay: lower(q.RunsPerDay, around.RunsPerDay),
+		OutputPerDay: lower(q.OutputPerDay, around.OutputPerDay), CPUPerDay: lower(q.CPUPerDay, around.CPUPerDay), Kept: lower(q.Kept, around.Kept),
+	}
+}
+
+func lower[T int | int64 | Duration](a, b T) T {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}

@@ -15,6 +15,7 @@ import (
 
 	"paddock"
 	"paddock/internal/artifact/pages/moment/frames"
+	"paddock/internal/artifact/pages/moment/marks"
 )
 
 // spliced has text kept by way of a pipe, and returns how much was.
@@ -70,7 +71,7 @@ func TestSplicedIsWhatWasPrinted(t *testing.T) {
 			if got := unstitch(t, dir, s); !bytes.Equal(got, want[i].Bytes()) {
 				t.Errorf("%s: the frames are of %d bytes", s, len(got))
 			}
-			if fits, err := Marked(dir, s); !fits || err != nil {
+			if fits, err := marks.Marked(dir, s); !fits || err != nil {
 				t.Errorf("%s: its lines aren't where the marks say, %v", s, err)
 			}
 			if err := Open(dir).Verify(s, sums[i]); err != nil {

@@ -72,16 +72,6 @@ func (e *Executor) Settled(ctx context.Context, id paddock.RunID) error {
 	return e.hub.Settled(ctx, dir)
 }
 
-// Principal returns who asked for the run; the error is fs.ErrNotExist when there
-// is none.
-func (e *Executor) Principal(id paddock.RunID) (paddock.Principal, error) {
-	dir, err := e.state.Run(id)
-	if err != nil {
-		return paddock.Principal{}, err
-	}
-	return dir.Principal()
-}
-
 // Run returns the run as of now; the error is fs.ErrNotExist when there is none.
 // A run whose supervisor is known to be gone is settled as lost first.
 func (e *Executor) Run(ctx context.Context, id paddock.RunID) (paddock.Run, error) {

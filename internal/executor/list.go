@@ -13,11 +13,6 @@ import (
 // came with is valid.
 type Unreadable = rundir.Unreadable
 
-// Seen notes that p was given the end of its run.
-func (e *Executor) Seen(p paddock.Principal, id paddock.RunID) error {
-	return e.state.MarkSeen(p, id)
-}
-
 // Kept is what was written down about a run beside its record, and where what
 // it changed is dealt with.
 type Kept = changes.Desk

@@ -21,7 +21,7 @@ import (
 	"strings"
 
 	"paddock/internal/policy"
-	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/document/shape/table"
 	"paddock/internal/trust"
 )
 
@@ -63,7 +63,7 @@ func (r Reader) More(name string, data []byte) []policy.Source {
 func (r Reader) Read(name string, data []byte) ([]policy.Source, error) {
 	var more []policy.Source
 	seen := []string{name}
-	for at := document.Extended(name, data); at != ""; {
+	for at := table.Extended(name, data); at != ""; {
 		s := policy.Source{Name: at}
 		switch {
 		case slices.Contains(seen, at):
@@ -83,7 +83,7 @@ func (r Reader) Read(name string, data []byte) ([]policy.Source, error) {
 			break
 		}
 		seen = append(seen, at)
-		at = document.Extended(at, s.Data)
+		at = table.Extended(at, s.Data)
 	}
 	floor, ok, err := r.floor()
 	if ok {

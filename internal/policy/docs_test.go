@@ -14,7 +14,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy"
-	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/document/shape/table"
 )
 
 // go test ./internal/policy -run 'Doc|Schema' -update writes the generated files anew.
@@ -95,7 +95,7 @@ func TestPolicyDocExamples(t *testing.T) {
 			example = completed(example)
 		}
 		var more []policy.Source
-		if of := document.Extended("/p/example.yaml", []byte(example)); of != "" {
+		if of := table.Extended("/p/example.yaml", []byte(example)); of != "" {
 			more = append(more, policy.Source{Name: of, Data: []byte("version: 1\nroots: [{path: /srv/checkout}]\nexecutables: []\n")})
 		}
 		_, err := policy.Load("/p/example.yaml", []byte(example), more...)

@@ -117,3 +117,18 @@ func Keyed(c *rundir.Claim, req paddock.Request) (paddock.RunID, error) {
 	}
 	return id, nil
 }
+
+// Principal returns who asked for the run; the error is fs.ErrNotExist when there
+// is none.
+func (r Roster) Principal(id paddock.RunID) (paddock.Principal, error) {
+	dir, err := r.state.Run(id)
+	if err != nil {
+		return paddock.Principal{}, err
+	}
+	return dir.Principal()
+}
+
+// Seen notes that p was given the end of its run.
+func (r Roster) Seen(p paddock.Principal, id paddock.RunID) error {
+	return r.state.MarkSeen(p, id)
+}

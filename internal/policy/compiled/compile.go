@@ -32,7 +32,7 @@ func values(texts []document.Text) []string { return form.Values(texts) }
 // name. It returns the file or everything that is wrong with it, faults included.
 func Compile(name string, source document.File, faults []document.Fault) (File, []document.Fault) {
 	c := compiler{faults: faults, proxied: source.Containment.Network == "allowlist", trusting: slices.ContainsFunc(source.Secrets, func(s document.Secret) bool { return s.Host.Given() })}
-	f := c.file(name, source, within(source.Limits, source.Containment.Unsaid()))
+	f := c.file(name, source, source.Limits.Within(source.Containment.Unsaid()))
 	f.Concurrent = cmp.Or(f.Concurrent, defaultConcurrent)
 	f.Contain = source.Containment.As()
 	f.Reserve = source.Limits.Reserve
@@ -110,7 +110,7 @@ func (c *compiler) executable(e document.Executable, around paddock.Limits, limi
 	x := &Executable{
 		At: e.At, Name: e.Name.Value, Path: e.Path.Value, Any: e.Any, ArgsAt: e.ArgsAt,
 		Environment: c.environment(e.Environment),
-		Limits:      within(e.Limits, around),
+		Limits:      e.Limits.Within(around),
 		LimitsAt:    limitsAt,
 		Reach:       values(e.Network),
 		LineBreaks:  e.LineBreaks,

@@ -1,31 +1,11 @@
 package compiled
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
 	"paddock"
-	"paddock/internal/policy/compiled/document"
 )
-
-// within fills what l doesn't say from the limits around it.
-func within(l document.Limits, around paddock.Limits) paddock.Limits {
-	return paddock.Limits{
-		Timeout:   cmp.Or(l.Timeout, around.Timeout),
-		Idle:      cmp.Or(l.Idle, around.Idle),
-		Output:    cmp.Or(l.Output, around.Output),
-		OpenFiles: cmp.Or(l.OpenFiles, around.OpenFiles),
-		Memory:    cmp.Or(l.Memory, around.Memory), Processes: cmp.Or(l.Processes, around.Processes),
-		CPUs:               cmp.Or(l.CPUs, around.CPUs),
-		Disk:               cmp.Or(l.Disk, around.Disk),
-		FileSize:           cmp.Or(l.FileSize, around.FileSize),
-		AtLimit:            cmp.Or(l.AtLimit, around.AtLimit),
-		MemoryByDefault:    l.Memory == 0 && around.MemoryByDefault,
-		ProcessesByDefault: l.Processes == 0 && around.ProcessesByDefault,
-		DiskByDefault:      l.Disk == 0 && around.DiskByDefault,
-	}
-}
 
 // Uncontained refuses where runs can't be contained as the policy requires: for
 // want of the level, unless it is among those that can be given, unavailable says

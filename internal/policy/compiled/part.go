@@ -3,6 +3,7 @@ package compiled
 import (
 	"paddock"
 	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/document/shape/table"
 	"paddock/internal/policy/compiled/pattern"
 )
 
@@ -53,7 +54,7 @@ func Part(name string, source document.File, faults []document.Fault) (File, []d
 }
 
 func (c *compiler) part(name string, source document.File) File {
-	f := c.file(name, source, within(source.Limits, paddock.Limits{}))
+	f := c.file(name, source, source.Limits.Within(paddock.Limits{}))
 	f.Says = source.Says
 	of := source.Containment
 	f.Contain = paddock.ContainAs{Level: of.Require, Network: of.Network, RunAs: of.RunAs, Read: values(of.Read), Write: values(of.Write)}
@@ -107,4 +108,4 @@ type (
 // Read, ReadFloor and Extended are those of package document.
 func Read(name string, data []byte) (Document, []Fault)      { return document.Read(name, data) }
 func ReadFloor(name string, data []byte) (Document, []Fault) { return document.ReadFloor(name, data) }
-func Extended(name string, data []byte) string               { return document.Extended(name, data) }
+func Extended(name string, data []byte) string               { return table.Extended(name, data) }

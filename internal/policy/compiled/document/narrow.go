@@ -1,9 +1,6 @@
 package document
 
 import (
-	"bytes"
-	"path"
-
 	"paddock/internal/policy/compiled/document/shape"
 	"paddock/internal/policy/compiled/document/shape/form"
 	"paddock/internal/policy/compiled/document/shape/table"
@@ -21,23 +18,6 @@ func ReadFloor(name string, data []byte) (File, []Fault) {
 // FloorSchema returns the JSON Schema of such a file.
 func FloorSchema() []byte {
 	return shape.SchemaText(table.Floor, "Floor of a machine's Paddock policies")
-}
-
-// Extended returns the path of the file that the policy in the file called name
-// narrows; empty if there is none, or the text is too broken to tell.
-func Extended(name string, data []byte) string {
-	if !bytes.Contains(data, []byte("extends")) { // nearly always, and it is asked for each request
-		return ""
-	}
-	value, _ := shape.Read(data, table.Policy)
-	v := value.Get("extends")
-	switch {
-	case v == nil:
-		return ""
-	case path.IsAbs(v.Text):
-		return path.Clean(v.Text)
-	}
-	return path.Join(path.Dir(name), v.Text)
 }
 
 // narrow reads the parts that hold for some requests only.

@@ -200,7 +200,7 @@ func Narrow(f, part compiled.File) (compiled.File, []compiled.Fault) {
 	if part.Concurrent > 0 {
 		n.out.Concurrent = min(f.Concurrent, part.Concurrent)
 	}
-	n.out.Quotas = lowerQuotas(f.Quotas, part.Quotas)
+	n.out.Quotas = f.Quotas.Within(part.Quotas)
 	n.out.Rules = slices.Concat(f.Rules, part.Rules)
 	n.out.Sections = maps.Clone(f.Sections)
 	for name, at := range part.Sections {

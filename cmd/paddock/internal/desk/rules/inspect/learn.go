@@ -14,7 +14,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/rules/inspect/told"
 	"paddock/cmd/paddock/internal/desk/rules/inspect/unused"
 	"paddock/internal/policy"
-	"paddock/internal/policy/compiled/document"
+	"paddock/internal/policy/compiled/document/shape/table"
 	"paddock/internal/review/diff"
 	"paddock/internal/review/learn"
 	"paddock/internal/review/lint"
@@ -85,7 +85,7 @@ func (d commands) learn(ctx context.Context, f learnFlags) error {
 	if _, err := policy.Load(path, data, more...); err != nil {
 		return broken(path, err, "nothing was learned")
 	}
-	if at := document.Extended(path, data); at != "" {
+	if at := table.Extended(path, data); at != "" {
 		return desk.Usage(desk.Plain(path)+" only takes away from "+desk.Plain(at), "programs and their arguments are allowed there: paddock policy learn --policy "+desk.Quote(at))
 	}
 	since, err := d.Since(f.since)

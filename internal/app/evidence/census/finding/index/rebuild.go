@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/artifact"
+	"paddock/internal/artifact/pages/moment/marks"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/record/durable"
@@ -245,7 +245,7 @@ func (r *rebuild) clear(ctx context.Context) error {
 // marks makes the marks of the lines of a settled run's output.
 func (r *rebuild) marks(ctx context.Context, d *rundir.Dir) error {
 	for _, stream := range []paddock.Stream{paddock.Stdout, paddock.Stderr} {
-		if fits, err := artifact.Marked(d.Path(), stream); err == nil && fits {
+		if fits, err := marks.Marked(d.Path(), stream); err == nil && fits {
 			continue
 		}
 		made, err := r.mark(ctx, d, stream)
@@ -280,6 +280,6 @@ func (r *rebuild) mark(ctx context.Context, d *rundir.Dir, stream paddock.Stream
 		if _, pruned, err := prune.Of(d.Path()); err != nil || pruned != nil {
 			return false, err
 		}
-		return artifact.Remark(d.Path(), stream)
+		return marks.Remark(d.Path(), stream)
 	}
 }

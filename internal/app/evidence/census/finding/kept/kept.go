@@ -15,8 +15,8 @@ import (
 
 	"paddock"
 	"paddock/internal/app/evidence/census/finding"
-	"paddock/internal/artifact"
 	"paddock/internal/artifact/packed"
+	"paddock/internal/artifact/pages/moment/marks"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/prune"
@@ -97,7 +97,7 @@ func (k look) digest(d *rundir.Dir, stream paddock.Stream, sum paddock.StreamSum
 	if err := packed.Open(d.Path()).Verify(stream, sum); err != nil {
 		return k.find(finding.Output, d.ID(), path, "", "%v", err)
 	}
-	if fits, err := artifact.Marked(d.Path(), stream); err == nil && !fits {
+	if fits, err := marks.Marked(d.Path(), stream); err == nil && !fits {
 		return k.find(finding.Marks, d.ID(), path+".lines", finding.ByRebuild, "it isn't where the lines of %s are; readers do without", stream)
 	}
 	return nil

@@ -52,3 +52,21 @@ func (c Containment) Unsaid() paddock.Limits {
 	}
 	return l
 }
+
+// Within fills what l doesn't say from the limits around it.
+func (l Limits) Within(around paddock.Limits) paddock.Limits {
+	return paddock.Limits{
+		Timeout:   cmp.Or(l.Timeout, around.Timeout),
+		Idle:      cmp.Or(l.Idle, around.Idle),
+		Output:    cmp.Or(l.Output, around.Output),
+		OpenFiles: cmp.Or(l.OpenFiles, around.OpenFiles),
+		Memory:    cmp.Or(l.Memory, around.Memory), Processes: cmp.Or(l.Processes, around.Processes),
+		CPUs:               cmp.Or(l.CPUs, around.CPUs),
+		Disk:               cmp.Or(l.Disk, around.Disk),
+		FileSize:           cmp.Or(l.FileSize, around.FileSize),
+		AtLimit:            cmp.Or(l.AtLimit, around.AtLimit),
+		MemoryByDefault:    l.Memory == 0 && around.MemoryByDefault,
+		ProcessesByDefault: l.Processes == 0 && around.ProcessesByDefault,
+		DiskByDefault:      l.Disk == 0 && around.DiskByDefault,
+	}
+}

@@ -1,4 +1,4 @@
-package artifact
+package marks
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 
 	"paddock"
-	"paddock/internal/artifact/pages/moment/marks"
 )
 
 // mostMarks bounds what is read of a file of marks: enough for 16 TiB of output.
@@ -31,7 +30,7 @@ func Remark(dir string, s paddock.Stream) (made bool, err error) {
 	if err != nil || bytes.Equal(right, there) {
 		return false, err
 	}
-	name := filepath.Join(dir, marks.Name(string(s)))
+	name := filepath.Join(dir, Name(string(s)))
 	if len(right) == 0 {
 		return true, os.Remove(name)
 	}
@@ -57,13 +56,13 @@ func compareMarks(dir string, s paddock.Stream) (right, there []byte, err error)
 	}
 	f, err := plain(filepath.Join(dir, string(s)))
 	if err == nil {
-		right, err = marks.Of(f)
+		right, err = Of(f)
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
-	f, err = plain(filepath.Join(dir, marks.Name(string(s))))
+	f, err = plain(filepath.Join(dir, Name(string(s))))
 	if errors.Is(err, fs.ErrNotExist) {
 		return right, nil, nil
 	}

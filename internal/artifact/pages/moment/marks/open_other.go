@@ -1,0 +1,5 @@
+//go:build !unix
+
+package marks
+
+const noFollow = 0
