@@ -7,14 +7,14 @@ import (
 	"paddock/internal/heap/page"
 )
 
-// first is when a heap is collected for the first time, in per cent of what Go
-// itself waits for: what is skipped counts as if it were used.
-const first = 300
+// least is the size of the heap at which Go begins to collect, if it is to double.
+const least = 4 << 20
 
 // Begin puts the first collection off by as much as was skipped; after that one,
 // everything is as it always is. A program calls it when it begins.
 func Begin() {
-	before := debug.SetGCPercent(first)
+	// Go begins when seven tenths of the way are gone.
+	before := debug.SetGCPercent(100 + page.Skipped()*100/7*10/least)
 	if before != 100 { // somebody knows better
 		debug.SetGCPercent(before)
 		return

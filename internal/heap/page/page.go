@@ -10,5 +10,13 @@ package page
 // skipped is what is never used: addresses, and no memory.
 var skipped [33][]byte
 
+// Skipped returns how many bytes that is.
+func Skipped() (n int) {
+	for _, b := range skipped {
+		n += len(b)
+	}
+	return n
+}
+
 // Forget lets go of what was skipped.
 func Forget() { skipped = [len(skipped)][]byte{} }
