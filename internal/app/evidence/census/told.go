@@ -16,10 +16,10 @@ import (
 
 // told is what is remembered of a run: what is here, and what the journal says.
 type told struct {
-	here, settled    bool // its record could be read; it has an outcome
-	start, over      bool // the journal has its start; that it was abandoned or its record removed
-	end, endTold     uint64
-	ends, misreports uint8
+	here, settled bool // its record could be read; it has an outcome
+	start, over   bool // the journal has its start; that it was abandoned or its record removed
+	end, endTold  uint64
+	ends          uint8
 }
 
 // journal compares the runs with what the journal tells. It is read after them,

@@ -32,8 +32,10 @@ func Attempt(ctx context.Context, dir string) diagnosis.Fact {
 	}
 	defer os.Remove(file.Name())
 	_, err = file.WriteString("#!/bin/sh\n")
-	err = errors.Join(err, file.Close())
-	if file, err = os.Open(file.Name()); err == nil {
+	if err = errors.Join(err, file.Close()); err == nil {
+		file, err = os.Open(file.Name())
+	}
+	if err == nil {
 		defer file.Close()
 		err = rewrite(file)
 	}
