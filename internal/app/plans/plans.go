@@ -24,6 +24,8 @@ type House struct {
 	Named func(paddock.Principal) error
 	// Discreet takes out of a refusal what isn't p's to know.
 	Discreet func(p paddock.Principal, r *paddock.Refusal) *paddock.Refusal
+	// Decision does so with all of a decision.
+	Decision func(p paddock.Principal, d paddock.Decision) paddock.Decision
 }
 
 // Plans are the verbs over one state directory.
@@ -66,6 +68,7 @@ type All interface {
 	Verbs
 	Checklists(ctx context.Context, p paddock.Principal) ([]Plan, error)
 	ClearTasks(ctx context.Context, p, of paddock.Principal) (Plan, error)
+	ExplainDelegate(ctx context.Context, ask delegate.Ask) (paddock.Decision, error)
 	Delegates(ctx context.Context, p paddock.Principal) ([]delegate.Delegate, error)
 	PruneTasks(ctx context.Context, p paddock.Principal, age time.Duration, dry bool) ([]task.Checklist, error)
 	PruneDelegates(ctx context.Context, p paddock.Principal, age time.Duration, dry bool) ([]delegate.Delegate, error)
