@@ -10,7 +10,6 @@ package plans
 import (
 	"context"
 	"sync"
-	"time"
 
 	"paddock"
 	"paddock/internal/executor"
@@ -70,8 +69,8 @@ type All interface {
 	ClearTasks(ctx context.Context, p, of paddock.Principal) (Plan, error)
 	ExplainDelegate(ctx context.Context, ask delegate.Ask) (paddock.Decision, error)
 	Delegates(ctx context.Context, p paddock.Principal) ([]delegate.Delegate, error)
-	PruneTasks(ctx context.Context, p paddock.Principal, age time.Duration, dry bool) ([]task.Checklist, error)
-	PruneDelegates(ctx context.Context, p paddock.Principal, age time.Duration, dry bool) ([]delegate.Delegate, error)
+	PruneTasks(ctx context.Context, p paddock.Principal, s Stale, dry bool) ([]task.Checklist, error)
+	PruneDelegates(ctx context.Context, p paddock.Principal, s Stale, dry bool) ([]delegate.Delegate, error)
 	Inside(ctx context.Context, p paddock.Principal) (string, error)
 	ServeTools(serve delegate.Serve)
 }
