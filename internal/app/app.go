@@ -41,7 +41,7 @@ type App struct {
 
 // New returns an App that acts through e and closes it when it is closed.
 func New(e *executor.Executor) *App {
-	return &App{e, plans.New(e, plans.House{Named: named, Discreet: discreetRefusal})}
+	return &App{e, plans.New(e, plans.House{Named: named, Discreet: discreetRefusal, Decision: discreet})}
 }
 
 // Explain judges req as Start would and changes nothing. An error is no judgement.

@@ -10,6 +10,7 @@ import (
 	"paddock/internal/executor/judge/budget"
 	"paddock/internal/executor/pages"
 	"paddock/internal/executor/watch"
+	"paddock/internal/journal/short/removed"
 )
 
 // Output returns one page of a run's output. With req.Wait it waits that long
@@ -29,15 +30,7 @@ func (e *Executor) Output(ctx context.Context, id paddock.RunID, req paddock.Pag
 	limited, cancel := context.WithTimeout(ctx, time.Duration(req.Wait))
 	defer cancel()
 	err = e.hub.Await(limited, dir, func(*watch.Run) (bool, error) {
-		for limited.Err() == nil {
-			if full, err := pager.Turn(); full || err != nil {
-				return full, err
-			}
-			if !pager.Further() {
-				break
-			}
-		}
-		return false, nil
+		return pager.Turns(limited)
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = pager.Once() // the wait is over and there is nothing more
@@ -55,6 +48,11 @@ func (e *Executor) Unmasked(ctx context.Context, by paddock.Principal, id paddoc
 		return nil
 	}
 	return budget.RecordError(ctx, e.notes.Unmasked(ctx, by, id, page.Stream, page.Offset, page.NextOffset))
+}
+
+// Forgotten writes down what by is about to have go of what agents planned or reported.
+func (e *Executor) Forgotten(ctx context.Context, by paddock.Principal, p removed.Plans) error {
+	return budget.RecordError(ctx, e.notes.Forgotten(ctx, by, p))
 }
 
 // Follow writes a stream from offset to w, as it comes, until the run is settled

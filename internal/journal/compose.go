@@ -6,6 +6,7 @@ import (
 	"paddock"
 	"paddock/internal/journal/short"
 	"paddock/internal/journal/short/asked"
+	"paddock/internal/journal/short/removed"
 )
 
 // What an entry has room for. JSON makes of one byte six at the worst.
@@ -101,7 +102,7 @@ func AbandonedOf(id paddock.RunID, why error) Entry {
 
 // PruneOf is the entry of a run of which something is about to be removed.
 func PruneOf(id paddock.RunID, reason paddock.PruneReason, by string, bytes int64, record bool) Entry {
-	return Entry{Kind: Prune, Run: id, Prune: &PruneDetail{reason, short.Text(by, mostText), bytes, record}}
+	return Entry{Kind: Prune, Run: id, Prune: &removed.Output{Reason: reason, By: short.Text(by, mostText), Bytes: bytes, Record: record}}
 }
 
 // ApprovalOf is the entry of a step of a matter that p asked about. The run is the one

@@ -27,6 +27,7 @@ import (
 	"paddock"
 	"paddock/internal/journal/short/asked"
 	"paddock/internal/journal/short/glance"
+	"paddock/internal/journal/short/removed"
 )
 
 // A Kind says what an entry tells. Readers pass over kinds they don't know.
@@ -48,6 +49,7 @@ const (
 	Refusals   Kind = "refusals"   // requests that were refused and not told of one by one
 	Approval   Kind = "approval"   // what a rule asks about was asked, approved, denied or used
 	Prune      Kind = "prune"      // what is kept of a run is about to be removed
+	Forgotten  Kind = "forgotten"  // checklists, or results of delegates, are about to go
 	Unmasked   Kind = "unmasked"   // somebody is about to be shown what is hidden of secrets
 )
 
@@ -74,7 +76,8 @@ type Entry struct {
 	Kill       *KillDetail      `json:"kill,omitempty"`
 	Refusal    *RefusalDetail   `json:"refusal,omitempty"`
 	Refusals   *RefusalsDetail  `json:"refusals,omitempty"`
-	Prune      *PruneDetail     `json:"prune,omitempty"`
+	Prune      *removed.Output  `json:"prune,omitempty"`
+	Forgotten  *removed.Plans   `json:"forgotten,omitempty"`
 	Approval   *asked.Detail    `json:"approval,omitempty"`
 	Unmasked   *glance.Detail   `json:"unmasked,omitempty"`
 
@@ -167,16 +170,6 @@ type KillDetail struct {
 	Signal string             `json:"signal"`
 	By     string             `json:"by"`
 	Why    string             `json:"why,omitempty"`
-}
-
-// PruneDetail is what is removed of a settled run, and why.
-type PruneDetail struct {
-	Reason paddock.PruneReason `json:"reason"`
-	By     string              `json:"by"`
-	// Bytes is the size of the output and standard input that go.
-	Bytes int64 `json:"bytes"`
-	// Record is set when the record goes too, and only the journal is left.
-	Record bool `json:"record,omitempty"`
 }
 
 // RefusalDetail is one refused request.

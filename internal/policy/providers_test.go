@@ -175,6 +175,18 @@ func TestProviderFaults(t *testing.T) {
 	load(t, with("exec: [/say, '']", ""))
 }
 
+// What the policy pins is held to where it says secrets, too: an interpreter that
+// a provider's script leads to.
+func TestProvidersAreHeldToPins(t *testing.T) {
+	t.Parallel()
+	pin := strings.Repeat("ab", 32)
+	p := load(t, "version: 1\nroots: [{path: /srv}]\nexecutables: [{name: sh, path: /bin/sh, args: any, sha256: "+pin+"}]\nsecrets: {A: {exec: [/say], env_for: [sh]}}\n")
+	w := p.For(paddock.SecretRoom + "A").Wanted(paddock.Request{Command: paddock.Command{Argv: []string{"/say"}}})
+	if w.Executable != "/say" || w.Pinned || string(w.Pins["/bin/sh"]) != "sha256:"+pin {
+		t.Errorf("%+v", w)
+	}
+}
+
 // Agents that get tasks get secrets as other programs do.
 func TestSecretsOfDelegates(t *testing.T) {
 	t.Parallel()

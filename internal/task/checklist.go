@@ -151,19 +151,34 @@ func (c Checklists) All() ([]Checklist, error) {
 	return all, err
 }
 
-// Prune forgets the checklists all of whose items are done or closed, and were before
-// since, and returns them. With dry they stay. The next item of one is t1 again.
-func (c Checklists) Prune(ctx context.Context, since time.Time, dry bool) (gone []Checklist, err error) {
+// Changed is when an item was changed last.
+func (c Checklist) Changed() (at time.Time) {
+	for _, i := range c.Items {
+		if i.UpdatedAt.After(at) {
+			at = i.UpdatedAt
+		}
+	}
+	return at
+}
+
+// Prune forgets the checklists all of whose items are done or closed, and that stale says,
+// and returns them, once tell has taken what goes. With a nil tell they stay. The next
+// item of one is t1 again.
+func (c Checklists) Prune(ctx context.Context, stale Stale, tell func([]Checklist) error) (gone []Checklist, err error) {
 	err = c.shelf.Locked(ctx, func() error {
 		all, err := c.All()
-		for _, list := range all {
-			if !list.Complete() || slices.ContainsFunc(list.Items, func(i Item) bool { return !i.UpdatedAt.Before(since) }) {
-				continue
-			}
-			if !dry {
-				if failed := durable.Remove(filepath.Join(c.shelf.Dir(), fileOf(list.Principal))); failed != nil {
-					return errors.Join(err, failed)
-				}
+		all = slices.DeleteFunc(all, func(list Checklist) bool { return !list.Complete() })
+		going := Old(stale, all, Checklist.Changed)
+		if tell == nil || len(going) == 0 {
+			gone = going
+			return err
+		}
+		if failed := tell(going); failed != nil {
+			return errors.Join(err, failed)
+		}
+		for _, list := range going {
+			if failed := durable.Remove(filepath.Join(c.shelf.Dir(), fileOf(list.Principal))); failed != nil {
+				return errors.Join(err, failed)
 			}
 			gone = append(gone, list)
 		}

@@ -274,18 +274,46 @@ func TestPruneForgetsWhatIsComplete(t *testing.T) {
 	finish("done")
 	now = now.AddDate(0, 1, 0)
 	finish("late")
-	for _, dry := range []bool{true, false, false} {
-		gone, err := all.Prune(t.Context(), now.AddDate(0, 0, -7), dry)
+	broken, told := errors.New("no room"), ""
+	tell := func(lists []Checklist) error {
+		for _, list := range lists {
+			told += list.Principal.ID + " "
+		}
+		return nil
+	}
+	week, one, none := now.AddDate(0, 0, -7), 1, 0
+	for i, c := range []struct {
+		stale Stale
+		tell  func([]Checklist) error
+		want  string
+		left  int
+	}{
+		{Stale{Since: week}, nil, "done", 3},
+		{Stale{}, tell, "", 3}, // nothing said is nothing too old
+		{Stale{Since: week}, func([]Checklist) error { return broken }, "broken", 3},
+		{Stale{Most: &one}, nil, "done", 3},
+		{Stale{Most: &none}, nil, "donelate", 3},
+		{Stale{Since: week}, tell, "done", 2},
+		{Stale{Since: week}, tell, "", 2},
+		{Stale{Most: &one}, tell, "", 2},
+		{Stale{Most: &none}, tell, "late", 1},
+	} {
+		gone, err := all.Prune(t.Context(), c.stale, c.tell)
 		ids := ""
 		for _, list := range gone {
 			ids += list.Principal.ID
 		}
-		if err != nil || ids != "done" && ids != "" {
-			t.Errorf("%q, %v", ids, err)
+		if errors.Is(err, broken) {
+			ids, err = ids+"broken", nil
 		}
-		left, err := all.All()
-		if want := map[bool]int{true: 3, false: 2}[dry]; err != nil || len(left) != want {
-			t.Errorf("%d are left, want %d: %v", len(left), want, err)
+		if err != nil || ids != c.want {
+			t.Errorf("%d: %q, want %q; %v", i, ids, c.want, err)
 		}
+		if left, err := all.All(); err != nil || len(left) != c.left {
+			t.Errorf("%d: %d are left, want %d: %v", i, len(left), c.left, err)
+		}
+	}
+	if told != "done late " {
+		t.Errorf("told: %q", told)
 	}
 }

@@ -23,6 +23,16 @@ func (a *Plans) Delegate(ctx context.Context, ask delegate.Ask) (delegate.Delega
 	return d, err
 }
 
+// ExplainDelegate judges what Delegate would start, as if nobody's delegate asked, and
+// changes nothing.
+func (a *Plans) ExplainDelegate(ctx context.Context, ask delegate.Ask) (paddock.Decision, error) {
+	if err := a.house.Named(ask.Principal); err != nil {
+		return paddock.Decision{}, err
+	}
+	d, err := delegate.Explain(ctx, a.exec, ask)
+	return a.house.Decision(ask.Principal, d), err
+}
+
 // CollectDelegates acknowledges results and hands out those that wait. It can be
 // repeated: what isn't acknowledged comes again.
 func (a *Plans) CollectDelegates(ctx context.Context, c delegate.Collect) (delegate.Collected, error) {

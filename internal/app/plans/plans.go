@@ -10,7 +10,6 @@ package plans
 import (
 	"context"
 	"sync"
-	"time"
 
 	"paddock"
 	"paddock/internal/executor"
@@ -24,6 +23,8 @@ type House struct {
 	Named func(paddock.Principal) error
 	// Discreet takes out of a refusal what isn't p's to know.
 	Discreet func(p paddock.Principal, r *paddock.Refusal) *paddock.Refusal
+	// Decision does so with all of a decision.
+	Decision func(p paddock.Principal, d paddock.Decision) paddock.Decision
 }
 
 // Plans are the verbs over one state directory.
@@ -66,9 +67,10 @@ type All interface {
 	Verbs
 	Checklists(ctx context.Context, p paddock.Principal) ([]Plan, error)
 	ClearTasks(ctx context.Context, p, of paddock.Principal) (Plan, error)
+	ExplainDelegate(ctx context.Context, ask delegate.Ask) (paddock.Decision, error)
 	Delegates(ctx context.Context, p paddock.Principal) ([]delegate.Delegate, error)
-	PruneTasks(ctx context.Context, p paddock.Principal, age time.Duration, dry bool) ([]task.Checklist, error)
-	PruneDelegates(ctx context.Context, p paddock.Principal, age time.Duration, dry bool) ([]delegate.Delegate, error)
+	PruneTasks(ctx context.Context, p paddock.Principal, s Stale, dry bool) ([]task.Checklist, error)
+	PruneDelegates(ctx context.Context, p paddock.Principal, s Stale, dry bool) ([]delegate.Delegate, error)
 	Inside(ctx context.Context, p paddock.Principal) (string, error)
 	ServeTools(serve delegate.Serve)
 }

@@ -8,6 +8,7 @@
 package pages
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -99,6 +100,17 @@ func (p *Pager) Further() bool {
 	p.req.Offset, p.req.Line, p.req.Tail, p.req.Since = p.page.NextOffset, 0, 0, nil
 	p.req.GrepOwed = p.page.GrepOwed
 	return true
+}
+
+// Turns turns pages until one is worth returning, which it reports, there are no more or
+// ctx has ended.
+func (p *Pager) Turns(ctx context.Context) (bool, error) {
+	for ctx.Err() == nil {
+		if full, err := p.Turn(); full || err != nil || !p.Further() {
+			return full, err
+		}
+	}
+	return false, nil
 }
 
 // gone refuses for output that was removed. A stream that never had a byte is as

@@ -20,7 +20,7 @@ func (c *compiler) provider(f *File, s document.Secret) *paddock.Provider {
 		x.Pin = f.Pins()[x.Path]
 	}
 	out := &File{
-		Name: f.Name, Roots: []string{ProvidersRoot}, Executables: []*Executable{x}, Limits: x.Limits, Concurrent: manyProviders, Reserve: f.Reserve,
+		Name: f.Name, Roots: []string{ProvidersRoot}, Executables: []*Executable{x}, pins: f.Pins(), Limits: x.Limits, Concurrent: manyProviders, Reserve: f.Reserve,
 		Redact: paddock.Unkept, Sections: map[string]paddock.Position{}, byWord: map[string]*Executable{x.Path: x}, search: environ.Path([]string{x.Path}),
 	}
 	for _, section := range []string{"roots", "limits", "environment", "containment", "secrets"} {

@@ -111,6 +111,9 @@ func (l *learner) take(c Command) (why string) {
 	if len(c.Argv) == 0 {
 		return "it has no words"
 	}
+	if d := l.file.Delegates; d != nil && slices.Contains(d.Names, c.Argv[0]) && l.file.Find(c.Argv) == nil {
+		return "an agent of the policy is called so, which `paddock delegate` gives tasks to; what is to be run as a command, too, is added by hand"
+	}
 	for _, code := range c.Codes {
 		if code != paddock.ExecutableNotAllowed && code != paddock.ArgumentsNotAllowed {
 			return "it was refused with " + string(code) + ", which no argument rule changes"

@@ -24,6 +24,25 @@ executables:
 containment: {require: off}
 `
 
+// An agent that gets tasks doesn't become a command because somebody asked for one.
+func TestDelegatesAreNotLearned(t *testing.T) {
+	t.Parallel()
+	text := before + "launch: {agents: true}\ndelegates: {providers: {worker: {path: /bin/worker}, go: {path: /bin/go}}}\n"
+	p, err := learn.Propose("p", []byte(text), []learn.Command{
+		{Argv: []string{"worker"}, Codes: []paddock.Code{paddock.ExecutableNotAllowed}, Times: 2, By: []string{"x"}},
+		{Argv: []string{"go", "vet"}, Codes: []paddock.Code{paddock.ArgumentsNotAllowed}, Times: 1, By: []string{"x"}},
+	}, find)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Skipped) != 1 || p.Skipped[0].Argv[0] != "worker" || !strings.Contains(p.Skipped[0].Why, "paddock delegate") {
+		t.Errorf("not learned: %+v", p.Skipped)
+	}
+	if len(p.Learned) != 1 || p.Learned[0].Argv[0] != "go" || strings.Contains(string(p.Text), "name: worker") {
+		t.Errorf("learned: %+v\n%s", p.Learned, p.Text)
+	}
+}
+
 func find(word string) (string, string) {
 	if strings.HasPrefix(word, "/") {
 		return word, ""

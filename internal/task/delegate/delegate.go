@@ -23,19 +23,22 @@
 package delegate
 
 import (
+	"context"
+
 	"paddock"
 	"paddock/internal/task/delegate/book"
+	"paddock/internal/task/delegate/book/errand"
 	"paddock/internal/task/delegate/book/report"
 )
 
 // Name is the room's, in requests and in policies.
-const Name = "delegate"
+const Name = errand.Name
 
 // Variable of the environment has a delegate's id.
-const Variable = "PADDOCK_DELEGATE"
+const Variable = errand.Variable
 
 // DoorVariable has the number of the descriptor by which a delegate has tools.
-const DoorVariable = "PADDOCK_DOOR"
+const DoorVariable = errand.DoorVariable
 
 // Bounds.
 const (
@@ -69,6 +72,16 @@ const (
 
 // ParseID says whether s can be a delegate's id.
 func ParseID(s string) bool { return book.ParseID(s) }
+
+// Explain judges a task as if a delegate began with it now, given by nobody's delegate.
+// It changes nothing.
+func Explain(ctx context.Context, j errand.Judge, a Ask) (paddock.Decision, error) {
+	if err := a.check(); err != nil {
+		return paddock.Decision{}, err
+	}
+	job := book.Job{Task: a.Task, Dir: a.Dir, Timeout: a.Timeout, Tied: a.Tied}
+	return errand.Explain(ctx, j, Delegate{Principal: a.Principal, Door: a.Door, Provider: a.Provider, Label: a.Label, Job: &job})
+}
 
 // An Ask is a task for an agent.
 type Ask struct {

@@ -3,7 +3,6 @@ package delegate
 import (
 	"context"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"paddock/internal/policy/compiled"
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/task/delegate/book"
+	"paddock/internal/task/delegate/book/errand"
 )
 
 // Executor is what the room needs of the one that starts programs.
@@ -133,19 +133,11 @@ func (r *Room) prepare(ctx context.Context, a Ask) (Delegate, error) {
 	if err != nil {
 		return Delegate{}, err
 	}
-	if rules == nil || !rules.Agents {
-		return Delegate{}, paddock.Refused(paddock.LaunchDisabled, "The policy doesn't let agents be started.")
+	if a.Provider, err = errand.Choose(rules, a.Provider); err != nil {
+		return Delegate{}, err
 	}
 	now := r.exec.Now()
 	d := Delegate{Version: durable.Version, State: Queued, Principal: a.Principal, Door: a.Door, Provider: a.Provider, Label: a.Label, CreatedAt: now}
-	if d.Provider == "" && len(rules.Names) == 1 {
-		d.Provider = rules.Names[0]
-	}
-	if !slices.Contains(rules.Names, d.Provider) {
-		refusal := paddock.Refused(paddock.InvalidRequest, "There is no provider %.40q.", d.Provider)
-		refusal.Hint = "The policy's providers are " + strings.Join(rules.Names, ", ") + "."
-		return Delegate{}, refusal
-	}
 	if err := r.below(ctx, &d, a, rules); err != nil {
 		return Delegate{}, err
 	}
@@ -164,8 +156,10 @@ func (r *Room) prepare(ctx context.Context, a Ask) (Delegate, error) {
 	if a.Key != "" {
 		d.Key = durable.HashOf(a.Key, d.Provider, a.Dir, a.Label, a.Task)
 	}
-	d.Job = &book.Job{Argv: append([]string{d.Provider}, rules.Args[d.Provider]...), Task: a.Task, Dir: a.Dir, Timeout: a.Timeout, Tied: a.Tied}
-	decision, err := r.exec.Explain(ctx, request(d))
+	job := errand.Job(rules, d.Provider)
+	job.Task, job.Dir, job.Timeout, job.Tied = a.Task, a.Dir, a.Timeout, a.Tied
+	d.Job = &job
+	decision, err := r.exec.Explain(ctx, errand.Request(d))
 	if err != nil {
 		return Delegate{}, err
 	}
@@ -173,18 +167,6 @@ func (r *Room) prepare(ctx context.Context, a Ask) (Delegate, error) {
 		return Delegate{}, refusal
 	}
 	return d, nil
-}
-
-// request is what the executor is asked. Its key makes one run of it, however often
-// it is begun.
-func request(d Delegate) paddock.Request {
-	return paddock.Request{
-		Principal: d.Principal, Door: d.Door, Room: Name, Tied: d.Job.Tied || len(d.Tools) > 0, IdempotencyKey: "delegate " + d.ID,
-		Command: paddock.Command{
-			Argv: d.Job.Argv, Dir: d.Job.Dir, Stdin: paddock.Stdin{Text: &d.Job.Task}, Timeout: d.Job.Timeout, Label: d.Label,
-			Env: variables(d),
-		},
-	}
 }
 
 // Cancel ends a delegate. One that has a result comes back unchanged.

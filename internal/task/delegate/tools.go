@@ -6,34 +6,23 @@ import (
 	"io/fs"
 	"net"
 	"slices"
-	"strconv"
 
 	"paddock"
 	"paddock/internal/control/socket"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/task/delegate/book"
+	"paddock/internal/task/delegate/book/errand"
 	"paddock/internal/task/delegate/book/kin"
 )
-
-// door is the number of the descriptor by which a delegate has its tools.
-const door = 3
 
 // Serve answers what d asks of its tools over conn, and returns when conn or ctx has
 // ended. It closes conn.
 type Serve func(ctx context.Context, conn net.Conn, d Delegate)
 
-func variables(d Delegate) map[string]string {
-	env := map[string]string{Variable: d.ID}
-	if len(d.Tools) > 0 {
-		env[DoorVariable] = strconv.Itoa(door)
-	}
-	return env
-}
-
 // start begins the run of d, with the tools that it has.
 func (r *Room) start(ctx context.Context, d Delegate) (paddock.Run, error) {
 	if len(d.Tools) == 0 {
-		return r.exec.StartWith(ctx, request(d), nil)
+		return r.exec.StartWith(ctx, errand.Request(d), nil)
 	}
 	ours, theirs, err := socket.Pair()
 	if err != nil {
@@ -42,7 +31,7 @@ func (r *Room) start(ctx context.Context, d Delegate) (paddock.Run, error) {
 	// Served at once: a program may ask before we hear that it has begun. If it
 	// doesn't begin, that ends with the other end.
 	r.work.Go(func() { r.serve(r.life, ours, d) })
-	run, err := r.exec.StartWith(ctx, request(d), theirs)
+	run, err := r.exec.StartWith(ctx, errand.Request(d), theirs)
 	return run, errors.Join(err, theirs.Close())
 }
 

@@ -5,7 +5,9 @@ package delegate_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/task"
 	"paddock/internal/task/delegate"
 )
 
@@ -118,13 +121,22 @@ func TestPruneOfResults(t *testing.T) {
 	old := w.give("echo old")
 	w.collect(delegate.Collect{ID: old.ID})
 	running := w.give("read x < gate")
-	for _, dry := range []bool{true, false} {
-		gone, err := w.room.Book().Prune(t.Context(), "somebody", w.now().Add(time.Hour), dry)
+	none, told := 0, 0
+	later := task.Stale{Since: w.now().Add(time.Hour)}
+	tell := func(all []delegate.Delegate) error { told += len(all); return nil }
+	if gone, err := w.room.Book().Prune(t.Context(), "somebody", later, func([]delegate.Delegate) error { return fs.ErrPermission }); !errors.Is(err, fs.ErrPermission) || len(gone) != 0 {
+		t.Errorf("what wasn't told went: %+v, %v", gone, err)
+	}
+	if gone, err := w.room.Book().Prune(t.Context(), "somebody", task.Stale{Most: &none}, nil); err != nil || len(gone) != 1 {
+		t.Errorf("%+v, %v", gone, err)
+	}
+	for _, tell := range []func([]delegate.Delegate) error{nil, tell} {
+		gone, err := w.room.Book().Prune(t.Context(), "somebody", later, tell)
 		if err != nil || len(gone) != 1 || gone[0].ID != old.ID || gone[0].PrunedBy != "somebody" {
 			t.Errorf("%+v, %v", gone, err)
 		}
 	}
-	if gone, err := w.room.Book().Prune(t.Context(), "x", w.now().Add(time.Hour), false); err != nil || len(gone) != 0 {
+	if gone, err := w.room.Book().Prune(t.Context(), "x", later, tell); err != nil || len(gone) != 0 || told != 1 {
 		t.Errorf("%+v, %v", gone, err)
 	}
 	got := w.peek(delegate.Collect{ID: old.ID}).Completed

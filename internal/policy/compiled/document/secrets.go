@@ -25,7 +25,7 @@ func (b *builder) secrets(v *shape.Value, f *File) {
 	for _, e := range v.Pairs() {
 		inject := e.Value.Get("inject")
 		s := Secret{
-			Name: b.text(e.Key), File: b.clean(e.Value.Get("file")), Host: b.text(inject.Get("host")), Header: b.text(inject.Get("header")),
+			At: b.at(e.Value), Name: b.text(e.Key), File: b.clean(e.Value.Get("file")), Host: b.text(inject.Get("host")), Header: b.text(inject.Get("header")),
 			Prefix: b.text(inject.Get("prefix")), CA: b.clean(inject.Get("ca")), EnvFor: b.texts(e.Value.Get("env_for")),
 		}
 		s.Exec = b.exec(e.Value, f)
@@ -118,6 +118,11 @@ func (b *builder) exec(v *shape.Value, f *File) *form.Exec {
 		At: b.at(v.Get("exec")), Path: b.clean(argv[0]), SHA256: b.text(v.Get("sha256")), Any: true, ArgsAt: b.at(v.Get("exec")), LineBreaks: true, MaxArgs: len(argv) + 1, MaxArgBytes: maxArgBytes,
 		Environment: b.environment(v.Get("environment")), Limits: Limits{Timeout: cmp.Or(b.duration(v.Get("timeout")), providerTimeout), Output: providerOutput},
 	}}
+	for _, e := range v.Pairs() {
+		if b.text(e.Key).Value == "exec" {
+			x.At = b.at(e.Key)
+		}
+	}
 	if p := x.Executable.Path.Value; !path.IsAbs(p) || p == "/" {
 		b.fault(argv[0], "want the absolute path of a program first; PATH is never searched")
 	}

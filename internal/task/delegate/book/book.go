@@ -115,26 +115,31 @@ func (b Book) Claim(d Delegate) error {
 	return durable.Remove(filepath.Join(b.shelf.Dir(), file(d.ID)))
 }
 
-// Prune has results that were there before since, and that nobody acknowledged, go as if
-// by had, and returns them: for as long as Forget leaves them they are known by their ids.
-// With dry they stay.
-func (b Book) Prune(ctx context.Context, by string, since time.Time, dry bool) (gone []Delegate, err error) {
+// Prune has results that stale says, and that nobody acknowledged, go as if by had, once
+// tell has taken them, and returns them: for as long as Forget leaves them they are known
+// by their ids. With a nil tell they stay.
+func (b Book) Prune(ctx context.Context, by string, stale task.Stale, tell func([]Delegate) error) (gone []Delegate, err error) {
 	err = b.Locked(ctx, func() error {
 		all, err := b.Load()
-		for _, d := range all {
-			if d.State != Ready || !d.Result.SettledAt.Before(since) {
-				continue
+		all = slices.DeleteFunc(slices.Clone(all), func(d Delegate) bool { return d.State != Ready })
+		going := task.Old(stale, all, func(d Delegate) time.Time { return d.Result.SettledAt })
+		for i := range going {
+			going[i].PrunedBy = by
+		}
+		if tell == nil {
+			gone = going
+			return err
+		}
+		if len(going) > 0 {
+			if failed := tell(going); failed != nil {
+				return errors.Join(err, failed)
 			}
-			d.PrunedBy = by
-			if !dry {
-				if failed := b.Claim(d); failed != nil {
-					return errors.Join(err, failed)
-				}
+		}
+		for _, d := range going {
+			if failed := b.Claim(d); failed != nil {
+				return errors.Join(err, failed)
 			}
 			gone = append(gone, d)
-		}
-		if dry {
-			return err
 		}
 		return errors.Join(err, b.Forget())
 	})

@@ -10,6 +10,7 @@ import (
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app/evidence"
 	"paddock/internal/journal"
+	"paddock/internal/journal/short/removed"
 )
 
 func (d commands) listCommand() *cobra.Command {
@@ -83,6 +84,8 @@ func words(e journal.Entry) []string {
 		w = append(w, desk.Plain(e.Kill.By+" "+e.Kill.Signal+" "+e.Kill.Why))
 	case e.Prune != nil:
 		w = append(w, desk.Plain(pruned(*e.Prune)))
+	case e.Forgotten != nil:
+		w = append(w, desk.Plain(fmt.Sprintf("%d %s: %s", e.Forgotten.Count, e.Forgotten.What, strings.Join(e.Forgotten.IDs, ", "))))
 	case e.Unmasked != nil:
 		w = append(w, desk.Plain(fmt.Sprintf("%s, bytes %d to %d", e.Unmasked.Stream, e.Unmasked.From, e.Unmasked.To)))
 		if n := e.Unmasked.Pages; n > 0 {
@@ -126,7 +129,7 @@ func end(e journal.EndDetail) string {
 	return fmt.Sprintf("%s, stdout %d bytes %s, stderr %d bytes %s", text, e.Stdout.Bytes, e.Stdout.Digest.Short(), e.Stderr.Bytes, e.Stderr.Digest.Short())
 }
 
-func pruned(p journal.PruneDetail) string {
+func pruned(p removed.Output) string {
 	what := "output"
 	if p.Record {
 		what = "record and output"

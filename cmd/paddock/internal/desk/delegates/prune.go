@@ -1,27 +1,24 @@
 package delegates
 
 import (
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/internal/policy/compiled/document/shape/table/unit"
 	"paddock/internal/task/delegate"
 )
 
 func (d commands) prune() *cobra.Command {
-	var age string
+	var f desk.Stale
 	var dry bool
 	cmd := &cobra.Command{
-		Use: "prune --age TIME", Short: "Have results go that nobody acknowledged for some time", Args: desk.Wants(0, 0, "no words"),
+		Use: "prune", Short: "Have results go that nobody acknowledged for some time", Args: desk.Wants(0, 0, "no words"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			old, err := unit.ParseDuration(age)
+			stale, err := f.Said(cmd)
 			if err != nil {
-				return desk.Usage("--age "+desk.Quote(age)+": "+err.Error(), "as in --age 30d")
+				return err
 			}
 			return d.With(cmd.Context(), func(v desk.Verbs) error {
-				gone, err := v.PruneDelegates(cmd.Context(), d.Operator(), time.Duration(old), dry)
+				gone, err := v.PruneDelegates(cmd.Context(), d.Operator(), stale, dry)
 				if err != nil {
 					return err
 				}
@@ -35,7 +32,7 @@ func (d commands) prune() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&age, "age", "", "those that were there `TIME` ago, such as 30d")
+	f.Flags(cmd, "results")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say which")
 	return cmd
 }

@@ -2,27 +2,25 @@ package plans
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/internal/policy/compiled/document/shape/table/unit"
 	"paddock/internal/task"
 )
 
 func (d commands) prune() *cobra.Command {
-	var age string
+	var f desk.Stale
 	var dry bool
 	cmd := &cobra.Command{
-		Use: "prune --age TIME", Short: "Forget checklists that have been complete for some time", Args: desk.Wants(0, 0, "no words"),
+		Use: "prune", Short: "Forget checklists that have been complete for some time", Args: desk.Wants(0, 0, "no words"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			old, err := unit.ParseDuration(age)
+			stale, err := f.Said(cmd)
 			if err != nil {
-				return desk.Usage("--age "+desk.Quote(age)+": "+err.Error(), "as in --age 30d")
+				return err
 			}
 			return d.With(cmd.Context(), func(v desk.Verbs) error {
-				gone, err := v.PruneTasks(cmd.Context(), d.Operator(), time.Duration(old), dry)
+				gone, err := v.PruneTasks(cmd.Context(), d.Operator(), stale, dry)
 				if d.JSON && err == nil {
 					return d.Object(struct {
 						Pruned []task.Checklist `json:"pruned"`
@@ -36,7 +34,7 @@ func (d commands) prune() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&age, "age", "", "those whose last change was `TIME` ago or longer, such as 30d")
+	f.Flags(cmd, "complete checklists")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say which")
 	return cmd
 }

@@ -44,9 +44,10 @@ func (d commands) pinCommand() *cobra.Command {
 	var f pinFlags
 	cmd := &cobra.Command{
 		Use:   "pin [flags] [NAME…]",
-		Short: "Write the digests of executables into the policy",
-		Long: `Hash the executables that a policy names, all or those of some names or paths, and
-put their digests into it as sha256. Interpreters that a script leads to are pinned
+		Short: "Write the digests of programs into the policy",
+		Long: `Hash the executables that a policy names, the programs of its delegates and those that
+say its secrets, all or those of some names or paths, and put their digests into it as
+sha256. Interpreters that a script leads to are pinned
 too where the policy names them. Comments and layout stay as they are. From then on
 another content is refused with executable_changed, until it is pinned anew.
 
@@ -114,7 +115,7 @@ func (d commands) chosen(ctx context.Context, file document.File, compiled *poli
 	search, entries := compiled.SearchPath(), pin.Entries(file)
 	wanted := map[string]bool{}
 	for _, name := range names {
-		i := slices.IndexFunc(entries, func(e document.Executable) bool { return name == e.Name.Value || name == e.Path.Value })
+		i := slices.IndexFunc(entries, func(e pin.Entry) bool { return name == e.Name.Value || name == e.Path.Value })
 		if i < 0 {
 			return nil, desk.Usage("the policy has no executable "+desk.Quote(name), "it has "+allowed(compiled))
 		}

@@ -25,13 +25,30 @@ import (
 	"paddock/internal/policy/compiled/document"
 )
 
-// Entries are the programs of a policy that can be pinned: its executables, and those of
-// the agents that may be given tasks.
-func Entries(file document.File) []document.Executable {
-	all := slices.Clone(file.Executables)
+// An Entry is a program of a policy that can be pinned. At is the place of its mapping.
+type Entry struct {
+	document.Executable
+	// Key is where the key stands that a digest goes before; without it, which is the
+	// rule, a digest goes behind the path.
+	Key paddock.Position
+}
+
+// Entries are the programs of a policy that can be pinned: its executables, those of the
+// agents that may be given tasks, and those that say secrets.
+func Entries(file document.File) []Entry {
+	var all []Entry
+	for _, e := range file.Executables {
+		all = append(all, Entry{Executable: e})
+	}
 	for _, p := range file.Delegates.Providers {
-		p.Executable.At = p.At // that of the mapping, as of the others
-		all = append(all, p.Executable)
+		p.Executable.At = p.At
+		all = append(all, Entry{Executable: p.Executable})
+	}
+	for _, s := range file.Secrets {
+		if s.Exec != nil { // its path is the first of a list
+			s.Exec.Executable.At = s.At
+			all = append(all, Entry{s.Exec.Executable, s.Exec.At})
+		}
 	}
 	return all
 }
@@ -103,8 +120,11 @@ func unpinned(data []byte) (map[string]any, error) {
 	entries, _ := said["executables"].([]any)
 	delegates, _ := said["delegates"].(map[string]any)
 	providers, _ := delegates["providers"].(map[string]any)
-	for _, p := range providers {
-		entries = append(entries, p)
+	secrets, _ := said["secrets"].(map[string]any)
+	for _, of := range []map[string]any{providers, secrets} {
+		for _, p := range of {
+			entries = append(entries, p)
+		}
 	}
 	for _, e := range entries {
 		if entry, ok := e.(map[string]any); ok {
@@ -127,7 +147,7 @@ type pen struct{ data []byte }
 var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+(e[0-9]+)?$`) })
 
 // pin changes the digest that is there, or adds one after the path.
-func (p pen) pin(e document.Executable, digits string) (edit, error) {
+func (p pen) pin(e Entry, digits string) (edit, error) {
 	word := digits
 	if number().MatchString(digits) {
 		word = `"` + digits + `"`
@@ -139,6 +159,11 @@ func (p pen) pin(e document.Executable, digits string) (edit, error) {
 		}
 		return edit{from, from + len(e.SHA256.Value), word}, err
 	}
+	flow := p.offset(e.At.Line, e.At.Column)
+	inline := flow < len(p.data) && p.data[flow] == '{'
+	if e.Key.Line > 0 {
+		return p.before(e.Key, "sha256: "+word, inline), nil
+	}
 	from, quoted, err := p.letters(e.Path)
 	if err != nil {
 		return edit{}, err
@@ -147,7 +172,7 @@ func (p pen) pin(e document.Executable, digits string) (edit, error) {
 	if quoted {
 		end++
 	}
-	if at := p.offset(e.At.Line, e.At.Column); at < len(p.data) && p.data[at] == '{' {
+	if inline {
 		return edit{end, end, ", sha256: " + word}, nil
 	}
 	line := strings.Repeat(" ", e.At.Column-1) + "sha256: " + word
@@ -160,6 +185,19 @@ func (p pen) pin(e document.Executable, digits string) (edit, error) {
 		line += "\r"
 	}
 	return edit{next, next, line + "\n"}, nil
+}
+
+// before adds a line before that of a key, or words before a key among others on its line.
+func (p pen) before(key paddock.Position, text string, inline bool) edit {
+	at := p.offset(key.Line, key.Column)
+	if inline {
+		return edit{at, at, text + ", "}
+	}
+	end := "\n"
+	if next := bytes.IndexByte(p.data[at:], '\n'); next > 0 && p.data[at+next-1] == '\r' {
+		end = "\r\n"
+	}
+	return edit{at, at, text + end + strings.Repeat(" ", key.Column-1)}
 }
 
 // letters returns where the letters of a text are that is written as it reads, on

@@ -20,6 +20,7 @@ func TestPinChangesNothingElse(t *testing.T) {
 	const head = "# a policy\nversion: 1\nroots: [{path: /srv/ü}]   # here\nexecutables:\n"
 	d := strings.TrimPrefix(string(someDigest), "sha256:")
 	old := strings.Repeat("B0", 32)
+	const agent = "delegates: {providers: {w: {path: /w}}}\n"
 	for _, c := range []struct{ name, before, after string }{
 		{"a block", "  - name: go\n    # where it is\n    path: /x # the one\n    args: any\n", "  - name: go\n    # where it is\n    path: /x # the one\n    sha256: " + d + "\n    args: any\n"},
 		{"path first", "  - path: /x\n    args: any\n", "  - path: /x\n    sha256: " + d + "\n    args: any\n"},
@@ -33,6 +34,11 @@ func TestPinChangesNothingElse(t *testing.T) {
 		{"an agent in a flow", "  []\ndelegates: {providers: {w: {path: /x}}}\n", "  []\ndelegates: {providers: {w: {path: /x, sha256: " + d + "}}}\n"},
 		{"an agent in a block", "  []\ndelegates:\n  providers:\n    w:\n      path: /x\n      args: [a]\n", "  []\ndelegates:\n  providers:\n    w:\n      path: /x\n      sha256: " + d + "\n      args: [a]\n"},
 		{"an agent's old one", "  []\ndelegates:\n  providers:\n    w: {path: /x, sha256: " + old + "}\n", "  []\ndelegates:\n  providers:\n    w: {path: /x, sha256: " + d + "}\n"},
+		{"who says a secret, in a flow", "  []\nsecrets: {A: {exec: [/x, b], env_for: [w]}}\n" + agent, "  []\nsecrets: {A: {sha256: " + d + ", exec: [/x, b], env_for: [w]}}\n" + agent},
+		{"who says a secret, in a block", "  []\nsecrets:\n  A:\n    env_for: [w]\n    # asks\n    exec:\n      - /x # it\n      - b\n    cache: 1m\n" + agent, "  []\nsecrets:\n  A:\n    env_for: [w]\n    # asks\n    sha256: " + d + "\n    exec:\n      - /x # it\n      - b\n    cache: 1m\n" + agent},
+		{"who says a secret, in Windows lines", "  []\nsecrets:\r\n  A:\r\n    exec: [/x]\r\n    env_for: [w]\r\n" + agent, "  []\nsecrets:\r\n  A:\r\n    sha256: " + d + "\r\n    exec: [/x]\r\n    env_for: [w]\r\n" + agent},
+		{"who says two secrets, of which one is pinned", "  []\nsecrets:\n  A: {exec: [/x], sha256: '" + old + "', env_for: [w]}\n  B: {exec: [/x, b], env_for: [w]}\n" + agent, "  []\nsecrets:\n  A: {exec: [/x], sha256: '" + d + "', env_for: [w]}\n  B: {sha256: " + d + ", exec: [/x, b], env_for: [w]}\n" + agent},
+		{"a file's secret", "  - {path: /x, args: any}\nsecrets: {A: {file: /k, env_for: [w]}}\n" + agent, "  - {path: /x, sha256: " + d + ", args: any}\nsecrets: {A: {file: /k, env_for: [w]}}\n" + agent},
 		{"what it is already", "  - {path: /x, args: any, sha256: " + strings.ToUpper(d) + "}\n", "  - {path: /x, args: any, sha256: " + strings.ToUpper(d) + "}\n"},
 	} {
 		got, err := Write([]byte(head+c.before), map[string]paddock.Digest{"/x": someDigest})
@@ -60,10 +66,11 @@ func TestPinQuotesWhatWouldBeANumber(t *testing.T) {
 func TestPinRefusesWhatItCannotChange(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"a fault":        "version: 2\n",
-		"a folded path":  "version: 1\nroots: [{path: /r}]\nexecutables:\n- args: any\n  path: >-\n    /x\n",
-		"an escape":      "version: 1\nroots: [{path: /r}]\nexecutables:\n- args: any\n  path: \"\\x2fx\"\n",
-		"a literal text": "version: 1\nroots: [{path: /r}]\nexecutables:\n- args: any\n  path: |-\n    /x\n",
+		"a fault":                                "version: 2\n",
+		"a folded path":                          "version: 1\nroots: [{path: /r}]\nexecutables:\n- args: any\n  path: >-\n    /x\n",
+		"an escape":                              "version: 1\nroots: [{path: /r}]\nexecutables:\n- args: any\n  path: \"\\x2fx\"\n",
+		"a secret's program whose key is marked": "version: 1\nroots: [{path: /r}]\nexecutables: [{name: w, path: /w, args: any}]\nsecrets:\n  A:\n    ? exec\n    : [/x]\n    env_for: [w]\n",
+		"a literal text":                         "version: 1\nroots: [{path: /r}]\nexecutables:\n- args: any\n  path: |-\n    /x\n",
 	} {
 		got, err := Write([]byte(text), map[string]paddock.Digest{"/x": someDigest})
 		if err == nil && name != "a literal text" {

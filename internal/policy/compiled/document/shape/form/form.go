@@ -160,6 +160,7 @@ type Containment struct {
 
 // A Secret is one entry of secrets.
 type Secret struct {
+	At                             paddock.Position // of what is said of it
 	Name, File, Header, Prefix, CA Text
 	Exec                           *Exec // who says it, where there is no file
 	// EnvFor are the words of executables that get it as a variable.
@@ -171,6 +172,7 @@ type Secret struct {
 
 // An Exec is the program that says a secret: Argv[0] is the path of Executable.
 type Exec struct {
+	At         paddock.Position // of the key that says it
 	Executable Executable
 	Argv       []Text
 	Cache      paddock.Duration

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -88,7 +89,8 @@ func seal(ctx context.Context, file *os.File) error {
 }
 
 // Look says of what is pinned in policies, nil ones among them, whether runs of it
-// would be refused, and how it is held. A remedy is there where they would.
+// would be refused, and how it is held. A remedy is there where they would. Of programs
+// that say secrets, the pinned and the others, it says so, too.
 func Look(ctx context.Context, policies ...*policy.Policy) ([]diagnosis.Fact, error) {
 	var all []diagnosis.Fact
 	finder := facts.New()
@@ -97,11 +99,18 @@ func Look(ctx context.Context, policies ...*policy.Policy) ([]diagnosis.Fact, er
 			continue
 		}
 		for _, word := range p.Words() {
-			w := p.Wanted(paddock.Request{Command: paddock.Command{Argv: []string{word}}})
+			w := wanted(p, word)
 			if !w.Pinned {
 				continue
 			}
-			fact, err := pin(ctx, finder, w, facts.Query{Wanted: w, SearchPath: environ.Path(p.Executables()), PrivateFiles: p.Contain().Level == paddock.Full})
+			fact, err := pin(ctx, finder, w, query(p, w))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, fact)
+		}
+		for _, secret := range said(p) {
+			fact, err := provider(ctx, finder, p.For(paddock.SecretRoom+secret), secret)
 			if err != nil {
 				return nil, err
 			}
@@ -109,6 +118,47 @@ func Look(ctx context.Context, policies ...*policy.Policy) ([]diagnosis.Fact, er
 		}
 	}
 	return all, nil
+}
+
+func wanted(p *policy.Policy, word string) policy.Wanted {
+	return p.Wanted(paddock.Request{Command: paddock.Command{Argv: []string{word}}})
+}
+
+func query(p *policy.Policy, w policy.Wanted) facts.Query {
+	return facts.Query{Wanted: w, SearchPath: environ.Path(p.Executables()), PrivateFiles: p.Contain().Level == paddock.Full}
+}
+
+// said are the secrets of p that programs say, for which p itself has the rooms.
+func said(p *policy.Policy) []string {
+	var names []string
+	w := wanted(p, "")
+	for _, s := range w.Secrets {
+		if s.Provider != nil {
+			names = append(names, s.Secret)
+		}
+	}
+	for _, s := range w.Given {
+		if s.Provider != nil {
+			names = append(names, s.Secret)
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return p.For(paddock.SecretRoom+name) == nil })
+}
+
+// provider looks at the program that says a secret. It isn't asked.
+func provider(ctx context.Context, finder *facts.Finder, p *policy.Policy, secret string) (diagnosis.Fact, error) {
+	paths := p.Executables()
+	if len(paths) == 0 || wanted(p, paths[0]).Executable == "" {
+		return diagnosis.Fact{
+			Name: "secret", Text: secret + ": what narrows the policy doesn't permit the program that says it",
+			Remedy: "Runs of this policy are refused. List the program there, or have a file hold the secret.",
+		}, nil
+	}
+	w := wanted(p, paths[0])
+	f, err := pin(ctx, finder, w, query(p, w))
+	f.Name, f.Text = "secret", secret+": "+f.Text
+	return f, err
 }
 
 // pin looks at a pinned program as a run of it would.
@@ -120,9 +170,11 @@ func pin(ctx context.Context, finder *facts.Finder, w policy.Wanted, q facts.Que
 	case found.Fault != nil:
 		return f, found.Fault
 	case !e.Found:
-		f.Text, f.Remedy = f.Text+": it isn't there", "Correct `path`, or install it."
+		f.Text, f.Remedy = f.Text+": it isn't there", "Correct its path in the policy, or install it."
 	case e.Unsafe != "":
 		f.Text, f.Remedy = f.Text+": "+e.Unsafe, "Mend what it says; docs/policy.md tells under `sha256` how pins are held."
+	case !w.Pinned:
+		f.Text += ": not pinned"
 	case e.Digest != w.Pins[w.Executable]:
 		f.Text, f.Remedy = f.Text+": it is another file now, "+e.Digest.Short(), "See what changed it, then: paddock policy pin"
 	case len(found.Launch.Copies) > 0:

@@ -65,6 +65,45 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// Programs that say secrets are looked at as others are, pinned or not, and not asked.
+func TestLookAtWhoSaysSecrets(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(dir, "vault")
+	if err := errors.Join(os.WriteFile(script, []byte("#!/bin/sh\n: > "+dir+"/asked\n"), 0o755), os.Chmod(script, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	head := "version: 1\nroots: [{path: /srv}]\nexecutables: [{name: sh, path: /bin/sh, args: any}]\nsecrets:\n"
+	text := fmt.Sprintf("%s  A: {exec: [%q], sha256: %x, env_for: [sh]}\n  B: {exec: [%q, b], sha256: %x, env_for: [sh]}\n  C: {exec: [/bin/true], env_for: [sh]}\n  D: {exec: [%q], env_for: [sh]}\n  E: {file: /e, env_for: [sh]}\n",
+		head, script, sha256.Sum256(nil), script, sha256.Sum256([]byte("#!/bin/sh\n: > "+dir+"/asked\n")), dir+"/none")
+	p, err := policy.Load("p", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := Look(t.Context(), p)
+	if err != nil || len(found) != 4 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	for i, want := range []string{"A: " + script + ": it is another file now", "B: " + script + ": ", "C: /bin/true: not pinned", "D: " + dir + "/none: it isn't there"} {
+		if f := found[i]; f.Name != "secret" || !strings.HasPrefix(f.Text, want) || (i == 0 || i == 3) != (f.Remedy != "") {
+			t.Errorf("%+v, want %q", f, want)
+		}
+	}
+	if _, err := os.Stat(dir + "/asked"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it was asked: %v", err)
+	}
+	floor := policy.Source{Name: "/etc/floor", Data: []byte("version: 1\nexecutables: [{name: sh, path: /bin/sh, args: any}]\n"), Floor: true}
+	if p, err = policy.Load("p", []byte(head+"  A: {exec: [/bin/true], env_for: [sh]}\n"), floor); err != nil {
+		t.Fatal(err)
+	}
+	if found, err = Look(t.Context(), p); err != nil || len(found) != 1 || found[0].Remedy == "" || !strings.Contains(found[0].Text, "doesn't permit") {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
 // An attempt leaves nothing, and one that succeeds is told.
 func TestAttempt(t *testing.T) {
 	t.Parallel()
