@@ -123,7 +123,7 @@ func (a Attendant) proceed(ctx context.Context, c Case) (over bool, err error) {
 	switch {
 	case settled:
 		return true, a.Dir.ReleaseLock()
-	case err != nil && a.Lasts && (ctx.Err() != nil || passing(err)):
+	case err != nil && a.Lasts && (ctx.Err() != nil || trust.Fault(err)):
 		return false, nil
 	case err != nil:
 		return true, a.refused(ctx, changed(err.Error()))

@@ -23,7 +23,6 @@ func TestWhatPasses(t *testing.T) {
 		{context.Canceled, true},
 		{paddock.Refused(paddock.Busy, "full"), true},
 		{paddock.Refused(paddock.NoPolicy, "none"), true},
-		{paddock.Refused(paddock.ApprovalExpired, "used"), false},
 		{paddock.Refused(paddock.ArgumentsNotAllowed, "no"), false},
 		{errors.New("the policy is different now"), false},
 	} {
