@@ -65,7 +65,6 @@ func TestFindings(t *testing.T) {
 	}{
 		{"nothing", lint.Facts{}, program("/usr/bin/uptime", "[{allow: []}]"), nil},
 		{"a shell", lint.Facts{}, program("/bin/bash", "any"), []string{"L001 executables.p"}},
-		{"an interpreter", lint.Facts{}, program("/usr/bin/python3", "any"), []string{"L001 executables.p"}},
 		{"what nobody knows", lint.Facts{}, program("/opt/frob", "any"), []string{"L002 executables.p"}},
 		{"find with any words", lint.Facts{}, program("/usr/bin/find", "[{allow: [., ...]}]"), slices.Repeat([]string{"L003 executables.p"}, 3)},
 		{"find with what is needed", lint.Facts{}, program("/usr/bin/find", "[{allow: [<path>], flags: {-name: <word>}}]"), nil},
