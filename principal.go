@@ -52,5 +52,16 @@ func (p Principal) Root() Principal {
 	}
 }
 
+// Answers reports whether id is p's, or of somebody for whom p works.
+func (p Principal) Answers(id string) bool {
+	for {
+		above, _, ok := p.Above()
+		if p.ID == id || !ok {
+			return p.ID == id
+		}
+		p = above
+	}
+}
+
 // Named reports whether p's id can be told from that of a delegate.
 func (p Principal) Named() bool { return !strings.Contains(p.ID, behalf) }

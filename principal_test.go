@@ -26,6 +26,14 @@ func TestPrincipalOfADelegate(t *testing.T) {
 	if second.Root() != person || first.Root() != person || person.Root() != person {
 		t.Error("the root is another")
 	}
+	for id, want := range map[string]bool{second.ID: true, first.ID: true, person.ID: true, "": false, "uid=100": false, "helper": false} {
+		if second.Answers(id) != want {
+			t.Errorf("that %q asks is %v", id, !want)
+		}
+	}
+	if person.Answers(first.ID) {
+		t.Error("a person works for his delegate")
+	}
 	for _, id := range []string{"", "x", " > ", "a > b", "a > agent", "a > agent/x", "a > agent//d", "a > agent/x/", "a > root/x/d", "a > agent/x/d/e", strings.Repeat(" > ", 100)} {
 		p := paddock.Principal{Kind: paddock.Agent, ID: id}
 		if _, _, ok := p.Above(); ok || p.Root() != p {

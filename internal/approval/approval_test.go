@@ -221,6 +221,27 @@ func TestWhoHoldsTheKeyAsks(t *testing.T) {
 	}
 }
 
+// Nor can whoever a delegate works for, at any level.
+func TestWhoHoldsTheKeyHasADelegateAsk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	own, boss, anna := keyAt(t, dir, "own"), keyAt(t, dir, "boss"), keyAt(t, dir, "anna")
+	worker := agent.Delegate("worker", "d1")
+	b, by, m := In(dir), approvedBy(listed(own, "own", worker.ID), listed(boss, "boss", agent.ID), listed(anna, "anna", "")), matterOf("git", "push")
+	m.Principal = worker.Delegate("worker", "d2")
+	a := asked(t, b, m, by, noon)
+	as := yes(noon)
+	as.By = agent.ID
+	for name, vote := range map[string][]byte{"who gave the task": signed(t, own, a, yes(noon)), "whoever that works for": signed(t, boss, a, yes(noon)), "the same by another key": signed(t, anna, a, as)} {
+		if _, err := b.Vote(a.ID, vote, noon, untold); err == nil || !strings.Contains(err.Error(), "who asks can't") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if a, err := b.Vote(a.ID, signed(t, anna, a, yes(noon)), noon, untold); err != nil || a.State != paddock.ApprovalApproved {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
 func TestTwoPersons(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -401,6 +422,11 @@ func TestTooMuchAtOnce(t *testing.T) {
 		asked(t, b, matterOf("git", fmt.Sprint(i)), by, noon)
 	}
 	if _, err := b.Ask(matterOf("more"), by, noon); !errors.Is(err, ErrFull) {
+		t.Errorf("%v", err)
+	}
+	mine := matterOf("more") // delegates, too, ask for whom they work
+	mine.Principal = mine.Principal.Delegate("worker", "d1")
+	if _, err := b.Ask(mine, by, noon); !errors.Is(err, ErrFull) {
 		t.Errorf("%v", err)
 	}
 	other := matterOf("more")

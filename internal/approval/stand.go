@@ -12,6 +12,7 @@ import (
 	"paddock"
 	"paddock/internal/journal/sign"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/trust"
 )
 
 // stand says how a matter stands by who is listed in by.
@@ -30,6 +31,8 @@ func (b Book) stand(id paddock.ApprovalID, a *ask, text []byte, by paddock.Appro
 		for _, approve := range []bool{true, false} {
 			vote, err := b.vote(out, listed, key, approve, by)
 			switch {
+			case trust.Fault(err): // it may be a denial
+				return paddock.Approval{}, err
 			case err != nil:
 				out.Void = append(out.Void, fmt.Sprintf("what %s is said to have signed: %v", listed.Name, err))
 			case vote != nil:
@@ -124,13 +127,13 @@ func check(text []byte, a paddock.Approval, listed paddock.ApprovalKey, key *sig
 	if err != nil {
 		return nil, err
 	}
-	requester := a.Matter.Principal.ID
+	requester := a.Matter.Principal // or somebody for whom he works
 	switch {
 	case s.Ask != a.Digest:
 		return nil, errors.New("it is about another request")
 	case s.Policy != a.Matter.PolicyDigest:
 		return nil, errors.New("it is about another policy")
-	case s.Approve && (s.By == requester || listed.Principal == requester):
+	case s.Approve && (requester.Answers(s.By) || requester.Answers(listed.Principal)):
 		return nil, errors.New("who asks can't approve it")
 	case s.At.Before(a.AskedAt.Add(-skew)), s.At.After(a.ExpiresAt.Add(skew)):
 		return nil, errors.New("it wasn't signed while the request waited")

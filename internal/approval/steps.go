@@ -131,7 +131,7 @@ func (b Book) room(p paddock.Principal, now time.Time) error {
 			err = os.RemoveAll(b.path(id))
 		case err != nil:
 			continue // whoever lists them is told
-		case a.State == paddock.ApprovalWaiting && a.Matter.Principal == p:
+		case a.State == paddock.ApprovalWaiting && a.Matter.Principal.Root() == p.Root():
 			open++
 		case a.State != paddock.ApprovalWaiting && a.State != paddock.ApprovalApproved && now.Sub(a.ExpiresAt) > keptFor:
 			err = os.RemoveAll(b.path(id))

@@ -110,7 +110,7 @@ func (w *world) begin(p paddock.Principal, most int64) {
 	must(w.t, err)
 	done := w.try(func() error {
 		return w.claim(func(c *rundir.Claim) error {
-			if err := w.books.Note(context.Background(), c, p, id, w.now, 1, Reserve(most)); err != nil {
+			if err := w.books.Note(context.Background(), c, p.Root(), id, w.now, 1, Reserve(most)); err != nil {
 				return err
 			}
 			return c.Publish(d, "")

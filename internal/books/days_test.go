@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"paddock"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record"
 	"paddock/internal/rundir/shelf"
@@ -21,8 +22,8 @@ func old(t *testing.T) (*world, []*rundir.Dir) {
 	t.Helper()
 	w := newWorld(t, filepath.Join(t.TempDir(), "state"))
 	t.Cleanup(func() { must(t, w.state.Close()) })
-	for range 3 {
-		w.begin(alice, 50)
+	for _, p := range []paddock.Principal{alice, alice.Delegate("worker", "d1"), alice} { // who pays for it
+		w.begin(p, 50)
 		w.begin(bob, 50)
 		w.end(0, 10, 1, time.Second)
 		w.end(0, 20, 2, 0)

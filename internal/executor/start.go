@@ -13,6 +13,7 @@ import (
 	"paddock/internal/executor/judge/budget"
 	"paddock/internal/executor/judge/parcel"
 	"paddock/internal/executor/judge/speech"
+	"paddock/internal/executor/provide"
 	"paddock/internal/executor/roster"
 	"paddock/internal/executor/stages"
 	"paddock/internal/failpoint"
@@ -32,44 +33,43 @@ func (e *Executor) Explain(ctx context.Context, req paddock.Request) (paddock.De
 // A refusal is a [*paddock.Refusal]. When ctx ends before that, the run is
 // ended as aborted and returned with ctx's error; later ctx means nothing.
 func (e *Executor) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
-	return e.with(ctx, req, nil, nil)
+	return e.with(ctx, e.judge, req, nil, nil)
 }
 
-// Begin is Start where sink, if it isn't nil, takes what the program prints, of which
-// nothing is kept then. The policy must say so, too.
-func (e *Executor) Begin(ctx context.Context, req paddock.Request, sink *os.File) (paddock.Run, error) {
-	return e.with(ctx, req, sink, nil)
+// Begin is Start by the policy that judged of, where sink takes what the program prints,
+// of which nothing is kept. The policy must say so, too.
+func (e *Executor) Begin(ctx context.Context, req paddock.Request, sink *os.File, of provide.Judgement) (paddock.Run, error) {
+	return e.with(ctx, e.judge.Asking(of.(*judge.Judgement)), req, sink, nil)
 }
 
 // StartWith is Start with a socket that the program gets as descriptor 3; it is the
 // caller's, who closes it. Nil is none. A run that waits for approval gets none.
 func (e *Executor) StartWith(ctx context.Context, req paddock.Request, door *os.File) (paddock.Run, error) {
-	return e.with(ctx, req, nil, door)
+	return e.with(ctx, e.judge, req, nil, door)
 }
 
-func (e *Executor) with(ctx context.Context, req paddock.Request, sink, door *os.File) (paddock.Run, error) {
+func (e *Executor) with(ctx context.Context, by *judge.Judge, req paddock.Request, sink, door *os.File) (paddock.Run, error) {
 	if err := e.life.Err(); err != nil {
 		return paddock.Run{}, ErrClosed
 	}
 	if err := e.unwritable(); err != nil {
 		return paddock.Run{}, err
 	}
-	run, policy, err := e.start(ctx, req, sink, door)
-	var refusal *paddock.Refusal
-	if errors.As(err, &refusal) {
+	run, policy, err := e.start(ctx, by, req, sink, door)
+	if refusal, ok := errors.AsType[*paddock.Refusal](err); ok {
 		e.notes.Refused(ctx, req, policy, refusal)
 	}
 	return run, err
 }
 
 // start is Start, and says which policy was asked.
-func (e *Executor) start(ctx context.Context, req paddock.Request, sink, door *os.File) (_ paddock.Run, policy paddock.Digest, err error) {
+func (e *Executor) start(ctx context.Context, by *judge.Judge, req paddock.Request, sink, door *os.File) (_ paddock.Run, policy paddock.Digest, err error) {
 	// A key that stands for a run answers before anything is judged: the run is
 	// there, whatever the policy would say now.
 	if run, found, err := e.again(ctx, req); found || err != nil {
 		return run, "", err
 	}
-	j := e.judge.Judge(ctx, req)
+	j := by.Judge(ctx, req)
 	defer j.Close()
 	j.Door, policy = door, j.Decision.PolicyDigest
 	var approved *consent.Case

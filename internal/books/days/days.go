@@ -48,7 +48,7 @@ type Day struct {
 	Version int `json:"version"`
 	// Runs is which directory that was, and when it was changed last.
 	Runs string `json:"runs"`
-	// Kept is how many bytes the runs of each principal keep.
+	// Kept is how many bytes the runs of each principal keep, those of its delegates too.
 	Kept map[string]int64 `json:"kept"`
 	// Sum is of all that: nothing here is waited for, and a power cut may tear it.
 	Sum string `json:"sum"`
@@ -121,7 +121,7 @@ func (b Sums) Of(runs string, ids []paddock.RunID, now time.Time, end func(*rund
 		if !over || time.Unix(at, 0).After(past) {
 			return nil
 		}
-		d.Kept[record.Hash(sealed.Request.Principal)] += kept
+		d.Kept[record.Hash(sealed.Request.Principal.Root())] += kept
 	}
 	return d
 }

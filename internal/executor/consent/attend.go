@@ -11,6 +11,7 @@ import (
 	"paddock/internal/failpoint"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record/durable/waiting"
+	"paddock/internal/trust"
 )
 
 // lookEvery is how often whoever waits for an approval looks.
@@ -72,6 +73,8 @@ func (a Attendant) turn(ctx context.Context) (over bool, err error) {
 	}
 	now, err := a.Again(a.Case)
 	switch {
+	case trust.Fault(err): // that says nothing of it
+		return false, nil
 	case err != nil:
 		return true, a.refused(ctx, changed(err.Error()))
 	case now.State == paddock.ApprovalApproved, now.State == paddock.ApprovalUsed && slices.Contains(now.Used, a.Dir.ID()):
@@ -120,7 +123,7 @@ func (a Attendant) proceed(ctx context.Context, c Case) (over bool, err error) {
 	switch {
 	case settled:
 		return true, a.Dir.ReleaseLock()
-	case err != nil && a.Lasts && ctx.Err() != nil:
+	case err != nil && a.Lasts && (ctx.Err() != nil || trust.Fault(err)):
 		return false, nil
 	case err != nil:
 		return true, a.refused(ctx, changed(err.Error()))
@@ -135,7 +138,7 @@ func (a Attendant) proceed(ctx context.Context, c Case) (over bool, err error) {
 func passing(err error) bool {
 	r, ok := errors.AsType[*paddock.Refusal](err)
 	if !ok {
-		return errors.Is(err, paddock.ErrFault) || errors.Is(err, context.Canceled)
+		return trust.Fault(err) || errors.Is(err, paddock.ErrFault) || errors.Is(err, context.Canceled)
 	}
 	return r.Retryable || r.Code == paddock.NoPolicy || r.Code == paddock.PolicyInvalid
 }

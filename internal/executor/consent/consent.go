@@ -17,6 +17,7 @@ import (
 	"paddock"
 	"paddock/internal/approval"
 	"paddock/internal/rundir"
+	"paddock/internal/trust"
 )
 
 // A Desk asks, for one state directory.
@@ -132,6 +133,9 @@ func (d Desk) Fits(ctx context.Context, j Judgement, c Case) error {
 // error may start it.
 func (d Desk) Use(ctx context.Context, c Case, run paddock.RunID) error {
 	a, err := d.book().Use(c.ID, c.Matter, c.by, run, d.Now())
+	if trust.Fault(err) {
+		return err
+	}
 	if err != nil {
 		r := paddock.Refused(paddock.ApprovalExpired, "What was approved as %s can't be used now: %v.", c.ID, err)
 		r.Hint = "Ask for the same again: persons are asked anew."

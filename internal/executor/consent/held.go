@@ -9,6 +9,7 @@ import (
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/waiting"
+	"paddock/internal/trust"
 )
 
 // Held is what a run that lasts keeps in its directory while it waits, so that whoever
@@ -83,6 +84,9 @@ func (d Desk) take(ctx context.Context, dir *rundir.Dir) (*Attendant, Held, erro
 	}
 	if err == nil {
 		err = a.asked(h)
+	}
+	if trust.Fault(err) { // another time
+		return nil, h, errors.Join(err, dir.ReleaseLock())
 	}
 	if err != nil {
 		err = fmt.Errorf("what it is to be started by can't be read: %w", err)

@@ -99,11 +99,11 @@ func (j *Judgement) Basis() (file string, env map[string]string) {
 
 // On is a Judge like j of another policy and another host.
 func (j *Judge) On(policy source.Source, env map[string]string) *Judge {
-	other := &Judge{cfg: j.cfg, finder: j.finder, owner: j.owner}
+	other := *j
 	other.cfg.Policy = policy
 	other.cfg.HostEnv = func(name string) (string, bool) {
 		value, ok := env[name]
 		return value, ok
 	}
-	return other
+	return &other
 }

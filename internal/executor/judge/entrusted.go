@@ -5,12 +5,21 @@ import (
 
 	"paddock"
 	"paddock/internal/executor/judge/secrets"
+	"paddock/internal/executor/judge/source"
 	"paddock/internal/policy"
 )
 
 // Asked are the programs that must be asked for secrets before the run can start, each
 // by the name of its secret.
 func (j *Judgement) Asked() map[string]paddock.Provider { return j.trove.Asked() }
+
+// Asking is a Judge like j of what must be asked for of: by the policy that judged that,
+// whatever j's is, and whatever its file says meanwhile.
+func (j *Judge) Asking(of *Judgement) *Judge {
+	other := *j
+	other.cfg.Policy = source.Held(of.whole)
+	return &other
+}
 
 // Answered takes what the provider of the named secret said, or the problem that there
 // was.

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"paddock"
+	"paddock/internal/executor/judge/inside"
 	"paddock/internal/executor/judge/search"
 	"paddock/internal/executor/judge/secrets"
 	"paddock/internal/policy"
@@ -34,7 +34,7 @@ func (j *Judge) exposed(g *paddock.Grant, p *policy.Policy) []paddock.Refusal {
 	}
 	state := j.cfg.State.Path()
 	for _, path := range append(writable, g.Contain.Read...) {
-		if holds(path, state) {
+		if inside.Holds(path, state) {
 			refuse("The state directory", state, path)
 			break
 		}
@@ -43,7 +43,7 @@ func (j *Judge) exposed(g *paddock.Grant, p *policy.Policy) []paddock.Refusal {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		file := files[name]
 		for _, path := range append(writable, g.Contain.Read...) {
-			if holds(path, file) {
+			if inside.Holds(path, file) {
 				refuse("The secret "+name, file, path)
 				break
 			}
@@ -56,30 +56,13 @@ func (j *Judge) exposed(g *paddock.Grant, p *policy.Policy) []paddock.Refusal {
 	for _, file := range policies {
 		for _, path := range writable {
 			// A project's own policy is protected there, and trusted by its digest.
-			if holds(path, file) && !holds(filepath.Join(path, ".paddock"), file) {
+			if inside.Holds(path, file) && !inside.Holds(filepath.Join(path, ".paddock"), file) {
 				refuse("The policy", file, path)
 				break
 			}
 		}
 	}
 	return refusals
-}
-
-// holds reports whether inner is outer or below it, with links followed.
-func holds(outer, inner string) bool {
-	outer, inner = resolved(outer), resolved(inner)
-	return inner == outer || strings.HasPrefix(inner, strings.TrimSuffix(outer, "/")+"/")
-}
-
-// resolved follows links as far as there is something to follow.
-func resolved(path string) string {
-	if absolute, err := filepath.Abs(path); err == nil {
-		path = absolute
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
 }
 
 // Workspace returns where the root is, links followed, if that still holds the
@@ -144,7 +127,7 @@ func (j *Judgement) rewritable() []paddock.Refusal {
 	var refusals []paddock.Refusal
 	refuse := func(script string, dirs []string, why string) {
 		for _, dir := range dirs {
-			if dir != "" && holds(dir, script) {
+			if dir != "" && inside.Holds(dir, script) {
 				r := paddock.Refused(paddock.ExecutableUnsafe, "%s is a pinned script and lies inside %s, %s.", script, dir, why)
 				r.Gate = paddock.GatePin
 				r.Hint = "Keep it outside of every root and of what `containment` lists."

@@ -60,7 +60,7 @@ type Judge struct {
 	cfg    Config
 	finder *facts.Finder
 	owner  trust.Owner // whose secrets are believed, beside root's
-	held   held.Held
+	held   *held.Held
 }
 
 // New returns a Judge.
@@ -75,7 +75,7 @@ func New(cfg Config) *Judge {
 	if cfg.Disk == nil {
 		cfg.Disk = disk.Free
 	}
-	return &Judge{cfg: cfg, finder: facts.New(), owner: trust.User()}
+	return &Judge{cfg: cfg, finder: facts.New(), owner: trust.User(), held: new(held.Held)}
 }
 
 // A Judgement is a decision with everything it was based on, still open.
@@ -94,6 +94,7 @@ type Judgement struct {
 	request  paddock.Request
 	state    *rundir.State
 	policy   *policy.Policy
+	whole    *policy.Policy // that policy is a section of, or is
 	facts    policy.Facts
 	trove    secrets.Trove
 	budget   budget.Budget
@@ -159,7 +160,7 @@ func (j *Judge) Rejudge(ctx context.Context, req paddock.Request) *Judgement {
 
 // judge is Judge where own runs of those that are active are the request's.
 func (j *Judge) judge(ctx context.Context, req paddock.Request, own int) *Judgement {
-	p, err := j.policyFor(req)
+	whole, p, err := j.policyFor(req)
 	var problem *paddock.Refusal
 	if err != nil && !errors.As(err, &problem) {
 		out := &Judgement{request: req, Found: &facts.Found{}}
@@ -189,6 +190,7 @@ func (j *Judge) judge(ctx context.Context, req paddock.Request, own int) *Judgem
 		out.Decision, out.would = paddock.Decision{}, nil
 		return out
 	}
+	out.whole = whole
 	out.conclude(ctx, j, slices.Concat(out.trouble, j.exposed(out.granted(), p), out.rewritable(), out.carried()))
 	return out
 }
@@ -204,25 +206,24 @@ func (j *Judgement) withoutOwn(runs int) {
 
 // policyFor returns the policy that judges req as long as its directory isn't known,
 // or says why there is none.
-func (j *Judge) policyFor(req paddock.Request) (*policy.Policy, error) {
-	p, err := j.cfg.Policy.Load()
-	if err != nil {
-		return nil, err
+func (j *Judge) policyFor(req paddock.Request) (whole, p *policy.Policy, err error) {
+	if whole, err = j.cfg.Policy.Load(); err != nil {
+		return nil, nil, err
 	}
 	room := req.Room
 	if room == "delegate" && len(req.Command.Argv) > 0 {
 		room += "/" + req.Command.Argv[0] // what it may is up to which it is
 	}
-	if p = p.For(room); p == nil {
+	if p = whole.For(room); p == nil {
 		if req.Room == "delegate" {
-			return nil, paddock.Refused(paddock.LaunchDisabled, "The policy doesn't let agents be started.")
+			return nil, nil, paddock.Refused(paddock.LaunchDisabled, "The policy doesn't let agents be started.")
 		}
 		if strings.HasPrefix(req.Room, paddock.SecretRoom) {
-			return nil, paddock.Refused(paddock.SecretUnavailable, "The policy has no program any more that says this secret.")
+			return nil, nil, paddock.Refused(paddock.SecretUnavailable, "The policy has no program any more that says this secret.")
 		}
-		return nil, paddock.Refused(paddock.GitNotAllowed, "The policy has no `%s` section.", req.Room)
+		return nil, nil, paddock.Refused(paddock.GitNotAllowed, "The policy has no `%s` section.", req.Room)
 	}
-	return p, nil
+	return whole, p, nil
 }
 
 // failed notes err, if it is one that says nothing of the request.

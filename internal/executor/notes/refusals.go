@@ -50,7 +50,8 @@ func (n *Notes) Refused(ctx context.Context, req paddock.Request, policy paddock
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	e := journal.RefusalOf(req, policy, r)
-	path := n.tallyPath(*e.Principal)
+	root := e.Principal.Root() // its delegates are new principals as often as it likes
+	path := n.tallyPath(root)
 	err := n.withPolicy(ctx, policy, func() ([]journal.Entry, error) {
 		now := n.now().UTC()
 		t, err := readTally(path)
@@ -62,7 +63,7 @@ func (n *Notes) Refused(ctx context.Context, req paddock.Request, policy paddock
 			if t != nil && len(t.Codes) > 0 {
 				entries = append(entries, t.entry())
 			}
-			t = &tally{Principal: *e.Principal, From: now}
+			t = &tally{Principal: root, From: now}
 		}
 		if t.Told < oneByOne {
 			t.Told++

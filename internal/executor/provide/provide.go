@@ -31,8 +31,9 @@ const most = 64 << 10
 
 // Runs are those of an executor.
 type Runs interface {
-	// Begin starts what req asks for; what it prints goes to sink.
-	Begin(ctx context.Context, req paddock.Request, sink *os.File) (paddock.Run, error)
+	// Begin starts what req asks for, by the policy that judged what it is asked for;
+	// what it prints goes to sink.
+	Begin(ctx context.Context, req paddock.Request, sink *os.File, by Judgement) (paddock.Run, error)
 	Settled(ctx context.Context, id paddock.RunID) error
 	Run(ctx context.Context, id paddock.RunID) (paddock.Run, error)
 	// Abort ends a run whose output nobody waits for any more.
@@ -85,7 +86,7 @@ func (p *Providers) Ask(ctx context.Context, policy paddock.Digest, j Judgement)
 	answers := make([]answer, len(names))
 	var asking sync.WaitGroup
 	for i, name := range names {
-		asking.Go(func() { answers[i] = p.answer(ctx, key{policy, name}, asked[name]) })
+		asking.Go(func() { answers[i] = p.answer(ctx, key{policy, name}, asked[name], j) })
 	}
 	asking.Wait()
 	var errs []error
@@ -106,12 +107,12 @@ func (p *Providers) Ask(ctx context.Context, policy paddock.Digest, j Judgement)
 }
 
 // answer is what k's provider said before, or says now.
-func (p *Providers) answer(ctx context.Context, k key, of paddock.Provider) answer {
+func (p *Providers) answer(ctx context.Context, k key, of paddock.Provider, j Judgement) answer {
 	if a, ok := p.ready(k); ok {
 		return a
 	}
 	at := p.now()
-	a := p.ask(ctx, k.name, of)
+	a := p.ask(ctx, k.name, of, j)
 	if a.err == nil && a.problem == "" && of.Cache > 0 {
 		a.at, a.until = at, at.Add(time.Duration(of.Cache)) // from when it was asked: it isn't newer
 		p.mu.Lock()
@@ -135,7 +136,7 @@ func (p *Providers) ready(k key) (answer, bool) {
 }
 
 // ask runs the provider.
-func (p *Providers) ask(ctx context.Context, name string, of paddock.Provider) answer {
+func (p *Providers) ask(ctx context.Context, name string, of paddock.Provider, j Judgement) answer {
 	sink, err := credential.NewSink()
 	if err != nil {
 		return answer{err: err}
@@ -144,7 +145,7 @@ func (p *Providers) ask(ctx context.Context, name string, of paddock.Provider) a
 	// It is tied to us: nobody else could take what it says.
 	run, err := p.runs.Begin(ctx, paddock.Request{
 		Principal: By, Door: paddock.DoorCLI, Room: paddock.SecretRoom + name, Tied: true, Command: paddock.Command{Argv: of.Argv},
-	}, sink)
+	}, sink, j)
 	var refusal *paddock.Refusal
 	switch {
 	case errors.As(err, &refusal):

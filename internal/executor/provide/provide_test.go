@@ -29,7 +29,7 @@ type runs struct {
 	aborted int
 }
 
-func (r *runs) Begin(_ context.Context, req paddock.Request, sink *os.File) (paddock.Run, error) {
+func (r *runs) Begin(_ context.Context, req paddock.Request, sink *os.File, _ Judgement) (paddock.Run, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begun = append(r.begun, req)

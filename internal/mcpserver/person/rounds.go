@@ -120,7 +120,7 @@ func act(ctx context.Context, verbs Verbs, run paddock.Run, said *mcp.ElicitResu
 	vote, _ := said.Content[voteField].(string)
 	switch vote = strings.TrimSpace(vote); {
 	case said.Action == "decline":
-		_, err = verbs.Kill(ctx, run.Principal, run.ID, app.KillRequest{Reason: "declined at the client before it was approved", NoWait: true})
+		_, err = verbs.Kill(ctx, run.Principal, run.ID, app.KillRequest{Reason: "declined at the client", NoWait: true})
 	case said.Action == "accept" && vote != "":
 		_, err = verbs.Vote(ctx, run.Principal, run.Approval, []byte(vote))
 	}

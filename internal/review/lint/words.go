@@ -27,12 +27,20 @@ func (l *linter) executable(source document.Executable, e *compiled.Executable) 
 		for _, w := range tool.Ways {
 			does = append(does, w.Does)
 		}
-		l.add("L001", at, e.ArgsAt, fmt.Sprintf("%s takes any arguments, and is a %s: it %s.", e.Word(), tool.Kind, strings.Join(unique(does), "; it ")), nil)
+		l.add("L001", at, e.ArgsAt, fmt.Sprintf("%s takes any arguments, and is %s: it %s.", e.Word(), article(tool.Kind), strings.Join(unique(does), "; it ")), nil)
 		return
 	}
 	if err := l.words(at, e, tool); err != nil {
 		l.add("L035", at, e.ArgsAt, fmt.Sprintf("The rules of %s couldn't be looked at: %v.", e.Word(), err), nil)
 	}
+}
+
+// article puts a or an before a kind of tool.
+func article(kind string) string {
+	if strings.HasPrefix(kind, "i") { // the only such kind is an interpreter
+		return "an " + kind
+	}
+	return "a " + kind
 }
 
 func unique(words []string) []string {

@@ -28,10 +28,24 @@ func (r *Room) start(ctx context.Context, d Delegate) (paddock.Run, error) {
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	// Served at once: a program may ask before we hear that it has begun. If it
-	// doesn't begin, that ends with the other end.
-	r.work.Go(func() { r.serve(r.life, ours, d) })
+	// Served at once: a program may ask before we hear that it has begun.
+	serving, stop := context.WithCancel(r.life)
+	r.work.Go(func() {
+		defer stop()
+		r.serve(serving, ours, d)
+	})
 	run, err := r.exec.StartWith(ctx, errand.Request(d), theirs)
+	if err != nil {
+		stop()
+	} else {
+		// Its end is the door's, too: the program may have handed its end on to somebody
+		// who isn't part of the run.
+		r.work.Go(func() {
+			if r.exec.Settled(serving, run.ID) == nil {
+				stop()
+			}
+		})
+	}
 	return run, errors.Join(err, theirs.Close())
 }
 

@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -148,4 +150,39 @@ func TestPruneOfResults(t *testing.T) {
 	}
 	open()
 	w.collect(delegate.Collect{ID: running.ID})
+}
+
+// lending lets somebody else have a delegate's end of its door, too.
+type lending struct {
+	delegate.Executor
+	lent chan net.Conn
+}
+
+func (l lending) StartWith(ctx context.Context, req paddock.Request, door *os.File) (paddock.Run, error) {
+	conn, err := net.FileConn(door)
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	l.lent <- conn
+	return l.Executor.StartWith(ctx, req, door)
+}
+
+// Whoever was handed a delegate's end of the door has none any more when the delegate
+// is over, and the door does nothing for him.
+func TestADoorEndsWithItsDelegate(t *testing.T) {
+	t.Parallel()
+	w := newWorldServing(t, tooled, answering)
+	w.room.Close()
+	lent := make(chan net.Conn, 1)
+	w.room = delegate.New(t.Context(), lending{w.exec, lent}, answering)
+	d := w.give("echo hello")
+	theirs := <-lent
+	defer theirs.Close()
+	if got := w.collect(delegate.Collect{ID: d.ID}).Completed[0].Result; got.Status != delegate.Completed {
+		t.Errorf("%+v", got)
+	}
+	w.must(theirs.SetReadDeadline(time.Now().Add(30 * time.Second)))
+	if n, err := theirs.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("the door is open yet: %d, %v", n, err)
+	}
 }
