@@ -40,3 +40,8 @@ func (d *Desk) Session(source *lookup.Source, name string) paddock.Principal {
 	}
 	return paddock.Principal{Kind: paddock.Agent, ID: fmt.Sprintf("stdio:uid=%d:policy=%s:%s", d.UID, digest, where)}
 }
+
+// SessionHere is the session of that name under the policy that applies here.
+func (d *Desk) SessionHere(name string) paddock.Principal {
+	return d.Session(&lookup.Source{Places: d.PolicyPlaces(d.Policy)}, name)
+}

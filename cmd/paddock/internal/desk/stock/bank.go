@@ -11,7 +11,6 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/cmd/paddock/internal/desk/rules/lookup"
 )
 
 // mostBanked bounds what is read to be kept; the policy has a limit of its own.
@@ -51,7 +50,7 @@ here, or, where there is a colon in it, to the principal of that id.`,
 				}
 				owner = paddock.Principal{Kind: paddock.Agent, ID: session}
 				if !strings.Contains(session, ":") {
-					owner = d.Session(&lookup.Source{Places: d.PolicyPlaces(d.Policy)}, session)
+					owner = d.SessionHere(session)
 				}
 			}
 			payload, err := io.ReadAll(io.LimitReader(in, mostBanked+1))
