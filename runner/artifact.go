@@ -25,7 +25,18 @@ const mostPreview = 1000 // bytes
 // of output be, under a label. It belongs to this Runner's principal, and is read,
 // kept and pruned as the output of a run is; its run has the state [Banked].
 func (r *Runner) BankArtifact(ctx context.Context, label string, payload []byte) (Artifact, error) {
-	run, err := r.app.Bank(ctx, r.principal, paddock.DoorGo, label, payload)
+	return r.bank(ctx, r.principal, label, payload)
+}
+
+// BankArtifactFor keeps payload for one of this Runner's delegates, or for a delegate of
+// one: it is that agent's own then, which reads it with retrieve_context, and this Runner's
+// no more. Delegates of others are refused.
+func (r *Runner) BankArtifactFor(ctx context.Context, d Delegate, label string, payload []byte) (Artifact, error) {
+	return r.bank(ctx, d.Session(), label, payload)
+}
+
+func (r *Runner) bank(ctx context.Context, of paddock.Principal, label string, payload []byte) (Artifact, error) {
+	run, err := r.app.Bank(ctx, r.principal, of, paddock.DoorGo, label, payload)
 	if err != nil {
 		return Artifact{}, err
 	}

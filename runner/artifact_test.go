@@ -87,6 +87,28 @@ func TestArtifactsAreRefused(t *testing.T) {
 	}
 }
 
+// What is banked for a delegate is the delegate's, and only who it works for may.
+func TestArtifactsForDelegates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, permissive)
+	d := Delegate{Principal: w.r.principal, Provider: "worker", ID: "d01kb5m0e4n8xjq2c6z7w3v9tya"}
+	a, err := w.r.BankArtifactFor(t.Context(), d, "for you", []byte("yours"))
+	must(t, err)
+	_, err = w.r.ReadArtifact(t.Context(), a.ID, PageRequest{})
+	refused(t, err, paddock.NotFound)
+	page, err := w.r.app.Artifact(t.Context(), d.Session(), a.ID, PageRequest{})
+	if err != nil || page.Content != "yours" {
+		t.Errorf("%+v, %v", page, err)
+	}
+	other := w.open(func(o *Options) { o.Principal = "another" })
+	for _, foreign := range []Delegate{d, {}, {Principal: w.r.principal, Provider: "a/b", ID: "x"}} {
+		_, err = other.BankArtifactFor(t.Context(), foreign, "x", []byte("x"))
+		refused(t, err, paddock.Forbidden)
+	}
+	_, err = w.r.app.Bank(t.Context(), d.Session(), w.r.principal, paddock.DoorMCP, "x", []byte("x"))
+	refused(t, err, paddock.Forbidden)
+}
+
 // Artifacts of others and those that never were can't be told apart.
 func TestArtifactsOfOthers(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -11,16 +10,12 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/doorway"
-	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/mcpserver"
 	"paddock/internal/task/delegate"
 )
 
 // warmForAgents is how many supervisors wait for an agent's next command.
 const warmForAgents = 2
-
-// mostSession bounds the name of a session, which stands in every record.
-const mostSession = 200
 
 func mcpCommand(d *desk.Desk) *cobra.Command {
 	var end, session string
@@ -41,8 +36,8 @@ They go on when the client disconnects, unless --on-disconnect kill is given.`,
 			if end != mcpserver.Keep && end != mcpserver.Kill {
 				return desk.Usage("--on-disconnect is keep or kill, not "+desk.Quote(end), "keep lets runs go on when the client leaves")
 			}
-			if len(session) > mostSession || desk.Plain(session) != session || !(paddock.Principal{ID: session}).Named() {
-				return desk.Usage("--session is "+desk.Quote(session), fmt.Sprintf("want one line of at most %d bytes without \" > \"", mostSession))
+			if !desk.SessionName(session) {
+				return desk.Usage("--session is "+desk.Quote(session), desk.SessionWants)
 			}
 			return serve(cmd.Context(), d, end, session)
 		},
@@ -77,7 +72,7 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 		return err
 	}
 	policies := source(d)
-	cfg := doorway.Config(d, thisVersion().Version, policies, agent(d, policies, session))
+	cfg := doorway.Config(d, thisVersion().Version, policies, d.Session(policies, session))
 	rooms, err := house(ctx, d, d.State, policies, warmForAgents)
 	if err != nil {
 		d.Say("warning", err.Error())
@@ -122,28 +117,6 @@ func within(ctx context.Context, d *desk.Desk, rooms desk.Verbs, p paddock.Princ
 		end = mcpserver.Kill
 	}
 	return end, parent, nil
-}
-
-// agent is who asks over this connection. The id is the same whenever the same
-// client comes back, and another for every other user, policy and workspace.
-func agent(d *desk.Desk, source *lookup.Source, session string) paddock.Principal {
-	digest, where := "none", d.Dir
-	if p, err := source.Load(); err == nil {
-		digest = p.Digest().Short()
-		roots := p.Roots()
-		if len(roots) > 0 {
-			where = roots[0]
-		}
-		for _, root := range roots {
-			if lookup.Within(lookup.RealPath(d.Dir), lookup.RealPath(root)) {
-				where = root
-			}
-		}
-	}
-	if session != "" {
-		where = "session " + session
-	}
-	return paddock.Principal{Kind: paddock.Agent, ID: fmt.Sprintf("stdio:uid=%d:policy=%s:%s", d.UID, digest, where)}
 }
 
 func readCloser(r io.Reader) io.ReadCloser {

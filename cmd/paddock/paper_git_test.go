@@ -22,6 +22,6 @@ func (p *paper) PolicyText(ctx context.Context, _ paddock.Principal, _ paddock.R
 	return nil, ctx.Err()
 }
 
-func (p *paper) Bank(context.Context, paddock.Principal, paddock.Door, string, []byte) (paddock.Run, error) {
+func (p *paper) Bank(context.Context, paddock.Principal, paddock.Principal, paddock.Door, string, []byte) (paddock.Run, error) {
 	return paddock.Run{}, errors.New("a paper house keeps nothing; scripts ask real ones")
 }

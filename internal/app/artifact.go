@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -11,12 +12,17 @@ import (
 // is one thing to those who read it: an artifact, whose id is that of its run.
 
 // Bank keeps what p gives under a label, as far as the policy lets one stream of
-// output go. Its run has the state banked: there was no program.
-func (a *App) Bank(ctx context.Context, p paddock.Principal, door paddock.Door, label string, payload []byte) (paddock.Run, error) {
-	if err := named(p); err != nil {
+// output go. Its run has the state banked: there was no program. It is of's, which is p or,
+// where p is an operator, any agent; a host program gives to the sessions of its delegates.
+func (a *App) Bank(ctx context.Context, p, of paddock.Principal, door paddock.Door, label string, payload []byte) (paddock.Run, error) {
+	if err := cmp.Or(named(p), named(of)); err != nil {
 		return paddock.Run{}, err
 	}
-	run, err := a.exec.Bank(ctx, p, door, label, payload)
+	opened := p.Kind == paddock.Operator || p.Kind == paddock.Host && of.Root() == p
+	if p != of && (of.Kind != paddock.Agent || !opened) {
+		return paddock.Run{}, paddock.Refused(paddock.Forbidden, "An artifact is kept for who gives it, or for an agent's session that is theirs.")
+	}
+	run, err := a.exec.Bank(ctx, of, door, label, payload)
 	if refusal, ok := errors.AsType[*paddock.Refusal](err); ok {
 		err = discreetRefusal(p, refusal)
 	}

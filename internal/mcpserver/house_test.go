@@ -307,9 +307,9 @@ func TestHouseArtifacts(t *testing.T) {
 	if len(log.Commits) != 1 || log.ArtifactID == "" || !strings.Contains(log.ReadBack, "retrieve_context") {
 		t.Fatalf("%+v", log)
 	}
-	report, err := h.app.Bank(t.Context(), me, paddock.DoorGo, "a report", []byte("all is well\n"))
+	report, err := h.app.Bank(t.Context(), me, me, paddock.DoorGo, "a report", []byte("all is well\n"))
 	must(t, err)
-	foreign, err := h.app.Bank(t.Context(), stranger, paddock.DoorGo, "a report", []byte("a secret\n"))
+	foreign, err := h.app.Bank(t.Context(), stranger, stranger, paddock.DoorGo, "a report", []byte("a secret\n"))
 	must(t, err)
 	for id, want := range map[string]string{log.ArtifactID: "the message", string(report.ID): "all is well\n"} {
 		a := ok[answer.Artifact](c, "retrieve_context", fmt.Sprintf(`{"artifactId":%q}`, id))
