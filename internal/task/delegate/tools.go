@@ -5,14 +5,15 @@ import (
 	"errors"
 	"io/fs"
 	"net"
+	"os"
 	"slices"
 
 	"paddock"
-	"paddock/internal/control/socket"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/task/delegate/book"
 	"paddock/internal/task/delegate/book/errand"
 	"paddock/internal/task/delegate/book/kin"
+	"paddock/internal/task/delegate/door"
 )
 
 // Serve answers what d asks of its tools over conn, and returns when conn or ctx has
@@ -24,29 +25,11 @@ func (r *Room) start(ctx context.Context, d Delegate) (paddock.Run, error) {
 	if len(d.Tools) == 0 {
 		return r.exec.StartWith(ctx, errand.Request(d), nil)
 	}
-	ours, theirs, err := socket.Pair()
-	if err != nil {
-		return paddock.Run{}, err
-	}
-	// Served at once: a program may ask before we hear that it has begun.
-	serving, stop := context.WithCancel(r.life)
-	r.work.Go(func() {
-		defer stop()
-		r.serve(serving, ours, d)
-	})
-	run, err := r.exec.StartWith(ctx, errand.Request(d), theirs)
-	if err != nil {
-		stop()
-	} else {
-		// Its end is the door's, too: the program may have handed its end on to somebody
-		// who isn't part of the run.
-		r.work.Go(func() {
-			if r.exec.Settled(serving, run.ID) == nil {
-				stop()
-			}
-		})
-	}
-	return run, errors.Join(err, theirs.Close())
+	return door.Door{
+		Serve:   func(ctx context.Context, conn net.Conn) { r.serve(ctx, conn, d) },
+		Begin:   func(theirs *os.File) (paddock.Run, error) { return r.exec.StartWith(ctx, errand.Request(d), theirs) },
+		Settled: r.exec.Settled,
+	}.Open(r.life, &r.work)
 }
 
 // Inside returns the delegate within which this process runs; empty if there is none.
