@@ -100,7 +100,7 @@ var reservations = []reservation{
 	{"github.com/SaveTheRbtz/zstd-seekable-format-go", []string{"internal/artifact/packed"}, nil, "one room compresses, and holds what it unpacks to what it packed"},
 	{"unsafe", []string{"internal/spawn", "internal/contain"}, []string{"internal/spawn", "internal/contain"},
 		"memory is handed to the kernel by hand only on the clone path"},
-	{"testing", []string{"internal/testproc"}, []string{"*"}, "a shipped binary must not carry the test kit"},
+	{"testing", []string{"internal/testproc", "internal/store/storetest"}, []string{"*"}, "a shipped binary must not carry the test kit"},
 	{"github.com/rogpeppe/go-internal/testscript", nil, []string{"cmd"},
 		"it starts programs by itself; scripts are for what a user can type"},
 }
