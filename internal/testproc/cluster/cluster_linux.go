@@ -20,7 +20,10 @@ import (
 	"paddock/internal/testproc"
 )
 
-var once struct {
+// A one is a cluster that is started when it is first needed.
+type one struct {
+	auth string
+
 	sync.Mutex
 	address string
 	missing string
@@ -28,23 +31,36 @@ var once struct {
 	tried   bool
 }
 
+var guarded, trusting = one{auth: "scram-sha-256"}, one{auth: "trust"}
+
 // Address returns the address of a superuser's connection to the cluster of this
 // test binary. The test is skipped where no PostgreSQL is installed.
 func Address(t testing.TB) string {
 	t.Helper()
-	once.Lock()
-	defer once.Unlock()
-	if !once.tried {
-		once.tried = true
-		once.address, once.missing, once.err = start()
+	return guarded.get(t)
+}
+
+// Trusting is Address of another cluster, which lets in everybody.
+func Trusting(t testing.TB) string {
+	t.Helper()
+	return trusting.get(t)
+}
+
+func (o *one) get(t testing.TB) string {
+	t.Helper()
+	o.Lock()
+	defer o.Unlock()
+	if !o.tried {
+		o.tried = true
+		o.address, o.missing, o.err = start(o.auth)
 	}
-	if once.missing != "" {
-		testproc.Skip(t, once.missing)
+	if o.missing != "" {
+		testproc.Skip(t, o.missing)
 	}
-	if once.err != nil {
-		t.Fatal("cluster: ", once.err)
+	if o.err != nil {
+		t.Fatal("cluster: ", o.err)
 	}
-	return once.address
+	return o.address
 }
 
 // programs returns the paths of initdb and postgres.
@@ -66,7 +82,7 @@ func programs() (initdb, postgres string) {
 	return "", ""
 }
 
-func start() (address, missing string, err error) {
+func start(auth string) (address, missing string, err error) {
 	initdb, postgres := programs()
 	if initdb == "" {
 		return "", "there is no PostgreSQL: install the package postgresql", nil
@@ -84,7 +100,7 @@ func start() (address, missing string, err error) {
 	if err := errors.Join(err, os.WriteFile(secret, []byte(password+"\n"), 0o644)); err != nil { // the directory is closed to others
 		return "", "", err
 	}
-	cmd := command(initdb, dir, "-D", data, "-U", "boss", "--pwfile", secret, "--auth", "scram-sha-256", "--no-sync", "-E", "UTF8", "--locale", "C")
+	cmd := command(initdb, dir, "-D", data, "-U", "boss", "--pwfile", secret, "--auth", auth, "--no-sync", "-E", "UTF8", "--locale", "C")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", "", fmt.Errorf("initdb: %w\n%s", err, out)
 	}

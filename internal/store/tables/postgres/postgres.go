@@ -157,3 +157,13 @@ func trouble(err error) tables.Trouble {
 	}
 	return tables.Other
 }
+
+// WorkerRights are the statements that give a database user, in the place of ROLE,
+// what a worker needs and no more: of runs it changes what happened to them, never
+// what they are.
+var WorkerRights = []string{
+	"GRANT SELECT ON runs, workers, turns TO ROLE",
+	"GRANT UPDATE (taken) ON turns TO ROLE",
+	"GRANT UPDATE (epoch, beat, labels, capacity, version, last_seen, lease_until, lost_after) ON workers TO ROLE",
+	"GRANT UPDATE (state, worker, fence, claimed, started, settled, outcome, stdout_bytes, stderr_bytes, stdout_digest, stderr_digest, events, revision) ON runs TO ROLE",
+}
