@@ -51,6 +51,21 @@ func Database(t testing.TB) string {
 	return u.String()
 }
 
+// Do does something to a database that no store does.
+func Do(t testing.TB, address, statement string, args ...any) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), statement, args...); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Noon is when most tests happen.
 var Noon = store.At(time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC))
 

@@ -87,7 +87,15 @@ func (t *Tables) try(ctx context.Context, do func(*queries.Queries) error) error
 	if err != nil {
 		return err
 	}
-	if err := do(t.does.WithTx(tx)); err != nil {
+	over := false
+	defer func() {
+		if !over { // do didn't return: a database that waits for it would wait for ever
+			_ = tx.Rollback()
+		}
+	}()
+	err = do(t.does.WithTx(tx))
+	over = true
+	if err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
 	return tx.Commit()
