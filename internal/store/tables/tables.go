@@ -1,15 +1,13 @@
 // Package tables keeps what package store promises in tables, of whichever
 // database is given to it: its children open them. The queries stand in
-// queries/*.sql, from which sqlc writes the package queries; there is one set for
-// all databases (docs/design/0070-the-store.md).
+// queries/*.sql, from which sqlc writes the package queries (make queries); there
+// is one set for all databases (docs/design/0070-the-store.md).
 //
 // # Limits
 //
 // It opens no database, makes no tables and knows no address: sqlite and postgres,
 // below it, do. Forms are checked by package form before anything is asked.
 package tables
-
-//go:generate go tool -modfile=../../../tools/go.mod sqlc generate
 
 import (
 	"context"

@@ -1,5 +1,5 @@
 // Package queries is what sqlc makes of the queries beside it: a function for each,
-// with our types. Change the .sql files and run go generate one directory up.
+// with our types. Change the .sql files and run make queries.
 //
 // # Limits
 //
