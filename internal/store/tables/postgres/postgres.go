@@ -3,7 +3,7 @@
 //
 // # Limits
 //
-// Rights within the database are given by whoever runs it: docs/operations.md has
+// Rights within the database are given by whoever runs it: docs/store.md has
 // the roles. Backups are pg_dump's. What the address leaves out is taken by pgx
 // from its own defaults, PGPASSFILE and the other variables of libpq among them.
 package postgres

@@ -149,7 +149,7 @@ func TestNewerIsRefused(t *testing.T) {
 	}
 }
 
-// TestRoleOfWorkers has a worker's user, with the rights of docs/operations.md, do a
+// TestRoleOfWorkers has a worker's user, with the rights of docs/store.md, do a
 // worker's work, and nothing else.
 func TestRoleOfWorkers(t *testing.T) {
 	ctx := t.Context()
