@@ -119,6 +119,8 @@ var bans = []ban{
 		"a supervisor carries out what was decided; it must stay small and must not judge again"},
 	{"cmd/paddock-stage", []string{"internal/store", "internal/policy", "internal/executor", "internal/app"},
 		"the stage is the supervisor's binary: it starts fast because it knows little"},
+	{"cmd/paddock", []string{"internal/store/tables"},
+		"it is started for every run, and the drivers of databases cost a fifth of that: the server has a binary of its own"},
 	{"cmd/paddock-stage", []string{"internal/artifact/packed"},
 		"output is compressed by others, later, so that a supervisor stays small"},
 }

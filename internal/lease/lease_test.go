@@ -201,6 +201,31 @@ func TestSilence(t *testing.T) {
 	})
 }
 
+// TestCountsFromBeforeItAsked has answers come late: supervisors may go on for the
+// dead-man time from before the question, since a watch counts from its arrival. And
+// what was claimed too late isn't started.
+func TestCountsFromBeforeItAsked(t *testing.T) {
+	onBoth(t, func(t *testing.T, s store.Store) {
+		w := newWorld(t, s, newKey(t))
+		m := w.machine(2, 0)
+		id := w.ask()
+		m.step()
+		m.step()
+		asked := w.now
+		m.slow = 2 * time.Second
+		m.step()
+		if want := asked.Add(times.DeadMan); m.here[id].until != want {
+			t.Errorf("it may go on until %s, not %s", m.here[id].until, want)
+		}
+		late := w.ask()
+		m.step()
+		if got := w.row(late); w.starts[late] != 0 || got.State != paddock.FailedToStart {
+			t.Errorf("what was claimed too late was started %d times, and is %s", w.starts[late], got.State)
+		}
+		w.check()
+	})
+}
+
 // TestLostLease sees that a worker ends what it no longer holds, although its
 // supervisor would go on.
 func TestLostLease(t *testing.T) {

@@ -202,8 +202,9 @@ type machine struct {
 	config lease.Config
 	skew   time.Duration
 	worker *lease.Worker
-	cut    bool // off from the database
-	frail  bool // the fuse burns here
+	cut    bool          // off from the database
+	slow   time.Duration // what an answer of the database takes
+	frail  bool          // the fuse burns here
 	here   map[paddock.RunID]*proc
 }
 
@@ -343,6 +344,7 @@ func (w *wire) over(do func() error) error {
 	}
 	w.m.point()
 	err := do()
+	w.m.world.now = w.m.world.now.Add(w.m.slow)
 	w.m.point()
 	return err
 }
