@@ -435,6 +435,33 @@ func oneClaim(t *testing.T, s store.Store) {
 	}
 }
 
+// claimsTakeTurns sees that nobody chooses while somebody does, so that what is
+// counted then still holds when the runs are his.
+func claimsTakeTurns(t *testing.T, s store.Store) {
+	ctx := t.Context()
+	u, one, two := NewUser(t, s, store.Operator), NewWorker(t, s), NewWorker(t, s)
+	r := Enqueue(t, s, NewRun(t, u.ID, Noon))
+	got, err := s.Claim(ctx, one.ID, one.Epoch, Term(Noon), func(context.Context, store.Line) ([]paddock.RunID, error) {
+		soon, stop := context.WithTimeout(ctx, 200*time.Millisecond)
+		defer stop()
+		_, err := s.Claim(soon, two.ID, two.Epoch, Term(Noon), func(context.Context, store.Line) ([]paddock.RunID, error) {
+			t.Error("two choose at once")
+			return nil, nil
+		})
+		if err == nil {
+			t.Error("somebody else's turn came and went")
+		}
+		return []paddock.RunID{r.ID}, nil
+	})
+	if err != nil || len(got) != 1 {
+		t.Errorf("claimed: %v, %v", got, err)
+	}
+	// And then it is the other's turn.
+	if got := Take(t, s, two, Enqueue(t, s, NewRun(t, u.ID, Noon)).ID); len(got) != 1 {
+		t.Errorf("claimed next: %v", got)
+	}
+}
+
 func approvals(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	u, other := NewUser(t, s, store.Operator), NewUser(t, s, store.Approver)
