@@ -30,16 +30,20 @@ func onBoth(t *testing.T, test func(t *testing.T, s store.Store)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.Close()
 		test(t, s)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	})
 	t.Run("postgres", func(t *testing.T) {
 		s, err := postgres.Open(t.Context(), storetest.Database(t), postgres.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.Close()
 		test(t, s)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -81,7 +81,10 @@ func constantsOf(f *source.File) map[string]bool {
 			continue
 		}
 		for _, spec := range g.Specs {
-			v := spec.(*ast.ValueSpec)
+			v, ok := spec.(*ast.ValueSpec)
+			if !ok {
+				continue
+			}
 			for i, name := range v.Names {
 				if i < len(v.Values) && fixed(v.Values[i], nil) {
 					all[name.Name] = true

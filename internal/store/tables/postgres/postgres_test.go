@@ -74,7 +74,11 @@ func do(t *testing.T, address string, statements ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	for _, s := range statements {
 		if _, err := db.ExecContext(t.Context(), s); err != nil {
 			t.Fatal(s, err)
@@ -164,7 +168,11 @@ func TestRoleOfWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	u, w := storetest.NewUser(t, front, store.Operator), storetest.NewWorker(t, front)
 	r := storetest.Enqueue(t, front, storetest.NewRun(t, u.ID, storetest.Noon))
 	w, err = s.Enlist(ctx, w.ID, nil, 1, "", storetest.Noon)
