@@ -36,6 +36,7 @@ const (
 	SecretUnavailable      Code = "secret_unavailable"
 	Busy                   Code = "busy"
 	QuotaExceeded          Code = "quota_exceeded"
+	Unauthenticated        Code = "unauthenticated"
 	Forbidden              Code = "forbidden"
 	NotFound               Code = "not_found"
 	Conflict               Code = "conflict"
@@ -124,6 +125,8 @@ var codes = []CodeInfo{
 		"Wait for one to end (`command_status` with waitMs, or `paddock wait`) or kill one, then ask again.", true},
 	{QuotaExceeded, GateQuota, "A quota of the policy is used up: of runs, output or processors' time in some time, or of output that is kept.",
 		"The message says when some is free again; ask again then.", true},
+	{Unauthenticated, "", "Nobody is logged in, or what was shown to prove it isn't valid or isn't any more.",
+		"Log in again, or send `Authorization: Bearer` with a valid token; no credential is taken from a URL.", false},
 	{Forbidden, "", "This principal may not do that.",
 		"Ask an operator.", false},
 	{NotFound, "", "There is no such run, or it isn't yours to see.",
