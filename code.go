@@ -49,6 +49,8 @@ const (
 	RepositoryRefused      Code = "repository_refused"
 	LaunchDisabled         Code = "launch_disabled"
 	DepthExceeded          Code = "depth_exceeded"
+	SecondFactorRequired   Code = "second_factor_required"
+	RateLimited            Code = "rate_limited"
 )
 
 // A CodeInfo is what a code means to whoever meets it.
@@ -151,6 +153,10 @@ var codes = []CodeInfo{
 		"Do the task yourself, or ask the operator for `delegates` and `launch: {agents: true}` in the policy.", false},
 	{DepthExceeded, "", "A delegate asked for a delegate of its own, deeper than the policy allows.",
 		"Do the task yourself.", false},
+	{SecondFactorRequired, "", "This wants a passkey or a one-time password that was shown in the last minutes.",
+		"Show one and ask again. Who has none adds one to the account first.", true},
+	{RateLimited, "", "This was tried too often in too little time.",
+		"Wait as long as the message says, then try again.", true},
 }
 
 // Codes returns the table of every code, in the order of the catalogue.
