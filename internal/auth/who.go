@@ -28,6 +28,7 @@ type Who struct {
 	// Proven is until when a second factor counts that was shown in the session.
 	Proven time.Time
 
+	began time.Time // the session
 	at    time.Time // when it was found out
 	local bool      // the operator of the machine, who can read the store anyway
 }
@@ -38,13 +39,19 @@ func Local() Who { return Who{Name: "the operator of this machine", Role: Admin,
 // OfSession is the user whose session s is, at a moment. A second factor counts for as
 // long as fresh.
 func OfSession(user store.User, s store.Session, fresh time.Duration, now store.Moment) Who {
-	return Who{User: user.ID, Name: user.Name, Role: user.Role, Session: s.ID, Proven: s.Proven.After(fresh).Time, at: now.Time}
+	return Who{User: user.ID, Name: user.Name, Role: user.Role, Session: s.ID, Proven: s.Proven.After(fresh).Time, began: s.Created.Time, at: now.Time}
 }
 
 // OfToken is the user whose token t is, as far as it lets him.
 func OfToken(user store.User, t store.Token, now store.Moment) Who {
 	return Who{User: user.ID, Name: user.Name, Role: user.Role, Token: t.ID, Scopes: t.Scopes, Workspaces: t.Workspaces, at: now.Time}
 }
+
+// Fresh reports whether a second factor was shown lately.
+func (w Who) Fresh() bool { return w.Proven.After(w.at) }
+
+// Age is how long ago somebody logged in.
+func (w Who) Age() time.Duration { return w.at.Sub(w.began) }
 
 // IsLocal reports whether it is the operator of the machine.
 func (w Who) IsLocal() bool { return w.local }
@@ -67,7 +74,7 @@ func (w Who) May(v Verb, whose Whose) error {
 	case !reach.Includes(whose):
 		return paddock.Refused(paddock.NotFound, "There is no such thing among those that you may see.")
 	}
-	if v.Second() && !w.Proven.After(w.at) {
+	if v.Second() && !w.Fresh() {
 		return paddock.Refused(paddock.SecondFactorRequired, "For %s a second factor must have been shown in the last minutes.", v)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"paddock"
 	"paddock/internal/auth"
 	"paddock/internal/auth/desk/internal/hall"
+	"paddock/internal/auth/desk/internal/hall/factors"
 	"paddock/internal/auth/desk/internal/hall/login"
 	"paddock/internal/auth/desk/internal/hall/people"
 	"paddock/internal/auth/desk/internal/hall/tokens"
@@ -39,11 +40,16 @@ type (
 	TokenRequest = tokens.Request
 )
 
+// NewKey makes a key for [Config].
+func NewKey() []byte { return hall.NewKey() }
+
 // A Desk makes credentials and says whose they are.
 type Desk struct {
 	*login.Desk // persons in and out
 	People      *people.Desk
 	Tokens      *tokens.Desk
+	// Factors are what is proven beside what one logged in by.
+	Factors *factors.Desk
 }
 
 // New returns a Desk.
@@ -52,7 +58,7 @@ func New(c Config) (*Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Desk{login.New(h), people.New(h), tokens.New(h)}, nil
+	return &Desk{login.New(h), people.New(h), tokens.New(h), factors.New(h)}, nil
 }
 
 // Authenticate says who shows the word of a session or of an API token.

@@ -34,6 +34,10 @@ type Config struct {
 	Clock    func() time.Time
 	Random   io.Reader // nil is crypto/rand
 	Hasher   *password.Hasher
+	// Key seals what must be read again: secrets of second factors, and what clients
+	// carry for us. All servers of a store have the same. Without one there are no second
+	// factors and no other providers.
+	Key []byte
 	// Idle ends a session that wasn't used so long, Lasts every one.
 	Idle, Lasts time.Duration
 	// Fresh is how long a second factor counts after it was shown.
@@ -56,6 +60,9 @@ type Hall struct {
 func New(c Config) (*Hall, error) {
 	if c.Store == nil || c.Recorder == nil {
 		return nil, errors.New("auth: bug: there is no way in without a store or a recorder")
+	}
+	if len(c.Key) != 0 && len(c.Key) != KeySize {
+		return nil, fmt.Errorf("auth: a key of %d bytes; it has %d", len(c.Key), KeySize)
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now
