@@ -21,6 +21,7 @@ import (
 	"paddock/internal/auth/desk/internal/hall/factors"
 	"paddock/internal/auth/desk/internal/hall/login"
 	"paddock/internal/auth/desk/internal/hall/people"
+	"paddock/internal/auth/desk/internal/hall/providers"
 	"paddock/internal/auth/desk/internal/hall/tokens"
 )
 
@@ -36,6 +37,8 @@ type (
 	Entry = hall.Entry
 	// Limited is a refusal that says how long to wait.
 	Limited = hall.Limited
+	// Provider is somebody else's server that says who people are.
+	Provider = hall.Provider
 	// TokenRequest asks for an API token.
 	TokenRequest = tokens.Request
 )
@@ -50,6 +53,8 @@ type Desk struct {
 	Tokens      *tokens.Desk
 	// Factors are what is proven beside what one logged in by.
 	Factors *factors.Desk
+	// Providers let people in whom other servers know.
+	Providers *providers.Desk
 }
 
 // New returns a Desk.
@@ -58,7 +63,11 @@ func New(c Config) (*Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Desk{login.New(h), people.New(h), tokens.New(h), factors.New(h)}, nil
+	others, err := providers.New(h, c.Providers)
+	if err != nil {
+		return nil, err
+	}
+	return &Desk{login.New(h), people.New(h), tokens.New(h), factors.New(h), others}, nil
 }
 
 // Authenticate says who shows the word of a session or of an API token.

@@ -36,7 +36,7 @@ func TestInvitation(t *testing.T) {
 	_, err = w.People.Accept(t.Context(), home, code, "ann", "short")
 	refused(t, err, paddock.InvalidRequest, "at least 12")
 	_, err = w.People.Accept(t.Context(), home, code, "admin", good)
-	refused(t, err, paddock.Conflict, "such a user already")
+	refused(t, err, paddock.Conflict, "exists already")
 
 	e, err := w.People.Accept(t.Context(), home, code, "ann", good)
 	if err != nil || e.Who.Role != auth.Approver || w.in(e.Secret).Name != "ann" {
@@ -97,36 +97,39 @@ func TestPeopleAreForAdmins(t *testing.T) {
 	w := newWorld(t)
 	admin := w.admin()
 	ann := w.user("ann", auth.Viewer).Who
-	deeds := map[string]func(by auth.Who) error{
-		"users":   func(by auth.Who) error { _, err := w.People.Users(t.Context(), by, store.Cursor{}, 1); return err },
-		"user":    func(by auth.Who) error { _, err := w.People.UserNamed(t.Context(), by, "ann"); return err },
-		"role":    func(by auth.Who) error { _, err := w.People.SetRole(t.Context(), by, ann.User, auth.Admin); return err },
-		"disable": func(by auth.Who) error { _, err := w.People.Disable(t.Context(), by, ann.User); return err },
-		"enable":  func(by auth.Who) error { _, err := w.People.Enable(t.Context(), by, ann.User); return err },
-		"link":    func(by auth.Who) error { _, _, err := w.People.Link(t.Context(), by, ann.User, true); return err },
-		"invite":  func(by auth.Who) error { _, _, err := w.People.Invite(t.Context(), by, auth.Admin); return err },
-		"invitations": func(by auth.Who) error {
+	deeds := []struct {
+		name string
+		deed func(by auth.Who) error
+	}{
+		{"users", func(by auth.Who) error { _, err := w.People.Users(t.Context(), by, store.Cursor{}, 1); return err }},
+		{"user", func(by auth.Who) error { _, err := w.People.UserNamed(t.Context(), by, "ann"); return err }},
+		{"role", func(by auth.Who) error { _, err := w.People.SetRole(t.Context(), by, ann.User, auth.Admin); return err }},
+		{"disable", func(by auth.Who) error { _, err := w.People.Disable(t.Context(), by, ann.User); return err }},
+		{"enable", func(by auth.Who) error { _, err := w.People.Enable(t.Context(), by, ann.User); return err }},
+		{"link", func(by auth.Who) error { _, _, err := w.People.Link(t.Context(), by, ann.User, true); return err }},
+		{"invite", func(by auth.Who) error { _, _, err := w.People.Invite(t.Context(), by, auth.Admin); return err }},
+		{"invitations", func(by auth.Who) error {
 			_, err := w.People.Invitations(t.Context(), by, store.Cursor{}, 1)
 			return err
-		},
-		"remove": func(by auth.Who) error { return w.People.RemoveInvitation(t.Context(), by, "i1") },
+		}},
+		{"remove", func(by auth.Who) error { return w.People.RemoveInvitation(t.Context(), by, "i1") }},
 	}
 	token := admin
 	token.Session, token.Token, token.Scopes = "", "t1", nil
 	for _, v := range auth.Verbs() {
 		token.Scopes = append(token.Scopes, string(v))
 	}
-	for name, deed := range deeds {
+	for _, d := range deeds {
 		for _, r := range []auth.Role{auth.Viewer, auth.Operator, auth.Approver} {
 			by := ann
 			by.Role = r
-			refused(t, deed(by), paddock.Forbidden, "With the role "+string(r))
+			refused(t, d.deed(by), paddock.Forbidden, "With the role "+string(r))
 		}
-		refused(t, deed(token), paddock.Forbidden, "This token may not")
-		refused(t, deed(auth.Who{}), paddock.Unauthenticated, "Nobody")
-		refused(t, deed(auth.Who{Role: auth.Admin}), paddock.Unauthenticated, "Nobody")
-		if name != "remove" {
-			w.must(deed(admin))
+		refused(t, d.deed(token), paddock.Forbidden, "This token may not")
+		refused(t, d.deed(auth.Who{}), paddock.Unauthenticated, "Nobody")
+		refused(t, d.deed(auth.Who{Role: auth.Admin}), paddock.Unauthenticated, "Nobody")
+		if d.name != "remove" {
+			w.must(d.deed(admin))
 		}
 	}
 }

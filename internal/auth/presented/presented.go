@@ -31,6 +31,8 @@ import (
 const (
 	Secure = "__Host-paddock"
 	Plain  = "paddock"
+	// away is added to the name of the cookie that is carried to a provider and back.
+	away = "-away"
 )
 
 // A Way is how a request reached us, as far as cookies care. The zero Way is open: it
@@ -201,6 +203,26 @@ func Gone(way Way) *http.Cookie {
 		c.MaxAge = -1
 	}
 	return c
+}
+
+// Away carries what must come back with somebody who logs in elsewhere.
+func Away(way Way, carried string, lasts time.Duration) *http.Cookie {
+	c := cookie(way)
+	if c != nil {
+		c.Name, c.Value, c.MaxAge = c.Name+away, carried, int(lasts/time.Second)
+	}
+	return c
+}
+
+// Back is what Away carried; empty if nothing or more than one thing comes back.
+func Back(r *http.Request, way Way) string {
+	if way.name() == "" {
+		return ""
+	}
+	if c := r.CookiesNamed(way.name() + away); len(c) == 1 {
+		return c[0].Value
+	}
+	return ""
 }
 
 func cookie(way Way) *http.Cookie {

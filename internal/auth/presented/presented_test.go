@@ -93,6 +93,32 @@ func TestCookie(t *testing.T) {
 	}
 }
 
+func TestAway(t *testing.T) {
+	t.Parallel()
+	for way, want := range map[presented.Way]string{
+		presented.TLS:      "__Host-paddock-away=w; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=Lax",
+		presented.Loopback: "paddock-away=w; Path=/; Max-Age=600; HttpOnly; SameSite=Lax",
+	} {
+		c := presented.Away(way, "w", 10*time.Minute)
+		if c.String() != want {
+			t.Errorf("%s", c)
+		}
+		for header, back := range map[string]string{c.Name + "=w": "w", c.Name + "=w; " + c.Name + "=x": "", "a=b": "", "": "", "__Host-paddock=w; paddock=w": ""} {
+			r := request(t, "/", "127.0.0.1:1", "")
+			r.Header.Set("Cookie", header)
+			if got := presented.Back(r, way); got != back {
+				t.Errorf("%s: %q", header, got)
+			}
+			if got := presented.Back(r, presented.Open); got != "" {
+				t.Errorf("on an open way: %q", got)
+			}
+		}
+	}
+	if presented.Away(presented.Open, "w", time.Minute) != nil {
+		t.Error("there is a cookie on an open way")
+	}
+}
+
 func TestOf(t *testing.T) {
 	t.Parallel()
 	token, session, link := word(t, auth.TokenWord), word(t, auth.SessionWord), word(t, auth.LinkWord)

@@ -38,6 +38,8 @@ type Config struct {
 	// carry for us. All servers of a store have the same. Without one there are no second
 	// factors and no other providers.
 	Key []byte
+	// Providers say who people are, beside us.
+	Providers []Provider
 	// Idle ends a session that wasn't used so long, Lasts every one.
 	Idle, Lasts time.Duration
 	// Fresh is how long a second factor counts after it was shown.
@@ -45,6 +47,9 @@ type Config struct {
 	// LinkLasts and InviteLasts are how long those can be used.
 	LinkLasts, InviteLasts time.Duration
 }
+
+// onceFor is how long it is remembered that something was shown.
+const onceFor = 15 * time.Minute
 
 // SeenEvery is how often the last use of a session or a token is written down.
 const SeenEvery = time.Minute
@@ -54,6 +59,7 @@ type Hall struct {
 	Config
 	// tries of an account by its name, and of an address; seen limits what is written.
 	byName, byAddress, seen *throttle.Table
+	once                    *throttle.Table // what may be shown once
 }
 
 // New returns a Hall.
@@ -86,7 +92,7 @@ func New(c Config) (*Hall, error) {
 	}
 	return &Hall{
 		Config: c,
-		byName: throttle.New(30*time.Second, 10), byAddress: throttle.New(3*time.Second, 30), seen: throttle.New(SeenEvery, 1),
+		byName: throttle.New(30*time.Second, 10), byAddress: throttle.New(3*time.Second, 30), seen: throttle.New(SeenEvery, 1), once: throttle.New(onceFor, 1),
 	}, nil
 }
 

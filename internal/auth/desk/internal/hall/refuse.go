@@ -15,7 +15,7 @@ func Refusal(err error, what string) error {
 	case errors.Is(err, store.ErrNotFound):
 		return paddock.Refused(paddock.NotFound, "There is no such %s among those that you may see.", what)
 	case errors.Is(err, store.ErrExists):
-		return paddock.Refused(paddock.Conflict, "There is such a %s already.", what)
+		return paddock.Refused(paddock.Conflict, "That %s exists already.", what)
 	case errors.Is(err, store.ErrStale):
 		return paddock.Refused(paddock.Conflict, "Somebody else changed the %s at the same time; look at it and try again.", what)
 	case errors.Is(err, store.ErrOver):

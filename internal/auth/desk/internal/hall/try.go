@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"time"
 
 	"paddock"
 	"paddock/internal/auth/desk/internal/hall/password"
@@ -72,4 +73,11 @@ func (h *Hall) Matches(ctx context.Context, hash, text string) (ok, anew bool, e
 		err = limited(0)
 	}
 	return ok, anew, err
+}
+
+// Once reports whether the word wasn't shown to this server while it lasts. It remembers
+// as much as the counts of tries do: rarely, a word that is new counts as shown.
+func (h *Hall) Once(word string, lasts time.Duration) bool {
+	_, ok := h.once.Take(h.Clock(), word)
+	return ok && lasts <= onceFor
 }

@@ -3,6 +3,8 @@ package people
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"paddock"
 	"paddock/internal/auth"
@@ -19,6 +21,21 @@ func (d *Desk) Invite(ctx context.Context, by auth.Who, r auth.Role) (string, st
 	}
 	i, err := d.invite(ctx, by, store.Invitation{Code: hash, Role: r})
 	return word, i, err
+}
+
+// InviteIdentity lets whom a provider calls so make an account of the role, once: key is
+// `email:ann@example.org` (which the provider must call verified), `sub:…`, or of GitHub
+// `login:ann` or `id:…`.
+func (d *Desk) InviteIdentity(ctx context.Context, by auth.Who, r auth.Role, provider, key string) (store.Invitation, error) {
+	kind, value, _ := strings.Cut(key, ":")
+	known := slices.ContainsFunc(d.hall.Providers, func(p hall.Provider) bool {
+		return p.Name == provider && slices.Contains(map[string][]string{"oidc": {"email", "sub"}, "github": {"login", "id"}}[p.Kind], kind)
+	})
+	if key = hall.InviteeKey(kind, value); !known || key == "" {
+		return store.Invitation{}, paddock.Refused(paddock.InvalidRequest,
+			"%.100q of %.40q is nobody who can be invited: name a provider of this server and `email:…` or `sub:…` there, of GitHub `login:…` or `id:…`.", kind+":"+value, provider)
+	}
+	return d.invite(ctx, by, store.Invitation{Code: hall.InviteeCode(provider, key), Role: r, Invitee: hall.InviteeWord(provider, key)})
 }
 
 func (d *Desk) invite(ctx context.Context, by auth.Who, i store.Invitation) (store.Invitation, error) {
