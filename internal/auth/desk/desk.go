@@ -20,6 +20,7 @@ import (
 	"paddock/internal/auth/desk/internal/hall"
 	"paddock/internal/auth/desk/internal/hall/factors"
 	"paddock/internal/auth/desk/internal/hall/login"
+	"paddock/internal/auth/desk/internal/hall/passkeys"
 	"paddock/internal/auth/desk/internal/hall/people"
 	"paddock/internal/auth/desk/internal/hall/providers"
 	"paddock/internal/auth/desk/internal/hall/tokens"
@@ -37,6 +38,8 @@ type (
 	Entry = hall.Entry
 	// Limited is a refusal that says how long to wait.
 	Limited = hall.Limited
+	// Party is how browsers know a server.
+	Party = hall.Party
 	// Provider is somebody else's server that says who people are.
 	Provider = hall.Provider
 	// TokenRequest asks for an API token.
@@ -53,6 +56,8 @@ type Desk struct {
 	Tokens      *tokens.Desk
 	// Factors are what is proven beside what one logged in by.
 	Factors *factors.Desk
+	// Passkeys let in, and are second factors.
+	Passkeys *passkeys.Desk
 	// Providers let people in whom other servers know.
 	Providers *providers.Desk
 }
@@ -63,11 +68,15 @@ func New(c Config) (*Desk, error) {
 	if err != nil {
 		return nil, err
 	}
+	keys, err := passkeys.New(h)
+	if err != nil {
+		return nil, err
+	}
 	others, err := providers.New(h, c.Providers)
 	if err != nil {
 		return nil, err
 	}
-	return &Desk{login.New(h), people.New(h), tokens.New(h), factors.New(h), others}, nil
+	return &Desk{login.New(h), people.New(h), tokens.New(h), factors.New(h), keys, others}, nil
 }
 
 // Authenticate says who shows the word of a session or of an API token.

@@ -38,6 +38,8 @@ type Config struct {
 	// carry for us. All servers of a store have the same. Without one there are no second
 	// factors and no other providers.
 	Key []byte
+	// Party is how browsers know us, for passkeys; without its id there are none.
+	Party Party
 	// Providers say who people are, beside us.
 	Providers []Provider
 	// Idle ends a session that wasn't used so long, Lasts every one.
@@ -46,6 +48,13 @@ type Config struct {
 	Fresh time.Duration
 	// LinkLasts and InviteLasts are how long those can be used.
 	LinkLasts, InviteLasts time.Duration
+}
+
+// A Party is how browsers know a server: a host name, and the origins that pages of it
+// may have.
+type Party struct {
+	ID      string   // paddock.example.org
+	Origins []string // https://paddock.example.org
 }
 
 // onceFor is how long it is remembered that something was shown.

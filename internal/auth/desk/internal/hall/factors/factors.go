@@ -168,7 +168,7 @@ func (d *Desk) List(ctx context.Context, who auth.Who, user store.UserID) ([]sto
 	}
 	all, err := d.hall.Store.Factors(ctx, user)
 	for i := range all {
-		all[i].Data = nil
+		all[i].Data, all[i].Handle = nil, ""
 	}
 	return all, err
 }
