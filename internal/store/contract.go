@@ -6,6 +6,19 @@ import (
 	"paddock"
 )
 
+// The longest of each sort, in bytes.
+const (
+	MostID       = 64
+	MostName     = 200
+	MostText     = 2000
+	MostEnvelope = 1 << 20
+	MostOutcome  = 256 << 10
+	MostWords    = 64
+)
+
+// MostPriority and its negative are the ends of a run's priority.
+const MostPriority = 100
+
 // A Scope says whose things a question is about. The zero Scope is nobody's.
 type Scope struct {
 	Owner UserID

@@ -111,3 +111,22 @@ func (w *Words) Scan(src any) error {
 	}
 	return nil
 }
+
+// A Blob is bytes that the store doesn't look into.
+type Blob []byte
+
+// Value is the bytes, and never NULL.
+func (b Blob) Value() (driver.Value, error) { return append([]byte{}, b...), nil }
+
+// Scan reads what Value gave.
+func (b *Blob) Scan(src any) error {
+	from, ok := src.([]byte)
+	if !ok && src != nil {
+		return fmt.Errorf("bytes are kept as %T", src)
+	}
+	*b = nil
+	if len(from) > 0 {
+		*b = append(Blob{}, from...)
+	}
+	return nil
+}

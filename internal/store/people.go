@@ -114,7 +114,7 @@ type Factor struct {
 	Kind, Name string
 	// Handle finds a passkey whose owner isn't known yet; unique where there is one.
 	Handle string
-	Data   []byte
+	Data   Blob
 	// Counter only ever goes up: of signatures, or of the step of a one-time password.
 	Counter  int64
 	Created  Moment

@@ -32,7 +32,7 @@ type Run struct {
 	Label string
 	// Envelope is what the front door signed. It alone says what to run, and only
 	// to a worker that knows the key.
-	Envelope []byte
+	Envelope Blob
 	// RetryOf is the run of which this is a retry.
 	RetryOf paddock.RunID
 	// Key is the caller's idempotency key, Request the digest of what was asked.
@@ -42,23 +42,18 @@ type Run struct {
 
 	// Worker has the lease; Fence is the number without which nothing is written
 	// about the run. It goes up at the claim and when the run is given up as lost.
-	Worker WorkerID
-	Fence  int64
-	// LeaseUntil is when the worker means to have renewed the lease, LostAfter when
-	// its supervisors will surely have ended the run if it doesn't. Both are by the
-	// clock of whoever wrote them, and are for people: see internal/lease.
-	LeaseUntil Moment
-	LostAfter  Moment
-	Claimed    Moment
-	Started    Moment
-	Settled    Moment
+	Worker  WorkerID
+	Fence   int64
+	Claimed Moment
+	Started Moment
+	Settled Moment
 
 	// Cancel is when somebody asked for the end, with who and why.
 	Cancel              Moment
 	CancelBy, CancelWhy string
 
 	// Outcome is paddock.Outcome as JSON, once the run is settled.
-	Outcome []byte
+	Outcome Blob
 	// Heads are how much there is of each stream, and how many events.
 	StdoutBytes, StderrBytes   int64
 	StdoutDigest, StderrDigest paddock.Digest
@@ -102,9 +97,13 @@ type Worker struct {
 	// nothing more. Beat goes up with each renewal.
 	Epoch, Beat int64
 	LastSeen    Moment
-	Version     string
-	Created     Moment
-	Removed     Moment
+	// LeaseUntil is when the worker means to have renewed its leases, LostAfter when
+	// its supervisors will surely have ended its runs if it doesn't. Both are by the
+	// worker's clock and for people: see docs/design/0071-leases.md.
+	LeaseUntil, LostAfter Moment
+	Version               string
+	Created               Moment
+	Removed               Moment
 }
 
 // An Approval is what persons are asked about a run.
@@ -113,7 +112,7 @@ type Approval struct {
 	Run   paddock.RunID
 	Owner UserID // of the run
 	// Ask is the text that votes sign.
-	Ask     []byte
+	Ask     Blob
 	Created Moment
 	Expires Moment
 	// Closed is when no vote could change it any more, and State how it came out.
@@ -128,6 +127,6 @@ type Vote struct {
 	Key     string
 	Approve bool
 	// Envelope is the signed statement.
-	Envelope []byte
+	Envelope Blob
 	Created  Moment
 }

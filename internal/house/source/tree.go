@@ -46,7 +46,7 @@ type File struct {
 	// Path and Dir are slash-separated and relative to the module; the Dir of
 	// the root package is ".".
 	Path, Dir string
-	Test      bool // in a _test.go file
+	Test      bool // in a _test.go file, or in a [Kit]
 	Script    bool // excluded from every build by "go:build ignore"
 	Generated bool
 	Lines     int
@@ -154,7 +154,7 @@ func (t *Tree) parse(name, rel string) error {
 	}
 	f := &File{
 		Path: rel, Dir: path.Dir(rel), AST: syntax,
-		Test:      strings.HasSuffix(rel, "_test.go"),
+		Test:      strings.HasSuffix(rel, "_test.go") || Kit(path.Dir(rel)),
 		Script:    regexp.MustCompile(`(?m)^//go:build (.*\W)?ignore\b`).Match(src),
 		Generated: ast.IsGenerated(syntax),
 		Lines:     bytes.Count(src, []byte("\n")),
@@ -171,6 +171,10 @@ func (t *Tree) parse(name, rel string) error {
 	t.Files = append(t.Files, f)
 	return nil
 }
+
+// Kit reports whether dir is a package of tests that several packages run: by its
+// name, as in testing/fstest.
+func Kit(dir string) bool { return strings.HasSuffix(path.Base(dir), "test") }
 
 // ImportPath returns the path that spec imports.
 func ImportPath(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, "\"`") }
