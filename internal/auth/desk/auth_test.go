@@ -42,8 +42,19 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, store: newMemory(), hasher: password.New(quick, 8, 64, nil), now: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}
 	w.config = desk.Config{Store: w.store, Recorder: w, Clock: w.clock, Hasher: w.hasher}
+	if open := databases[before(t.Name())]; open != nil {
+		w.config.Store = open(t)
+	}
 	w.restart()
 	return w
+}
+
+// users counts them.
+func (w *world) users() int {
+	w.t.Helper()
+	page, err := w.config.Store.Users(w.t.Context(), store.Cursor{}, store.MostPage)
+	w.must(err)
+	return len(page.Items)
 }
 
 // restart makes a new desk on the same store, as a server does that starts again.

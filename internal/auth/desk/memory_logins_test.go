@@ -14,6 +14,9 @@ func (m *memory) AddInvitation(_ context.Context, i store.Invitation) error {
 	if _, ok := m.invitations[i.Code]; err == nil && ok {
 		err = store.ErrExists
 	}
+	if _, ok := m.users[i.Owner]; err == nil && !ok {
+		err = store.ErrInvalid
+	}
 	if err == nil {
 		m.invitations[i.Code] = i
 	}
@@ -275,7 +278,7 @@ func (m *memory) Forget(_ context.Context, before store.Moment, most int) (int, 
 	defer end()
 	n := 0
 	for secret, s := range m.sessions {
-		if err == nil && n < most && (s.Expires.Past(before) || s.Revoked.Past(before)) {
+		if err == nil && n < most && s.Expires.Past(before) {
 			delete(m.sessions, secret)
 			n++
 		}

@@ -1,6 +1,10 @@
 package desk_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"errors"
 	"strings"
 	"sync"
@@ -35,8 +39,33 @@ type device struct {
 	at   virtualwebauthn.RelyingParty // where it believes to be
 }
 
+// newKey makes a key of a device. The library writes coordinates without the zeros that
+// they may begin with, so that one key of 128 isn't one: such a key isn't taken.
+func newKey(t *testing.T) virtualwebauthn.Credential {
+	t.Helper()
+	for {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		point, err := key.PublicKey.Bytes() // 4, X, Y
+		if err != nil {
+			t.Fatal(err)
+		}
+		if point[1] == 0 || point[33] == 0 {
+			continue
+		}
+		text, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return virtualwebauthn.NewCredentialWithImportedKey(virtualwebauthn.KeyTypeEC2, text)
+	}
+}
+
 func newDevice(t *testing.T, e desk.Entry) *device {
-	d := &device{t, virtualwebauthn.NewAuthenticator(), virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2), party}
+	t.Helper()
+	d := &device{t, virtualwebauthn.NewAuthenticator(), newKey(t), party}
 	d.auth.Options.UserHandle = []byte(e.Who.User)
 	return d
 }
@@ -145,11 +174,11 @@ func TestBadPasskeys(t *testing.T) {
 			return d.signs(*c)
 		},
 		"another key": func(_ *world, d *device, c *passkeys.Ceremony) []byte {
-			d.key.Key = virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2).Key
+			d.key.Key = newKey(d.t).Key
 			return d.signs(*c)
 		},
 		"unknown": func(_ *world, d *device, c *passkeys.Ceremony) []byte {
-			d.key = virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
+			d.key = newKey(d.t)
 			return d.signs(*c)
 		},
 		"another question": func(w *world, d *device, _ *passkeys.Ceremony) []byte {

@@ -86,8 +86,8 @@ func TestInvitationOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if in.Load() != 1 || len(w.store.users) != 1 {
-		t.Errorf("%d were let in, %d users", in.Load(), len(w.store.users))
+	if in.Load() != 1 || w.users() != 2 {
+		t.Errorf("%d were let in, %d users", in.Load(), w.users())
 	}
 }
 

@@ -45,8 +45,8 @@ func TestOpenID(t *testing.T) {
 	admin := w.admin()
 	_, err := w.trip(p, "corp", nil)
 	refused(t, err, paddock.Unauthenticated, "Nobody invited this identity")
-	if l := w.last(); l.What != auth.IdentityUnused || len(w.store.users) != 1 {
-		t.Errorf("%+v, %d users", l, len(w.store.users))
+	if l := w.last(); l.What != auth.IdentityUnused || w.users() != 1 {
+		t.Errorf("%+v, %d users", l, w.users())
 	}
 	i, err := w.People.InviteIdentity(t.Context(), admin, auth.Approver, "corp", "email:ANN@example.org")
 	if err != nil || i.Invitee != "corp email:ann@example.org" {
@@ -59,7 +59,7 @@ func TestOpenID(t *testing.T) {
 	// From then on it is the subject that counts, and not the address.
 	p.set(func() { p.person["email"], p.person["preferred_username"] = "other@example.org", "other" })
 	again, err := w.trip(p, "corp", nil)
-	if err != nil || again.Who.User != e.Who.User || len(w.store.users) != 2 {
+	if err != nil || again.Who.User != e.Who.User || w.users() != 2 {
 		t.Errorf("%+v, %v", again, err)
 	}
 	p.set(func() { p.person["sub"], p.person["email"] = "subject-2", "ann@example.org" })
@@ -156,8 +156,8 @@ func TestComingBack(t *testing.T) {
 			w.all(w.People.InviteIdentity(t.Context(), auth.Local(), auth.Viewer, "corp", "sub:subject-1"))
 			e, err := w.trip(p, "corp", func(trip *providers.Trip, back url.Values) { tc.change(w, p, trip, back) })
 			refused(t, err, paddock.Unauthenticated, tc.words)
-			if e.Secret != "" || len(w.store.users) != 0 {
-				t.Errorf("%+v, %d users", e, len(w.store.users))
+			if e.Secret != "" || w.users() != 1 {
+				t.Errorf("%+v, %d users", e, w.users())
 			}
 			if l := w.last(); l.What != auth.LoginRefused || l.Detail != "corp" {
 				t.Errorf("%+v", l)
@@ -231,7 +231,7 @@ func TestBadIDTokens(t *testing.T) {
 			})
 			_, err := w.trip(p, "corp", nil)
 			refused(t, err, paddock.Unauthenticated, tc.words)
-			if len(w.store.users)+len(w.store.sessions) != 0 {
+			if w.users() != 1 || len(w.store.sessions) != 0 {
 				t.Error("somebody was let in")
 			}
 		})

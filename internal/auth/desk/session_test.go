@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -180,9 +181,8 @@ func TestRoleIsReadEachTime(t *testing.T) {
 func TestForget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	e := w.user("ann", auth.Operator)
-	w.must(w.Logout(t.Context(), e.Who))
-	w.pass(24 * time.Hour)
+	w.user("ann", auth.Operator)
+	w.pass(8 * 24 * time.Hour)
 	if n, err := w.Forget(t.Context(), 48*time.Hour); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
@@ -190,3 +190,36 @@ func TestForget(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 }
+
+// What can't be an id is nobody's, and is neither asked for nor written down.
+func TestHostileIDs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	admin := w.admin()
+	n := len(w.events)
+	for _, bad := range []string{"", "\x00", "\xff", "U1", "u1'--", "../u1", "u 1", strings.Repeat("u", 65), strings.Repeat("u", 1<<20)} {
+		u := store.UserID(bad)
+		for name, err := range map[string]error{
+			"sessions":   second(w.Sessions(t.Context(), admin, u)),
+			"end":        w.EndSession(t.Context(), admin, u, admin.Session),
+			"end one":    w.EndSession(t.Context(), admin, admin.User, store.SessionID(bad)),
+			"end all":    second(w.EndSessions(t.Context(), admin, u)),
+			"role":       second(w.People.SetRole(t.Context(), admin, u, auth.Viewer)),
+			"disable":    second(w.People.Disable(t.Context(), admin, u)),
+			"invitation": w.People.RemoveInvitation(t.Context(), admin, store.InvitationID(bad)),
+			"token":      w.Tokens.Revoke(t.Context(), admin, store.TokenID(bad)),
+			"factors":    second(w.Factors.List(t.Context(), admin, u)),
+			"factor":     w.Factors.Remove(t.Context(), auth.Local(), admin.User, store.FactorID(bad)),
+		} {
+			var r *paddock.Refusal
+			if !errors.As(err, &r) || r.Code != paddock.NotFound || len(err.Error()) > 200 {
+				t.Errorf("%s, %.20q: %v", name, bad, err)
+			}
+		}
+	}
+	if len(w.events) != n {
+		t.Errorf("%d entries", len(w.events)-n)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -2,6 +2,8 @@ package hall
 
 import (
 	"errors"
+	"regexp"
+	"sync"
 	"time"
 
 	"paddock"
@@ -43,4 +45,15 @@ func limited(wait time.Duration) error {
 // Unproven is the one answer to everything that doesn't prove who somebody is.
 func Unproven(format string, args ...any) error {
 	return paddock.Refused(paddock.Unauthenticated, format, args...)
+}
+
+var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]{1,64}$`) })
+
+// ID refuses what can't be the id of a thing, as one that isn't there: the store is asked
+// for nothing else.
+func ID[T ~string](id T, what string) error {
+	if !idForm().MatchString(string(id)) {
+		return Refusal(store.ErrNotFound, what)
+	}
+	return nil
 }

@@ -166,6 +166,9 @@ func (d *Desk) List(ctx context.Context, who auth.Who, user store.UserID) ([]sto
 	if err := who.May(auth.FactorsChange, who.Whose(user)); err != nil {
 		return nil, err
 	}
+	if err := hall.ID(user, "user"); err != nil {
+		return nil, err
+	}
 	all, err := d.hall.Store.Factors(ctx, user)
 	for i := range all {
 		all[i].Data, all[i].Handle = nil, ""
@@ -181,6 +184,9 @@ func (d *Desk) Remove(ctx context.Context, who auth.Who, user store.UserID, id s
 	}
 	if whose == auth.Mine && !who.Fresh() {
 		return paddock.Refused(paddock.SecondFactorRequired, "To take a factor away, show one first.")
+	}
+	if err := errors.Join(hall.ID(user, "user"), hall.ID(id, "factor")); err != nil {
+		return err
 	}
 	if err := d.hall.Record(ctx, who, auth.Event{What: auth.FactorChanged, User: user, Detail: "removed " + auth.Label(string(id))}); err != nil {
 		return err

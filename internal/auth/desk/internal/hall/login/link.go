@@ -9,9 +9,6 @@ import (
 	"paddock/internal/store"
 )
 
-// FirstName is the name of the admin that the first start makes.
-const FirstName = "admin"
-
 // firstStart is the purpose of the link that the first start prints.
 const firstStart = "first start"
 
@@ -35,19 +32,8 @@ func (d *Desk) firstAdmin(ctx context.Context) (store.User, error) {
 	}
 	switch len(users.Items) {
 	case 0:
-		now := d.hall.Now()
-		id, err := store.NewID[store.UserID]('u', now.Time, d.hall.Random)
-		if err != nil {
-			return store.User{}, err
-		}
-		user := store.User{ID: id, Name: FirstName, Role: auth.Admin, Created: now, Changed: now}
-		if err := d.hall.Record(ctx, auth.Local(), auth.Event{What: auth.UserAdded, User: id, Detail: string(auth.Admin)}); err != nil {
-			return store.User{}, err
-		}
-		if err := d.hall.Store.AddFirstUser(ctx, user); !errors.Is(err, store.ErrExists) {
-			return user, err
-		}
-		return store.User{}, nil // another server was first, and has the link
+		user, _, err := d.hall.AddFirst(ctx)
+		return user, err // nobody if another server was first, and has the link
 	case 1:
 		user := users.Items[0]
 		ways, err := d.ways(ctx, user)

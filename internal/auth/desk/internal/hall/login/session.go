@@ -53,6 +53,9 @@ func (d *Desk) Sessions(ctx context.Context, by auth.Who, user store.UserID) ([]
 	if err := by.May(auth.SessionsList, by.Whose(user)); err != nil {
 		return nil, err
 	}
+	if err := hall.ID(user, "user"); err != nil {
+		return nil, err
+	}
 	now := d.hall.Now()
 	list, err := d.hall.Store.Sessions(ctx, user, now)
 	var good []store.Session
@@ -70,6 +73,9 @@ func (d *Desk) EndSession(ctx context.Context, by auth.Who, user store.UserID, i
 	if err := by.May(auth.SessionsRevoke, by.Whose(user)); err != nil {
 		return err
 	}
+	if err := errors.Join(hall.ID(user, "user"), hall.ID(id, "session")); err != nil {
+		return err
+	}
 	if err := d.hall.Record(ctx, by, auth.Event{What: auth.LoggedOut, User: user, Detail: auth.Label(string(id))}); err != nil {
 		return err
 	}
@@ -80,6 +86,9 @@ func (d *Desk) EndSession(ctx context.Context, by auth.Who, user store.UserID, i
 // many.
 func (d *Desk) EndSessions(ctx context.Context, by auth.Who, user store.UserID) (int, error) {
 	if err := by.May(auth.SessionsRevoke, by.Whose(user)); err != nil {
+		return 0, err
+	}
+	if err := hall.ID(user, "user"); err != nil {
 		return 0, err
 	}
 	return d.hall.EndAll(ctx, by, user, "asked for")

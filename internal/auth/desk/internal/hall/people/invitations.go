@@ -50,7 +50,13 @@ func (d *Desk) invite(ctx context.Context, by auth.Who, i store.Invitation) (sto
 	if err != nil {
 		return store.Invitation{}, err
 	}
-	i.ID, i.Owner, i.Created, i.Expires = id, by.User, now, now.After(d.hall.InviteLasts)
+	owner := by.User
+	if by.IsLocal() {
+		if owner, err = d.hall.Steward(ctx); err != nil {
+			return store.Invitation{}, hall.Refusal(err, "user")
+		}
+	}
+	i.ID, i.Owner, i.Created, i.Expires = id, owner, now, now.After(d.hall.InviteLasts)
 	if err := d.hall.Record(ctx, by, auth.Event{What: auth.Invited, Detail: string(i.Role) + " " + i.Invitee}); err != nil {
 		return store.Invitation{}, err
 	}
@@ -128,6 +134,9 @@ func (d *Desk) Invitations(ctx context.Context, by auth.Who, after store.Cursor,
 // RemoveInvitation takes an invitation back.
 func (d *Desk) RemoveInvitation(ctx context.Context, by auth.Who, id store.InvitationID) error {
 	if err := by.May(auth.InvitationsChange, auth.Foreign); err != nil {
+		return err
+	}
+	if err := hall.ID(id, "invitation"); err != nil {
 		return err
 	}
 	if err := d.hall.Record(ctx, by, auth.Event{What: auth.InviteRemoved, Detail: auth.Label(string(id))}); err != nil {

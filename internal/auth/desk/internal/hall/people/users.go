@@ -97,6 +97,9 @@ func (d *Desk) theUser(ctx context.Context, by auth.Who, id store.UserID) (store
 	if err := by.May(auth.UsersChange, auth.Foreign); err != nil {
 		return store.User{}, err
 	}
+	if err := hall.ID(id, "user"); err != nil {
+		return store.User{}, err
+	}
 	user, err := d.hall.Store.User(ctx, id)
 	return user, hall.Refusal(err, "user")
 }

@@ -95,6 +95,9 @@ func (d *Desk) owner(ctx context.Context, by auth.Who, of store.UserID) (store.U
 		}
 		of = by.User
 	}
+	if err := hall.ID(of, "user"); err != nil {
+		return store.User{}, err
+	}
 	user, err := d.hall.Store.User(ctx, of)
 	if err == nil && user.Disabled {
 		return store.User{}, paddock.Refused(paddock.Conflict, "%s is disabled, so no token of his is any good.", user.Name)
@@ -151,6 +154,9 @@ func (d *Desk) List(ctx context.Context, by auth.Who, after store.Cursor, most i
 // Revoke ends a token for good.
 func (d *Desk) Revoke(ctx context.Context, by auth.Who, id store.TokenID) error {
 	if err := by.May(auth.TokensRevoke, auth.Mine); err != nil {
+		return err
+	}
+	if err := hall.ID(id, "token"); err != nil {
 		return err
 	}
 	if err := d.hall.Record(ctx, by, auth.Event{What: auth.TokenRevoked, Detail: auth.Label(string(id))}); err != nil {
