@@ -93,7 +93,9 @@ func (g *Gate) Link() string {
 	return code
 }
 
-func unauthenticated(format string) error { return paddock.Refused(paddock.Unauthenticated, "%s", format) }
+func unauthenticated(format string) error {
+	return paddock.Refused(paddock.Unauthenticated, "%s", format)
+}
 
 // Login takes the code of the link.
 func (g *Gate) Login(_ context.Context, _ string, p gate.Proof) (gate.Session, error) {
