@@ -24,8 +24,9 @@ import (
 	"paddock"
 	"paddock/internal/app"
 	"paddock/internal/executor"
-	"paddock/internal/httpapi/gate"
-	"paddock/internal/httpapi/shield"
+	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/testproc"
 )
 
@@ -120,7 +121,7 @@ func open(t *testing.T, change func(*Config)) *stand {
 	s.desk.accounts["bob"] = gate.Caller{Name: "bob", Role: gate.Operator}
 	s.desk.accounts["scoped"] = gate.Caller{Name: "operator", Role: gate.Operator, Verbs: []gate.Verb{gate.RunsRead}}
 	cfg := Config{
-		App: s.app, Gate: s.desk, Limits: DefaultLimits(), Version: "test",
+		App: s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",
 		Shield: shield.Config{Loopback: true, Log: slog.New(slog.NewTextHandler(s.log, nil)), Now: time.Now},
 		Tick:   func(time.Duration) (<-chan time.Time, func()) { return s.beat, func() {} },
 		Policy: func() (Policy, error) { return Policy{File: "policy.yaml", Text: text, Roots: []string{dir}}, nil },

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/shield"
+	"paddock/internal/httpapi/entry/shield/problem"
+	"paddock/internal/httpapi/entry/table"
 	"paddock/internal/httpapi/feed"
 	"paddock/internal/httpapi/feed/sse"
-	"paddock/internal/httpapi/gate"
-	"paddock/internal/httpapi/shield"
-	"paddock/internal/httpapi/shield/problem"
-	"paddock/internal/httpapi/table"
-	"paddock/internal/httpapi/table/ask"
 )
 
 const (
@@ -33,20 +33,11 @@ type manyStreams struct {
 	Last string `header:"Last-Event-ID" doc:"The id of the last event that is known; it is believed before runs"`
 }
 
-// serve reads what a request asks for and lets f answer it.
-func serve[In any](c *call, f func(ctx context.Context, in *In) error) error {
-	var in In
-	if err := ask.Read(c.Request, &in); err != nil {
-		return err
-	}
-	return f(c.Context(), &in)
-}
-
 // events adds the streams.
 func (d *Door) events() {
-	one := row{table.Route{Method: http.MethodGet, Path: "/api/v1/runs/{id}/events", ID: "followRun", Summary: "A run's events as they come, from any number on", Tag: "runs", Media: "text/event-stream", In: table.Type[oneStream]()}, gate.RunsFollow}
-	d.route(one, func(c *call) error {
-		return serve(c, func(ctx context.Context, in *oneStream) error {
+	one := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/runs/{id}/events", ID: "followRun", Summary: "A run's events as they come, from any number on", Tag: "runs", Media: "text/event-stream", In: table.Type[oneStream]()}, Verb: gate.RunsFollow}
+	d.in.Route(one, func(c *entry.Call) error {
+		return entry.Serve(c, func(ctx context.Context, in *oneStream) error {
 			id, err := in.run(ctx)
 			if err != nil {
 				return err
@@ -63,9 +54,9 @@ func (d *Door) events() {
 			return d.stream(ctx, c, []sse.Cursor{at}, false)
 		})
 	})
-	many := row{table.Route{Method: http.MethodGet, Path: "/api/v1/events", ID: "followRuns", Summary: "The events of several runs over one connection", Tag: "runs", Media: "text/event-stream", In: table.Type[manyStreams]()}, gate.RunsFollow}
-	d.route(many, func(c *call) error {
-		return serve(c, func(ctx context.Context, in *manyStreams) error {
+	many := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/events", ID: "followRuns", Summary: "The events of several runs over one connection", Tag: "runs", Media: "text/event-stream", In: table.Type[manyStreams]()}, Verb: gate.RunsFollow}
+	d.in.Route(many, func(c *entry.Call) error {
+		return entry.Serve(c, func(ctx context.Context, in *manyStreams) error {
 			if in.Last != "" {
 				in.Runs = in.Last
 			}
@@ -80,10 +71,10 @@ func (d *Door) events() {
 
 // stream follows runs until all have ended. When all of them had been read to their
 // ends before, there is nothing to say: 204, by which browsers stop coming back.
-func (d *Door) stream(ctx context.Context, c *call, at []sse.Cursor, several bool) error {
-	release, ok := d.streams.Take(c.caller.Name)
+func (d *Door) stream(ctx context.Context, c *entry.Call, at []sse.Cursor, several bool) error {
+	release, ok := d.streams.Take(c.Caller.Name)
 	if !ok {
-		return tooMany(time.Second)
+		return entry.TooMany(time.Second)
 	}
 	defer release()
 	var followers []*feed.Follower
@@ -93,7 +84,7 @@ func (d *Door) stream(ctx context.Context, c *call, at []sse.Cursor, several boo
 		}
 	}()
 	for _, one := range at {
-		f, err := d.hub.Follow(ctx, c.as(), one.Run, one.After)
+		f, err := d.hub.Follow(ctx, c.As(), one.Run, one.After)
 		switch {
 		case errors.Is(err, feed.ErrOver):
 		case errors.Is(err, context.Canceled) && ctx.Err() == nil:
@@ -120,9 +111,9 @@ func (d *Door) stream(ctx context.Context, c *call, at []sse.Cursor, several boo
 }
 
 // still reports whether the caller's credential is good for as much as it was.
-func (d *Door) still(c *call) error {
+func (d *Door) still(c *entry.Call) error {
 	now, err := d.cfg.Gate.Identify(c.Request)
-	if err == nil && (now.Name != c.caller.Name || now.Role != c.caller.Role || !now.May(c.verb)) {
+	if err == nil && (now.Name != c.Caller.Name || now.Role != c.Caller.Role || !now.May(c.Verb)) {
 		err = paddock.Refused(paddock.Unauthenticated, "The session isn't what it was.")
 	}
 	return err

@@ -22,12 +22,12 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/shield"
+	"paddock/internal/httpapi/entry/shield/pace"
 	"paddock/internal/httpapi/feed"
-	"paddock/internal/httpapi/gate"
 	"paddock/internal/httpapi/meter"
-	"paddock/internal/httpapi/shield"
-	"paddock/internal/httpapi/shield/pace"
-	"paddock/internal/httpapi/shield/problem"
 )
 
 // Verbs is what the door asks of the house. *app.App has them.
@@ -54,29 +54,12 @@ type Check struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Limits bound what one account, one address and all together may do.
-type Limits struct {
-	// PerSecond and Burst are of requests of one account, AllPerSecond and AllBurst of
-	// all; an address without an account has a tenth of an account's.
-	PerSecond    float64
-	Burst        int
-	AllPerSecond float64
-	AllBurst     int
-	// Streams is how many event streams one account may hold, AllStreams how many all.
-	Streams, AllStreams int
-}
-
-// DefaultLimits are those of a server that isn't told others.
-func DefaultLimits() Limits {
-	return Limits{PerSecond: 50, Burst: 200, AllPerSecond: 2000, AllBurst: 4000, Streams: 10_000, AllStreams: 20_000}
-}
-
 // Config says what a Door works with. All but Policy, Ready, Pages and Tick must be set.
 type Config struct {
 	App    Verbs
 	Gate   gate.Gate
 	Shield shield.Config // Each is set by the door
-	Limits Limits
+	Limits entry.Limits
 	// Version is what the OpenAPI document and health say.
 	Version string
 	// Policy tells of the policy that applies now.
@@ -94,14 +77,13 @@ type Door struct {
 	cfg     Config
 	log     *slog.Logger
 	hub     *feed.Hub
-	mux     *http.ServeMux
+	in      *entry.Entrance
 	handler http.Handler
-	table   []row
 	openAPI func() ([]byte, error)
 
-	accounts, addresses, logins, all *pace.Limiter
-	streams                          *pace.Count
-	numbers                          *meter.Registry
+	logins  *pace.Limiter
+	streams *pace.Count
+	numbers *meter.Registry
 }
 
 // New returns a Door. Its handler is ready at once; Close ends its streams.
@@ -114,9 +96,9 @@ func New(ctx context.Context, cfg Config) (*Door, error) {
 	}
 	now, l := cfg.Shield.Now, cfg.Limits
 	d := &Door{
-		cfg: cfg, log: cfg.Shield.Log, hub: feed.New(ctx, cfg.App), mux: http.NewServeMux(), numbers: meter.New(),
-		accounts: pace.New(l.PerSecond, l.Burst, now), addresses: pace.New(l.PerSecond/10, max(1, l.Burst/10), now),
-		logins: pace.New(1.0/12, 10, now), all: pace.New(l.AllPerSecond, l.AllBurst, now),
+		cfg: cfg, log: cfg.Shield.Log, hub: feed.New(ctx, cfg.App), numbers: meter.New(),
+		in:      entry.New(entry.Config{Gate: cfg.Gate, Limits: l, Pages: cfg.Pages, Now: now}),
+		logins:  pace.New(1.0/12, 10, now),
 		streams: &pace.Count{Each: l.Streams, All: l.AllStreams},
 	}
 	d.count()
@@ -124,13 +106,12 @@ func New(ctx context.Context, cfg Config) (*Door, error) {
 	d.runs()
 	d.rules()
 	d.openAPI = sync.OnceValues(d.describe)
-	d.mux.HandleFunc("/", d.elsewhere)
 	s, err := shield.New(d.cfg.Shield)
 	if err != nil {
 		d.hub.Close()
 		return nil, err
 	}
-	d.handler = s.Wrap(http.HandlerFunc(d.limited))
+	d.handler = s.Wrap(d.in)
 	return d, nil
 }
 
@@ -139,59 +120,6 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.handler.Ser
 
 // Close ends all streams. Their clients come back to whoever is there then.
 func (d *Door) Close() { d.hub.Close() }
-
-// limited holds all requests together to their pace.
-func (d *Door) limited(w http.ResponseWriter, r *http.Request) {
-	if ok, after := d.all.Allow(""); !ok {
-		d.refuse(w, r, tooMany(after))
-		return
-	}
-	d.mux.ServeHTTP(w, r)
-}
-
-func tooMany(after time.Duration) *problem.Problem {
-	p := problem.Of(paddock.Refused(paddock.Busy, "Too many requests at once."))
-	p.Refusal.Gate, p.Refusal.Hint = "", "Wait as long as Retry-After says, then ask again."
-	p.RetryAfter = int(after/time.Second) + 1
-	return p
-}
-
-// refuse answers with what is wrong.
-func (d *Door) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	note, p := shield.NoteOf(r.Context()), problem.Of(err)
-	if p.Status == http.StatusInternalServerError {
-		note.Fault = err
-	}
-	if p.Refusal != nil {
-		note.Code = p.Refusal.Code
-	}
-	p.Write(w)
-}
-
-// elsewhere answers what no route does: a page, or that there is none.
-func (d *Door) elsewhere(w http.ResponseWriter, r *http.Request) {
-	var allow string
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		if _, pattern := d.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host}); pattern != "/" && pattern != "" {
-			if allow != "" {
-				allow += ", "
-			}
-			if allow += method; method == http.MethodGet {
-				allow += ", " + http.MethodHead
-			}
-		}
-	}
-	switch {
-	case allow != "":
-		p := problem.With(http.StatusMethodNotAllowed, "This can't be asked by "+r.Method+"; there is "+allow+".")
-		p.Allow = allow
-		d.refuse(w, r, p)
-	case d.cfg.Pages != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		d.cfg.Pages.ServeHTTP(w, r)
-	default:
-		d.refuse(w, r, problem.With(http.StatusNotFound, "There is nothing at this path."))
-	}
-}
 
 // count sets up the numbers.
 func (d *Door) count() {

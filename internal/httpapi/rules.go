@@ -6,8 +6,9 @@ import (
 
 	"paddock"
 	"paddock/internal/approval"
-	"paddock/internal/httpapi/gate"
-	"paddock/internal/httpapi/table"
+	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/table"
 )
 
 // A Policy is the one that applies.
@@ -57,29 +58,29 @@ func (o oneApproval) approval() (paddock.ApprovalID, error) {
 // rules adds the routes that are about policies and approvals.
 func (d *Door) rules() {
 	d.policies()
-	route := func(method, path, id, summary string, verb gate.Verb) row {
-		return row{table.Route{Method: method, Path: "/api/v1/approvals" + path, ID: id, Summary: summary, Tag: "approvals"}, verb}
+	route := func(method, path, id, summary string, verb gate.Verb) entry.Row {
+		return entry.Row{Route: table.Route{Method: method, Path: "/api/v1/approvals" + path, ID: id, Summary: summary, Tag: "approvals"}, Verb: verb}
 	}
-	add(d, route(http.MethodGet, "", "listApprovals", "What persons were asked, newest first", gate.ApprovalsList), func(ctx context.Context, c *call, _ *nothing) (Approvals, error) {
-		all, err := d.cfg.App.Approvals(ctx, c.as())
+	entry.Add(d.in, route(http.MethodGet, "", "listApprovals", "What persons were asked, newest first", gate.ApprovalsList), func(ctx context.Context, c *entry.Call, _ *entry.Nothing) (Approvals, error) {
+		all, err := d.cfg.App.Approvals(ctx, c.As())
 		return Approvals{all}, err
 	})
-	add(d, route(http.MethodGet, "/{id}", "getApproval", "One of them", gate.ApprovalsRead), func(ctx context.Context, c *call, in *oneApproval) (paddock.Approval, error) {
+	entry.Add(d.in, route(http.MethodGet, "/{id}", "getApproval", "One of them", gate.ApprovalsRead), func(ctx context.Context, c *entry.Call, in *oneApproval) (paddock.Approval, error) {
 		id, err := in.approval()
 		if err != nil {
 			return paddock.Approval{}, err
 		}
-		return d.cfg.App.Approval(ctx, c.as(), id)
+		return d.cfg.App.Approval(ctx, c.As(), id)
 	})
-	add(d, route(http.MethodGet, "/{id}/question", "getQuestion", "The text that is signed", gate.ApprovalsRead), func(ctx context.Context, c *call, in *oneApproval) (Question, error) {
+	entry.Add(d.in, route(http.MethodGet, "/{id}/question", "getQuestion", "The text that is signed", gate.ApprovalsRead), func(ctx context.Context, c *entry.Call, in *oneApproval) (Question, error) {
 		id, err := in.approval()
 		if err != nil {
 			return Question{}, err
 		}
-		text, err := d.cfg.App.Question(ctx, c.as(), id)
+		text, err := d.cfg.App.Question(ctx, c.As(), id)
 		return Question{id, string(text)}, err
 	})
-	add(d, route(http.MethodPost, "/{id}/votes", "vote", "Bring a signed vote; what counts is the key", gate.ApprovalsVote), func(ctx context.Context, c *call, in *struct {
+	entry.Add(d.in, route(http.MethodPost, "/{id}/votes", "vote", "Bring a signed vote; what counts is the key", gate.ApprovalsVote), func(ctx context.Context, c *entry.Call, in *struct {
 		oneApproval
 		Body Signed `body:""`
 	}) (paddock.Approval, error) {
@@ -87,31 +88,31 @@ func (d *Door) rules() {
 		if err != nil {
 			return paddock.Approval{}, err
 		}
-		return d.cfg.App.Vote(ctx, c.as(), id, []byte(in.Body.Envelope))
+		return d.cfg.App.Vote(ctx, c.As(), id, []byte(in.Body.Envelope))
 	})
 }
 
 func (d *Door) policies() {
-	now := row{table.Route{Method: http.MethodGet, Path: "/api/v1/policy", ID: "getPolicy", Summary: "The policy that applies now", Tag: "policy"}, gate.PolicyRead}
-	add(d, now, func(context.Context, *call, *nothing) (Policy, error) {
+	now := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/policy", ID: "getPolicy", Summary: "The policy that applies now", Tag: "policy"}, Verb: gate.PolicyRead}
+	entry.Add(d.in, now, func(context.Context, *entry.Call, *entry.Nothing) (Policy, error) {
 		if d.cfg.Policy == nil {
 			return Policy{}, paddock.Refused(paddock.NoPolicy, "No policy applies here.")
 		}
 		return d.cfg.Policy()
 	})
-	explain := row{table.Route{Method: http.MethodPost, Path: "/api/v1/policy/explain", ID: "explain", Summary: "What would be decided about a command, and why", Tag: "policy"}, gate.PolicyExplain}
-	add(d, explain, func(ctx context.Context, c *call, in *struct {
+	explain := entry.Row{Route: table.Route{Method: http.MethodPost, Path: "/api/v1/policy/explain", ID: "explain", Summary: "What would be decided about a command, and why", Tag: "policy"}, Verb: gate.PolicyExplain}
+	entry.Add(d.in, explain, func(ctx context.Context, c *entry.Call, in *struct {
 		Body NewRun `body:""`
 	}) (paddock.Decision, error) {
-		return d.cfg.App.Explain(ctx, in.Body.request(c.caller))
+		return d.cfg.App.Explain(ctx, in.Body.request(c.Caller))
 	})
-	then := row{table.Route{Method: http.MethodGet, Path: "/api/v1/runs/{id}/policy", ID: "getRunPolicy", Summary: "The policy by which a run was judged", Tag: "policy"}, gate.PolicyRead}
-	add(d, then, func(ctx context.Context, c *call, in *oneRun) (PolicyOf, error) {
+	then := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/runs/{id}/policy", ID: "getRunPolicy", Summary: "The policy by which a run was judged", Tag: "policy"}, Verb: gate.PolicyRead}
+	entry.Add(d.in, then, func(ctx context.Context, c *entry.Call, in *oneRun) (PolicyOf, error) {
 		id, err := in.run(ctx)
 		if err != nil {
 			return PolicyOf{}, err
 		}
-		text, err := d.cfg.App.PolicyText(ctx, c.as(), id)
+		text, err := d.cfg.App.PolicyText(ctx, c.As(), id)
 		return PolicyOf{id, string(text)}, err
 	})
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"paddock"
-	"paddock/internal/httpapi/gate"
-	"paddock/internal/httpapi/shield"
-	"paddock/internal/httpapi/table/ask"
+	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/shield"
+	"paddock/internal/httpapi/entry/table/ask"
 )
 
 // Each verb has a route and a row for each role: this is the whole matrix, once more
@@ -55,7 +55,7 @@ func TestEveryRouteAsEveryRole(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	verbs := map[gate.Verb]bool{gate.ReadinessTells: true} // is no route of its own
-	for _, r := range s.door.table {
+	for _, r := range s.door.in.Table {
 		verbs[r.Verb] = true
 		path := strings.ReplaceAll(r.Path, "{id}", "none")
 		for _, role := range append(gate.Roles(), gate.Anybody) {
@@ -287,7 +287,7 @@ func TestOpenAPI(t *testing.T) {
 	if err := json.Unmarshal(a.body, &known); err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range s.door.table {
+	for _, r := range s.door.in.Table {
 		if known.Paths[r.Path][strings.ToLower(r.Method)] == nil {
 			t.Errorf("%s isn't described", r.Pattern())
 		}

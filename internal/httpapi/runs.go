@@ -13,9 +13,10 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
-	"paddock/internal/httpapi/gate"
-	"paddock/internal/httpapi/shield"
-	"paddock/internal/httpapi/table"
+	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/shield"
+	"paddock/internal/httpapi/entry/table"
 )
 
 // A NewRun is what somebody wants run. Nothing in it is ever parsed by a shell.
@@ -55,24 +56,24 @@ func (o oneRun) run(ctx context.Context) (paddock.RunID, error) {
 
 // runs adds the routes that are about runs.
 func (d *Door) runs() {
-	route := func(method, path, id, summary string, verb gate.Verb) row {
-		return row{table.Route{Method: method, Path: "/api/v1/runs" + path, ID: id, Summary: summary, Tag: "runs"}, verb}
+	route := func(method, path, id, summary string, verb gate.Verb) entry.Row {
+		return entry.Row{Route: table.Route{Method: method, Path: "/api/v1/runs" + path, ID: id, Summary: summary, Tag: "runs"}, Verb: verb}
 	}
 	start := route(http.MethodPost, "", "startRun", "Start a run, if the policy allows it", gate.RunsStart)
 	start.Status = http.StatusCreated
-	add(d, start, d.start)
-	add(d, route(http.MethodGet, "", "listRuns", "List runs, newest first", gate.RunsList), d.list)
+	entry.Add(d.in, start, d.start)
+	entry.Add(d.in, route(http.MethodGet, "", "listRuns", "List runs, newest first", gate.RunsList), d.list)
 	read := route(http.MethodGet, "/{id}", "getRun", "One run, at once or when it has ended", gate.RunsRead)
 	read.In, read.Out = table.Type[readRun](), table.Type[paddock.Run]()
-	d.route(read, d.read)
-	add(d, route(http.MethodGet, "/{id}/detail", "getRunDetail", "The whole record of a run", gate.RunsRead), func(ctx context.Context, c *call, in *oneRun) (app.Detail, error) {
+	d.in.Route(read, d.read)
+	entry.Add(d.in, route(http.MethodGet, "/{id}/detail", "getRunDetail", "The whole record of a run", gate.RunsRead), func(ctx context.Context, c *entry.Call, in *oneRun) (app.Detail, error) {
 		id, err := in.run(ctx)
 		if err != nil {
 			return app.Detail{}, err
 		}
-		return d.cfg.App.Detail(ctx, c.as(), id)
+		return d.cfg.App.Detail(ctx, c.As(), id)
 	})
-	add(d, route(http.MethodPost, "/{id}/kill", "killRun", "End a run", gate.RunsKill), func(ctx context.Context, c *call, in *struct {
+	entry.Add(d.in, route(http.MethodPost, "/{id}/kill", "killRun", "End a run", gate.RunsKill), func(ctx context.Context, c *entry.Call, in *struct {
 		oneRun
 		Body app.KillRequest `body:""`
 	}) (paddock.Run, error) {
@@ -80,17 +81,17 @@ func (d *Door) runs() {
 		if err != nil {
 			return paddock.Run{}, err
 		}
-		return d.cfg.App.Kill(ctx, c.as(), id, in.Body)
+		return d.cfg.App.Kill(ctx, c.As(), id, in.Body)
 	})
-	add(d, route(http.MethodGet, "/{id}/output", "getOutput", "A page of a run's output, or the lines of it that match", gate.RunsOutput), d.output)
+	entry.Add(d.in, route(http.MethodGet, "/{id}/output", "getOutput", "A page of a run's output, or the lines of it that match", gate.RunsOutput), d.output)
 	d.events()
 }
 
-func (d *Door) start(ctx context.Context, c *call, in *struct {
+func (d *Door) start(ctx context.Context, c *entry.Call, in *struct {
 	Key  string `header:"Idempotency-Key" doc:"Asking again with the same key returns the run of the first time. At most 200 bytes."`
 	Body NewRun `body:""`
 }) (paddock.Run, error) {
-	req := in.Body.request(c.caller)
+	req := in.Body.request(c.Caller)
 	req.IdempotencyKey = in.Key
 	run, err := d.cfg.App.Start(ctx, req)
 	if err != nil {
@@ -102,13 +103,13 @@ func (d *Door) start(ctx context.Context, c *call, in *struct {
 	return run, nil
 }
 
-func (d *Door) list(ctx context.Context, c *call, in *struct {
+func (d *Door) list(ctx context.Context, c *entry.Call, in *struct {
 	Limit  int    `query:"limit" doc:"How many, from 1 to 1000; 50 if it is left out"`
 	Cursor string `query:"cursor" doc:"The next of the page before"`
 	Label  string `query:"label" doc:"Only runs with exactly this label"`
 	Active bool   `query:"active" doc:"Only runs that haven't ended"`
 }) (app.Listing, error) {
-	listing, err := d.cfg.App.List(ctx, c.as(), app.Filter{Limit: in.Limit, Before: paddock.RunID(in.Cursor), Label: in.Label, Active: in.Active})
+	listing, err := d.cfg.App.List(ctx, c.As(), app.Filter{Limit: in.Limit, Before: paddock.RunID(in.Cursor), Label: in.Label, Active: in.Active})
 	var broken *app.Unreadable
 	if errors.As(err, &broken) { // the others are an answer
 		shield.NoteOf(ctx).Fault, err = err, nil
@@ -129,8 +130,8 @@ type readRun struct {
 }
 
 // read answers with a run, or that it is as it was.
-func (d *Door) read(c *call) error {
-	return serve(c, func(ctx context.Context, in *readRun) error {
+func (d *Door) read(c *entry.Call) error {
+	return entry.Serve(c, func(ctx context.Context, in *readRun) error {
 		id, err := in.run(ctx)
 		if err != nil {
 			return err
@@ -138,11 +139,11 @@ func (d *Door) read(c *call) error {
 		var run paddock.Run
 		switch {
 		case in.Wait == nil:
-			run, err = d.cfg.App.Status(ctx, c.as(), id)
+			run, err = d.cfg.App.Status(ctx, c.As(), id)
 		case *in.Wait <= 0 || time.Duration(*in.Wait) > paddock.MaxWait:
 			return paddock.Refused(paddock.InvalidRequest, "wait_ms is %d; it is from 1 to %d.", time.Duration(*in.Wait).Milliseconds(), paddock.MaxWait.Milliseconds())
 		default:
-			run, err = d.cfg.App.Wait(ctx, c.as(), id, time.Duration(*in.Wait))
+			run, err = d.cfg.App.Wait(ctx, c.As(), id, time.Duration(*in.Wait))
 		}
 		if err != nil {
 			return err
@@ -155,7 +156,7 @@ func (d *Door) read(c *call) error {
 				return nil
 			}
 		}
-		return c.answer(http.StatusOK, run)
+		return c.Answer(http.StatusOK, run)
 	})
 }
 
@@ -191,12 +192,12 @@ type pageOf struct {
 	Wait       paddock.Duration `query:"wait_ms" doc:"How long to wait for something to be there, at most 45000"`
 }
 
-func (d *Door) output(ctx context.Context, c *call, in *pageOf) (paddock.Page, error) {
+func (d *Door) output(ctx context.Context, c *entry.Call, in *pageOf) (paddock.Page, error) {
 	id, err := in.run(ctx)
 	if err != nil {
 		return paddock.Page{}, err
 	}
-	return d.cfg.App.Output(ctx, c.as(), id, paddock.PageRequest{
+	return d.cfg.App.Output(ctx, c.As(), id, paddock.PageRequest{
 		Stream: in.Stream, Offset: in.Offset, Line: in.Line, Tail: in.Tail, Limit: in.Limit,
 		Grep: in.Grep, GrepFixed: in.Fixed, GrepIgnoreCase: in.IgnoreCase, GrepInvert: in.Invert,
 		GrepBefore: in.Before, GrepAfter: in.After, GrepOwed: in.Owed, GrepCount: in.Count,

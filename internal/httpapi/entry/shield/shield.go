@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/httpapi/shield/problem"
+	"paddock/internal/httpapi/entry/shield/problem"
 )
 
 // APIPolicy is the content security policy of everything that isn't a page.

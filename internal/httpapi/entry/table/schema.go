@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"paddock"
-	"paddock/internal/httpapi/table/ask"
+	"paddock/internal/httpapi/entry/table/ask"
 )
 
 // input adds what a request carries.

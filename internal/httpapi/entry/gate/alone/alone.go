@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/httpapi/gate"
+	"paddock/internal/httpapi/entry/gate"
 )
 
 // How long things are good for.

@@ -1,4 +1,4 @@
-package httpapi
+package entry
 
 import (
 	"bytes"
@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/httpapi/gate"
-	"paddock/internal/httpapi/shield"
-	"paddock/internal/httpapi/shield/problem"
-	"paddock/internal/httpapi/table"
-	"paddock/internal/httpapi/table/ask"
+	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/shield"
+	"paddock/internal/httpapi/entry/shield/problem"
+	"paddock/internal/httpapi/entry/table"
+	"paddock/internal/httpapi/entry/table/ask"
 )
 
 const (
@@ -22,41 +22,41 @@ const (
 	writeTime = paddock.MaxWait + 30*time.Second // for an answer that isn't a stream to leave
 )
 
-// A row is a route with its verb.
-type row struct {
+// A Row is a route with its verb.
+type Row struct {
 	table.Route
 	Verb gate.Verb
 }
 
-// A call is a request whose sender may ask.
-type call struct {
+// A Call is a request whose sender may ask.
+type Call struct {
 	http.ResponseWriter
 	*http.Request
-	caller gate.Caller
-	verb   gate.Verb
+	Caller gate.Caller
+	Verb   gate.Verb
 }
 
-// as is the principal that the call acts as.
-func (c *call) as() paddock.Principal { return c.caller.For(c.verb) }
+// As is the principal that the call acts as.
+func (c *Call) As() paddock.Principal { return c.Caller.For(c.Verb) }
 
-// route adds a route whose answer f writes itself.
-func (d *Door) route(r row, f func(c *call) error) {
+// Route adds a route whose answer f writes itself.
+func (d *Entrance) Route(r Row, f func(c *Call) error) {
 	r.Public = gate.Permits(gate.Anybody, r.Verb)
-	d.table = append(d.table, r)
+	d.Table = append(d.Table, r)
 	d.mux.HandleFunc(r.Pattern(), func(w http.ResponseWriter, req *http.Request) {
 		shield.NoteOf(req.Context()).Route = r.Pattern()
 		control, now := http.NewResponseController(w), time.Now()
 		if err := errors.Join(control.SetReadDeadline(now.Add(readTime)), control.SetWriteDeadline(now.Add(writeTime))); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			d.refuse(w, req, err)
+			d.Refuse(w, req, err)
 			return
 		}
 		req.Body = http.MaxBytesReader(w, req.Body, ask.MaxBody)
 		caller, err := d.admit(req, r)
 		if err == nil {
-			err = f(&call{w, req, caller, r.Verb})
+			err = f(&Call{w, req, caller, r.Verb})
 		}
 		if err != nil {
-			d.refuse(w, req, asProblem(err))
+			d.Refuse(w, req, asProblem(err))
 		}
 	})
 }
@@ -73,12 +73,12 @@ func asProblem(err error) error {
 }
 
 // admit says who asks, if he may.
-func (d *Door) admit(req *http.Request, r row) (gate.Caller, error) {
+func (d *Entrance) admit(req *http.Request, r Row) (gate.Caller, error) {
 	note := shield.NoteOf(req.Context())
-	caller, err := d.cfg.Gate.Identify(req)
+	caller, err := d.gate.Identify(req)
 	if err != nil {
 		if ok, after := d.addresses.Allow(note.Addr); !ok {
-			return gate.Caller{}, tooMany(after)
+			return gate.Caller{}, TooMany(after)
 		}
 		if r.Verb == gate.Login { // whatever is left over of an earlier session
 			return gate.Caller{}, nil
@@ -91,7 +91,7 @@ func (d *Door) admit(req *http.Request, r row) (gate.Caller, error) {
 		limiter, name = d.addresses, note.Addr
 	}
 	if ok, after := limiter.Allow(name); !ok {
-		return gate.Caller{}, tooMany(after)
+		return gate.Caller{}, TooMany(after)
 	}
 	switch {
 	case caller.May(r.Verb):
@@ -107,13 +107,13 @@ func (d *Door) admit(req *http.Request, r row) (gate.Caller, error) {
 	return gate.Caller{}, refusal
 }
 
-// add adds a route that reads In and answers with Out.
-func add[In, Out any](d *Door, r row, f func(ctx context.Context, c *call, in *In) (Out, error)) {
+// Add adds a route that reads In and answers with Out.
+func Add[In, Out any](d *Entrance, r Row, f func(ctx context.Context, c *Call, in *In) (Out, error)) {
 	r.In, r.Out = table.Type[In](), table.Type[Out]()
-	if r.Out == table.Type[nothing]() {
+	if r.Out == table.Type[Nothing]() {
 		r.Out = nil
 	}
-	d.route(r, func(c *call) error {
+	d.Route(r, func(c *Call) error {
 		var in In
 		if err := ask.Read(c.Request, &in); err != nil {
 			return err
@@ -127,15 +127,15 @@ func add[In, Out any](d *Door, r row, f func(ctx context.Context, c *call, in *I
 			c.WriteHeader(status)
 			return nil
 		}
-		return c.answer(status, out)
+		return c.Answer(status, out)
 	})
 }
 
-// nothing is what is taken or answered where there is nothing to say.
-type nothing struct{}
+// Nothing is what is taken or answered where there is nothing to say.
+type Nothing struct{}
 
-// answer writes v as JSON, as the command line does.
-func (c *call) answer(status int, v any) error {
+// Answer writes v as JSON, as the command line does.
+func (c *Call) Answer(status int, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -151,7 +151,16 @@ func (c *call) answer(status int, v any) error {
 }
 
 // Write writes a part of the answer.
-func (c *call) Write(p []byte) (int, error) { return c.ResponseWriter.Write(p) }
+func (c *Call) Write(p []byte) (int, error) { return c.ResponseWriter.Write(p) }
 
 // Header is the answer's.
-func (c *call) Header() http.Header { return c.ResponseWriter.Header() }
+func (c *Call) Header() http.Header { return c.ResponseWriter.Header() }
+
+// Serve reads what a request asks for and lets f answer it.
+func Serve[In any](c *Call, f func(ctx context.Context, in *In) error) error {
+	var in In
+	if err := ask.Read(c.Request, &in); err != nil {
+		return err
+	}
+	return f(c.Context(), &in)
+}
