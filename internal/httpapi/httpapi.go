@@ -66,8 +66,9 @@ type Config struct {
 	Policy func() (Policy, error)
 	// Ready says how things are.
 	Ready func(context.Context) []Check
-	// Pages answers what isn't of the API; nil means that there are no pages.
-	Pages http.Handler
+	// Pages answers what isn't of the API, and leaves to the other what it doesn't
+	// know; nil means that there are no pages.
+	Pages func(http.Handler) http.Handler
 	// Tick gives heartbeats; nil means a time.Ticker.
 	Tick func(time.Duration) (<-chan time.Time, func())
 }

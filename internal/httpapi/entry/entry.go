@@ -35,12 +35,12 @@ func DefaultLimits() Limits {
 	return Limits{PerSecond: 50, Burst: 200, AllPerSecond: 2000, AllBurst: 4000, Streams: 10_000, AllStreams: 20_000}
 }
 
-// Config says what an Entrance works with. Pages answers what no route does; nil means
-// that there are none.
+// Config says what an Entrance works with. Pages answers what no route does, and leaves
+// to the other what it doesn't know; nil means that there are none.
 type Config struct {
 	Gate   gate.Gate
 	Limits Limits
-	Pages  http.Handler
+	Pages  func(http.Handler) http.Handler
 	Now    func() time.Time
 }
 
@@ -58,9 +58,12 @@ type Entrance struct {
 func New(cfg Config) *Entrance {
 	l := cfg.Limits
 	d := &Entrance{
-		gate: cfg.Gate, pages: cfg.Pages, mux: http.NewServeMux(),
+		gate: cfg.Gate, mux: http.NewServeMux(),
 		accounts: pace.New(l.PerSecond, l.Burst, cfg.Now), addresses: pace.New(l.PerSecond/10, max(1, l.Burst/10), cfg.Now),
 		all: pace.New(l.AllPerSecond, l.AllBurst, cfg.Now),
+	}
+	if cfg.Pages != nil {
+		d.pages = cfg.Pages(http.HandlerFunc(d.nowhere))
 	}
 	d.mux.HandleFunc("/", d.elsewhere)
 	return d
@@ -116,6 +119,10 @@ func (d *Entrance) elsewhere(w http.ResponseWriter, r *http.Request) {
 	case d.pages != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		d.pages.ServeHTTP(w, r)
 	default:
-		d.Refuse(w, r, problem.With(http.StatusNotFound, "There is nothing at this path."))
+		d.nowhere(w, r)
 	}
+}
+
+func (d *Entrance) nowhere(w http.ResponseWriter, r *http.Request) {
+	d.Refuse(w, r, problem.With(http.StatusNotFound, "There is nothing at this path."))
 }

@@ -70,7 +70,8 @@ func (s Settings) Names() []string {
 // A Fault is one thing that is wrong.
 type Fault struct {
 	// Where is FILE:LINE:COLUMN, the name of a variable, or a flag.
-	Where, Message string
+	Where   string `json:"where"`
+	Message string `json:"message"`
 }
 
 func (f Fault) String() string { return f.Where + ": " + f.Message }
