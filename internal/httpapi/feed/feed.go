@@ -26,9 +26,10 @@
 package feed
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json/v2"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -115,11 +116,13 @@ type End struct {
 }
 
 func message(run paddock.RunID, kind string, first, last int64, data any) (Message, error) {
-	b, err := json.Marshal(data)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(data); err != nil {
 		return Message{}, fmt.Errorf("an event of run %s: %w", run, err)
 	}
-	return Message{Run: run, Kind: kind, First: first, Last: last, Data: b}, nil
+	return Message{Run: run, Kind: kind, First: first, Last: last, Data: bytes.TrimSuffix(b.Bytes(), []byte("\n"))}, nil
 }
 
 // cut makes messages of a raw page of both streams. The beginning of a character at

@@ -316,6 +316,13 @@ func TestNumbersOutliveTheHub(t *testing.T) {
 	if _, err := hub.Follow(t.Context(), owner, h.run.ID, int64(len(text)+4)); !errors.As(err, &refusal) || refusal.Code != paddock.InvalidRequest {
 		t.Errorf("a number that isn't there: %v", err)
 	}
+	live := newHouse(t, nil)
+	live.print(paddock.Stdout, text)
+	other := New(t.Context(), live)
+	defer other.Close()
+	if _, err := other.Follow(t.Context(), owner, live.run.ID, int64(len(text)+3)); !errors.As(err, &refusal) || refusal.Code != paddock.InvalidRequest {
+		t.Errorf("a number that isn't there yet: %v", err)
+	}
 	if _, err := hub.Follow(t.Context(), paddock.Principal{Kind: paddock.User, ID: "user:bob"}, h.run.ID, 0); !errors.As(err, &refusal) || refusal.Code != paddock.NotFound {
 		t.Errorf("somebody else's run: %v", err)
 	}

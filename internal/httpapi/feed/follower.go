@@ -36,6 +36,12 @@ func (h *Hub) Follow(ctx context.Context, p paddock.Principal, id paddock.RunID,
 		}
 		return nil, paddock.Refused(paddock.InvalidRequest, "The run has %d events; there is none with the number %d.", last, after)
 	}
+	if after >= firstByte && !run.State.Settled() { // a number that isn't there yet can't have been read
+		ask := paddock.PageRequest{Stream: paddock.Combined, Raw: true, Limit: 1, Offset: after - firstByte + 1}
+		if _, err := h.house.Output(ctx, p, id, ask); err != nil && prunedBy(err) == nil {
+			return nil, err
+		}
+	}
 	src, err := h.acquire(p, run)
 	if err != nil {
 		return nil, err
@@ -91,18 +97,15 @@ func (f *Follower) ready(ctx context.Context, now moment) ([]Message, error) {
 		return one(message(f.run.ID, KindState, started, started, s))
 	case len(now.ready) > 0:
 		return now.ready, nil
-	case at < now.pos:
-		return f.page(ctx, at, now)
 	case at == now.pos && now.settled:
 		return f.finish(ctx, at)
-	case now.pos >= 0 && at > now.pos+maxHeld:
-		return nil, paddock.Refused(paddock.InvalidRequest, "The run has no event with the number %d yet.", f.next-1)
+	case now.pos >= 0 && at != now.pos:
+		// Behind what was read for everybody, or, after a page of its own, before it. Who
+		// asks for what isn't there at all is told so by the verb.
+		return f.page(ctx, at, now)
 	}
 	return nil, nil
 }
-
-// maxHeld is how many bytes that are there may not be cut yet.
-const maxHeld = 3
 
 // hint says that a run waits, once.
 func (f *Follower) hint() ([]Message, error) {

@@ -97,15 +97,15 @@ func (s *Shield) Wrap(next http.Handler) http.Handler {
 		r = r.WithContext(context.WithValue(r.Context(), noteKey{}, note))
 		s.headers(w.Header())
 		defer func() {
-			p := recover()
+			p, half := recover(), note.Status != 0
 			if p != nil && p != http.ErrAbortHandler { //nolint:errorlint,err113 // that is how net/http compares it
 				note.Fault = fmt.Errorf("a panic: %v", p)
-				if note.Status == 0 {
+				if !half {
 					problem.Of(note.Fault).Write(out)
 				}
 			}
 			s.log(r, note, s.cfg.Now().Sub(begun))
-			if p != nil && note.Bytes > 0 {
+			if p != nil && half {
 				panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 			}
 		}()

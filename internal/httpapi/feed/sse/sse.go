@@ -46,6 +46,8 @@ type Options struct {
 	Fault func(error) []byte
 	// Several says that ids name runs, also where there is only one.
 	Several bool
+	// Slow is how long the client may take; zero means the constant Slow.
+	Slow time.Duration
 	// Done ends all sending when it is closed.
 	Done <-chan struct{}
 }
@@ -94,7 +96,10 @@ type said struct {
 // have nothing more to say.
 func Serve(ctx context.Context, w http.ResponseWriter, followers []*feed.Follower, at []Cursor, opt Options) {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &client{w: w, control: http.NewResponseController(w), at: at, several: opt.Several}
+	c := &client{w: w, control: http.NewResponseController(w), at: at, several: opt.Several, slow: opt.Slow}
+	if c.slow == 0 {
+		c.slow = Slow
+	}
 	in := make(chan said)
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -156,6 +161,7 @@ type client struct {
 	buffer  bytes.Buffer
 	at      []Cursor
 	several bool
+	slow    time.Duration
 }
 
 func (c *client) write(s string) { c.buffer.WriteString(s) }
@@ -189,7 +195,7 @@ func (c *client) id(m feed.Message) string {
 
 // flush hands over what was written, and reports whether the client takes it.
 func (c *client) flush() bool {
-	deadline := time.Now().Add(Slow)
+	deadline := time.Now().Add(c.slow)
 	if err := c.control.SetWriteDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return false
 	}
