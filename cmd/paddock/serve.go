@@ -17,6 +17,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/app"
 	"paddock/internal/httpapi"
+	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate/alone"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/listen"
@@ -126,7 +127,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.
 		origins = []string{public}
 	}
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: guard, Limits: s.Limits, Version: thisVersion().Version, Pages: web.Handler,
+		App: rooms, Gate: guard, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
 		Shield: shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
 		Policy: func() (httpapi.Policy, error) {
 			p, err := policies.Load()

@@ -18,7 +18,6 @@ import (
 	"strconv"
 	"strings"
 
-	"paddock/internal/httpapi/entry"
 	"paddock/internal/policy/compiled/document/shape"
 )
 
@@ -42,7 +41,16 @@ type Settings struct {
 	LogFormat string
 	// Connections is how many there may be at once.
 	Connections int
-	Limits      entry.Limits
+	Limits      Limits
+}
+
+// Limits are those of the door, by the same names.
+type Limits struct {
+	PerSecond           float64
+	Burst               int
+	AllPerSecond        float64
+	AllBurst            int
+	Streams, AllStreams int
 }
 
 // Secure says whether browsers reach the server by TLS.
@@ -91,6 +99,8 @@ type Sources struct {
 	Data  []byte
 	Env   func(name string) (string, bool)
 	Flags map[string]string // by key, of those that were given
+	// Usual are the limits of who says none.
+	Usual Limits
 }
 
 // document is what the file may look like.
@@ -134,7 +144,7 @@ func Read(from Sources) (Settings, []Fault) {
 	for key, text := range from.Flags {
 		r.replace(key, text, "--"+strings.ReplaceAll(key, "_", "-"))
 	}
-	s := r.settings()
+	s := r.settings(from.Usual)
 	r.together(s)
 	slices.SortStableFunc(r.faults, func(a, b Fault) int { return strings.Compare(a.Where, b.Where) })
 	return s, r.faults
@@ -213,8 +223,7 @@ func (r *reader) number(key string, usual float64) float64 {
 	return v
 }
 
-func (r *reader) settings() Settings {
-	l := entry.DefaultLimits()
+func (r *reader) settings(l Limits) Settings {
 	s := Settings{
 		Listen: r.one("listen", DefaultListen, wrongAddress), PublicURL: r.one("public_url", "", wrongURL),
 		Cert: r.one("tls.cert", "", relative), Key: r.one("tls.key", "", relative), TokenFile: r.one("token_file", "", relative),
@@ -225,7 +234,7 @@ func (r *reader) settings() Settings {
 			return ""
 		}),
 		Connections: int(r.number("limits.connections", 20_000)),
-		Limits: entry.Limits{
+		Limits: Limits{
 			PerSecond: r.number("limits.requests_per_second", l.PerSecond), Burst: int(r.number("limits.burst", float64(l.Burst))),
 			AllPerSecond: r.number("limits.all_per_second", l.AllPerSecond), AllBurst: int(r.number("limits.all_burst", float64(l.AllBurst))),
 			Streams: int(r.number("limits.streams", float64(l.Streams))), AllStreams: int(r.number("limits.all_streams", float64(l.AllStreams))),

@@ -14,7 +14,7 @@ func read(file string, env, flags map[string]string) (Settings, string) {
 	if file != "" {
 		data = []byte(file)
 	}
-	s, faults := Read(Sources{File: "server.yaml", Data: data, Flags: flags, Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
+	s, faults := Read(Sources{File: "server.yaml", Data: data, Flags: flags, Usual: Limits{Streams: 3}, Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
 	var all []string
 	for _, f := range faults {
 		all = append(all, f.String())
@@ -28,7 +28,7 @@ func TestWhoWins(t *testing.T) {
 	if faults != "" || s.Listen != "[::1]:3" || s.Hosts[0] != "a.example" || s.LogFormat != "json" || s.Limits.Burst != 7 || s.Limits.PerSecond != 2.5 || len(s.Proxies) != 2 || s.Proxies[0].Bits() != 32 {
 		t.Errorf("%+v\n%s", s, faults)
 	}
-	if s, faults := read("", nil, nil); faults != "" || s.Listen != DefaultListen || !s.Loopback() || s.Secure() || s.Connections == 0 || s.Limits.Streams == 0 {
+	if s, faults := read("", nil, nil); faults != "" || s.Listen != DefaultListen || !s.Loopback() || s.Secure() || s.Connections == 0 || s.Limits.Streams != 3 {
 		t.Errorf("%+v\n%s", s, faults)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/settings"
 	"paddock/internal/trust"
 )
@@ -114,7 +115,7 @@ func read(d *desk.Desk, file string, flags map[string]string) (settings.Settings
 	case err != nil:
 		return settings.Settings{}, nil, desk.Usage(desk.Plain(path)+": "+err.Error(), "nobody else may be able to change the configuration")
 	}
-	s, faults := settings.Read(settings.Sources{File: path, Data: data, Env: d.Env, Flags: flags})
+	s, faults := settings.Read(settings.Sources{File: path, Data: data, Env: d.Env, Flags: flags, Usual: settings.Limits(entry.DefaultLimits())})
 	return s, faults, nil
 }
 
