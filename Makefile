@@ -5,7 +5,7 @@ export GOTOOLCHAIN := go1.27.3
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build release test check race fuzz bench bench-parts peers lint vuln cover chaos long e2e-agents docs clean cc modules decided
+.PHONY: help demo build release test check race fuzz bench bench-parts peers lint vuln cover chaos long e2e-agents docs clean cc chromium modules decided
 
 # The go command stamps the version from git, where it can ask git.
 VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
@@ -31,7 +31,7 @@ release: ## build dist/paddock, one file to install: the stage is inside
 	cd $(INSIDE) && { sha256sum paddock-stage || shasum -a 256 paddock-stage; } 2>/dev/null | cut -c1-64 > paddock-stage.sha256
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -tags embed_stage -o dist/ ./cmd/paddock
 
-test: cc decided ## run every test with the race detector and print a summary
+test: cc chromium decided ## run every test with the race detector and print a summary
 	@GOOS=darwin go build ./internal/... ./runner/... ./cmd/... # other systems only explain, but they do build
 	CGO_ENABLED=1 $(TEST) -race -timeout 20m ./...
 
@@ -108,6 +108,15 @@ peers:
 		npm install --silent --no-fund --no-audit --prefix $(SRT) @anthropic-ai/sandbox-runtime || echo 'not installed: sandbox-runtime' >&2
 
 # The race detector needs a C compiler. Where it is missing and we may, get it.
+chromium:
+	@command -v chromium >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null || \
+				echo 'the page is not tested in a browser: chromium could not be installed' >&2; \
+		else \
+			echo 'the page is not tested in a browser: install chromium' >&2; \
+		fi; }
+
 cc:
 	@command -v gcc >/dev/null || command -v clang >/dev/null || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \

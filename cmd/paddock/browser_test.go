@@ -41,7 +41,7 @@ func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	const program = "/usr/bin/chromium"
 	if _, err := os.Stat(program); err != nil {
-		testproc.Skip(t, "there is no Chromium here (package chromium)")
+		t.Skip("there is no Chromium here: make chromium installs it")
 	}
 	theirs, in, err := os.Pipe()
 	if err != nil {
@@ -51,7 +51,11 @@ func openBrowser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home := t.TempDir()
+	home, err := os.MkdirTemp("", "paddock-browser-") //nolint:usetesting // processes of the browser may write to it a moment longer
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) }) // the same
 	b := &browser{t: t, in: in, out: bufio.NewReaderSize(out, 1<<20), done: out}
 	b.cmd = testproc.Command(t, program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-extensions", "--no-proxy-server", "--window-size=1000,700",

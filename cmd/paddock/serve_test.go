@@ -34,7 +34,7 @@ func (y *yard) serve(args ...string) *served {
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	defer log.Close() //nolint:errcheck // the server writes it
+	defer log.Close()
 	s := &served{y: y, log: log.Name(), cmd: y.command(append([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, args...)...)}
 	s.cmd.Stderr = log
 	out, err := s.cmd.StdoutPipe()

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -176,7 +177,7 @@ func (s *stand) do(method, path, as, body string, change ...func(*http.Request))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer a.Body.Close() //nolint:errcheck // it is read to its end
+	defer a.Body.Close()
 	text, err := io.ReadAll(a.Body)
 	if err != nil {
 		s.t.Fatal(err)
@@ -414,7 +415,7 @@ func TestFollow(t *testing.T) {
 	if e, err := again(); err != nil || e.id != "16" || e.kind != "end" || !strings.Contains(e.data, `"exit_code":0`) {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if e, err := again(); err != io.EOF { //nolint:errorlint // of a reader
+	if e, err := again(); !errors.Is(err, io.EOF) {
 		t.Errorf("after the end: %+v, %v", e, err)
 	}
 	if a := s.do(http.MethodGet, path, "operator", "", func(r *http.Request) { r.Header.Set("Last-Event-ID", "16") }); a.StatusCode != http.StatusNoContent {

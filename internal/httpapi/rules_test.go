@@ -239,7 +239,7 @@ func TestOpenAPI(t *testing.T) {
 	a := s.get("/api/v1/openapi.json", "").into(t, http.StatusOK, nil)
 	file := filepath.Join("..", "..", "docs", "openapi.json")
 	if *update {
-		if err := os.WriteFile(file, a.body, 0o644); err != nil { //nolint:gosec // a document
+		if err := os.WriteFile(file, a.body, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

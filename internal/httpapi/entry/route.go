@@ -64,9 +64,9 @@ func (d *Entrance) Route(r Row, f func(c *Call) error) {
 // asProblem gives errors of reading requests their statuses.
 func asProblem(err error) error {
 	switch {
-	case errors.Is(err, ask.TooLarge):
+	case errors.Is(err, ask.ErrTooLarge):
 		return problem.With(http.StatusRequestEntityTooLarge, "The body has more than "+strconv.Itoa(ask.MaxBody)+" bytes.")
-	case errors.Is(err, ask.WrongType):
+	case errors.Is(err, ask.ErrWrongType):
 		return problem.With(http.StatusUnsupportedMediaType, "The body must be JSON, and say so: Content-Type: application/json, and no Content-Encoding.")
 	}
 	return err

@@ -222,7 +222,7 @@ func TestTLS(t *testing.T) {
 	}
 	certify(t, dir, "three.example", stamp.Add(2*time.Second))
 	addr, _ := serve(t, Options{Cert: c.cert, Key: c.key, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "safe") })})
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // it is our own
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 	a, err := (&http.Client{Transport: transport}).Get("https://" + addr) //nolint:noctx // a test
 	if err != nil {

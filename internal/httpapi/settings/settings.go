@@ -84,10 +84,12 @@ type Fault struct {
 
 func (f Fault) String() string { return f.Where + ": " + f.Message }
 
-// Variables are those of the environment that say the same as a key of the file.
-var Variables = map[string]string{ //nolint:gochecknoglobals // a table that isn't changed
-	"listen": "PADDOCK_LISTEN", "public_url": "PADDOCK_PUBLIC_URL", "trusted_proxies": "PADDOCK_TRUSTED_PROXIES", "hosts": "PADDOCK_HOSTS",
-	"token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
+// variables are those of the environment that say the same as a key of the file.
+func variables() map[string]string {
+	return map[string]string{
+		"listen": "PADDOCK_LISTEN", "public_url": "PADDOCK_PUBLIC_URL", "trusted_proxies": "PADDOCK_TRUSTED_PROXIES", "hosts": "PADDOCK_HOSTS",
+		"token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
+	}
 }
 
 // A said is a value with its place.
@@ -136,7 +138,7 @@ func document() shape.Object {
 func Read(from Sources) (Settings, []Fault) {
 	r := &reader{values: map[string][]said{}}
 	r.file(from)
-	for key, name := range Variables {
+	for key, name := range variables() {
 		if text, ok := from.Env(name); ok && text != "" {
 			r.replace(key, text, name)
 		}

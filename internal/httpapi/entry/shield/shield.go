@@ -98,7 +98,7 @@ func (s *Shield) Wrap(next http.Handler) http.Handler {
 		s.headers(w.Header())
 		defer func() {
 			p, half := recover(), note.Status != 0
-			if p != nil && p != http.ErrAbortHandler { //nolint:errorlint,err113 // that is how net/http compares it
+			if p != nil && p != http.ErrAbortHandler { //nolint:errorlint // that is how net/http compares it
 				note.Fault = fmt.Errorf("a panic: %v", p)
 				if !half {
 					problem.Of(note.Fault).Write(out)

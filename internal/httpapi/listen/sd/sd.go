@@ -22,7 +22,7 @@ const firstDescriptor = 3
 func Listener(env func(string) (string, bool), pid int) (net.Listener, error) {
 	count, ok := env("LISTEN_FDS")
 	if owner, _ := env("LISTEN_PID"); !ok || owner != strconv.Itoa(pid) {
-		return nil, nil //nolint:nilnil // there is none, and that is no error
+		return nil, nil
 	}
 	if count != "1" {
 		return nil, fmt.Errorf("LISTEN_FDS is %.20q: one socket is wanted", count)

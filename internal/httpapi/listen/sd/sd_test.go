@@ -38,7 +38,7 @@ func TestListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // a test
+	defer l.Close()
 	f, err := l.(*net.TCPListener).File()
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close() //nolint:errcheck // a test
+	defer taken.Close()
 	if taken.Addr().String() != l.Addr().String() {
 		t.Errorf("%s, want %s", taken.Addr(), l.Addr())
 	}
@@ -64,7 +64,7 @@ func TestNotify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // a test
+	defer c.Close()
 	if err := Notify(t.Context(), env(map[string]string{"NOTIFY_SOCKET": name}), "READY=1"); err != nil {
 		t.Fatal(err)
 	}

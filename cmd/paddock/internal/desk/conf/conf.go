@@ -125,7 +125,7 @@ func open(path string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {
 		err = errors.New("it is too long")
@@ -145,7 +145,7 @@ func Token(s settings.Settings) (string, error) {
 	if err != nil {
 		return "", desk.Usage("token_file "+desk.Plain(s.TokenFile)+": "+err.Error(), "make one with: head -c 32 /dev/urandom | base64, readable by its owner alone")
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return "", err

@@ -60,11 +60,11 @@ func Params(t reflect.Type) []Param {
 	return all
 }
 
-// TooLarge is the error of a body with more than [MaxBody] bytes.
-var TooLarge = errors.New("the body is too large") //nolint:errname // it is a sentence that is passed on
+// ErrTooLarge is the error of a body with more than [MaxBody] bytes.
+var ErrTooLarge = errors.New("the body is too large")
 
-// WrongType is the error of a body that doesn't say that it is JSON.
-var WrongType = errors.New("the body must be application/json") //nolint:errname // the same
+// ErrWrongType is the error of a body that doesn't say that it is JSON.
+var ErrWrongType = errors.New("the body must be application/json")
 
 func refuse(format string, args ...any) error {
 	return paddock.Refused(paddock.InvalidRequest, format, args...)
@@ -199,13 +199,13 @@ func set(field reflect.Value, p Param, s string) error {
 func readBody(r *http.Request, into any) error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" || r.Header.Get("Content-Encoding") != "" {
-		return WrongType
+		return ErrWrongType
 	}
 	data, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge), len(data) > MaxBody:
-		return TooLarge
+		return ErrTooLarge
 	case err != nil:
 		return refuse("The body broke off.")
 	}

@@ -106,15 +106,15 @@ func TestRefused(t *testing.T) {
 
 func TestBodyAsAWhole(t *testing.T) {
 	large := `{"argv":["` + strings.Repeat("a", MaxBody) + `"]}`
-	if _, err := post("/x", large, nil); !errors.Is(err, TooLarge) {
+	if _, err := post("/x", large, nil); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a large body: %v", err)
 	}
 	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
-		if _, err := post("/x", `{"argv":["a"]}`, func(r *http.Request) { r.Header.Set("Content-Type", kind) }); !errors.Is(err, WrongType) {
+		if _, err := post("/x", `{"argv":["a"]}`, func(r *http.Request) { r.Header.Set("Content-Type", kind) }); !errors.Is(err, ErrWrongType) {
 			t.Errorf("%q: %v", kind, err)
 		}
 	}
-	if _, err := post("/x", `{}`, func(r *http.Request) { r.Header.Set("Content-Encoding", "gzip") }); !errors.Is(err, WrongType) {
+	if _, err := post("/x", `{}`, func(r *http.Request) { r.Header.Set("Content-Encoding", "gzip") }); !errors.Is(err, ErrWrongType) {
 		t.Errorf("packed: %v", err)
 	}
 	var none struct{}
