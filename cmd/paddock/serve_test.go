@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,13 +31,19 @@ type served struct {
 // serve starts a server on a free port of this machine.
 func (y *yard) serve(args ...string) *served {
 	y.t.Helper()
+	return y.serveIn(y.command().Env, args...)
+}
+
+// serveIn is serve with an environment.
+func (y *yard) serveIn(env []string, args ...string) *served {
+	y.t.Helper()
 	log, err := os.CreateTemp(y.work, "log")
 	if err != nil {
 		y.t.Fatal(err)
 	}
 	defer log.Close()
 	s := &served{y: y, log: log.Name(), cmd: y.command(append([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, args...)...)}
-	s.cmd.Stderr = log
+	s.cmd.Stderr, s.cmd.Env = log, env
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		y.t.Fatal(err)
@@ -186,6 +193,98 @@ func TestServeToken(t *testing.T) {
 	}
 	out, err := y.command("serve", "--listen", "127.0.0.1:0", "--config", config).CombinedOutput()
 	if wantStatus(t, err, 125); !strings.Contains(string(out), "can be read by others") {
+		t.Errorf("%s", out)
+	}
+}
+
+// What works with the state directory here works with a server.
+func TestCommandsWithServer(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	token := strings.Repeat("t", 40)
+	file := filepath.Join(y.work, "token")
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := y.command()
+	serving := append(slices.Clone(elsewhere.Env), "PADDOCK_TOKEN_FILE="+file)
+	s := y.serveIn(serving)
+	defer s.end()
+	// Another machine's user: no policy, no state directory.
+	away := func(args ...string) *testproc.Cmd {
+		cmd := testproc.Command(t, y.paddock, append([]string{"--server", s.url}, args...)...)
+		cmd.Dir, cmd.Env = t.TempDir(), []string{"PADDOCK_TOKEN=" + token}
+		return cmd
+	}
+	output := func(args ...string) string {
+		t.Helper()
+		out, err := away(args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	gate := filepath.Join(y.work, "gate")
+	id := strings.TrimSpace(output("run", "-d", "--label", "far", "--", "prog", "until", gate))
+	if out := output("ps"); !strings.Contains(out, id) || !strings.Contains(out, "far") {
+		t.Errorf("ps: %s", out)
+	}
+	follow := away("logs", "-f", id)
+	pipe, err := follow.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := follow.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(pipe)
+	if line, err := lines.ReadString('\n'); line != "ready\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := lines.ReadString('\n'); line != "done\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+	if err := follow.Wait(); err != nil {
+		t.Error(err)
+	}
+	output("wait", id)
+	if out := output("output", id); out != "ready\ndone\n" {
+		t.Errorf("output: %q", out)
+	}
+	if out := output("output", "--grep", "don", id); out != "done\n" {
+		t.Errorf("grep: %q", out)
+	}
+	if out := output("status", "--json", id); !strings.Contains(out, `"state":"exited"`) || !strings.Contains(out, `"kind":"user"`) {
+		t.Errorf("status: %s", out)
+	}
+	long := strings.TrimSpace(output("run", "-d", "--", "prog", "wait"))
+	output("kill", long)
+	if out, err := away("status", long).CombinedOutput(); err != nil || !strings.Contains(string(out), "killed") {
+		t.Errorf("%v: %s", err, out)
+	}
+	for _, c := range []struct {
+		status int
+		says   string
+		args   []string
+	}{
+		{126, "executable_not_allowed", []string{"run", "-d", "--", "rm"}},
+		{126, "-d", []string{"run", "--", "prog", "exit", "0"}},
+		{126, "not_found", []string{"status", "r00000000000000000000000000"}},
+		{125, "works on this machine", []string{"audit", "verify"}},
+		{125, "works on this machine", []string{"serve"}},
+	} {
+		out, err := away(c.args...).CombinedOutput()
+		if wantStatus(t, err, c.status); !strings.Contains(string(out), c.says) {
+			t.Errorf("%v: %s", c.args, out)
+		}
+	}
+	nobody := away("ps")
+	nobody.Env = []string{"PADDOCK_TOKEN=x"}
+	out, err := nobody.CombinedOutput()
+	if wantStatus(t, err, 126); !strings.Contains(string(out), "PADDOCK_TOKEN") {
 		t.Errorf("%s", out)
 	}
 }
