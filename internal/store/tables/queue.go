@@ -60,7 +60,9 @@ func (l line) Busy(ctx context.Context) (map[store.WorkspaceID]int64, error) {
 	rows, err := l.q.BusyWorkspaces(ctx)
 	busy := map[store.WorkspaceID]int64{}
 	for _, r := range rows {
-		busy[r.Workspace] = r.Live
+		if r.Workspace != "" {
+			busy[r.Workspace] = r.Live
+		}
 	}
 	return busy, err
 }

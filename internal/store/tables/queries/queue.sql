@@ -16,21 +16,21 @@ WHERE id = sqlc.arg(id) AND epoch = sqlc.arg(epoch) AND removed = 0 RETURNING *;
 UPDATE workers SET mode = mode WHERE id = sqlc.arg(id) AND epoch = sqlc.arg(epoch) AND beat = sqlc.arg(beat);
 
 -- name: CountLive :one
-SELECT count(*) FROM runs WHERE worker = sqlc.arg(worker) AND claimed > 0 AND settled = 0;
+SELECT count(*) FROM runs WHERE worker = sqlc.arg(worker) AND fence > 0 AND settled = 0;
 
 -- name: QueuedOwners :many
 WITH RECURSIVE o (owner) AS (
-	SELECT coalesce((SELECT min(r.owner) FROM runs r WHERE r.state = 'queued'), '')
+	SELECT coalesce((SELECT r.owner FROM runs r WHERE r.state = 'queued' ORDER BY r.owner LIMIT 1), '')
 	UNION ALL
-	SELECT coalesce((SELECT min(r.owner) FROM runs r WHERE r.state = 'queued' AND r.owner > o.owner), '') FROM o WHERE o.owner <> ''
+	SELECT coalesce((SELECT r.owner FROM runs r WHERE r.state = 'queued' AND r.owner > o.owner ORDER BY r.owner LIMIT 1), '') FROM o WHERE o.owner <> ''
 )
 SELECT CAST(o.owner AS text) AS owner,
-	CAST((SELECT count(*) FROM runs r WHERE r.owner = o.owner AND r.claimed > 0 AND r.settled = 0) AS bigint) AS live,
+	CAST((SELECT count(*) FROM runs r WHERE r.owner = o.owner AND r.fence > 0 AND r.settled = 0) AS bigint) AS live,
 	CAST((SELECT coalesce(max(r.claimed), 0) FROM runs r WHERE r.owner = o.owner AND r.claimed > 0) AS bigint) AS last_claimed
 FROM o WHERE o.owner <> '';
 
 -- name: BusyWorkspaces :many
-SELECT workspace, count(*) AS live FROM runs WHERE claimed > 0 AND settled = 0 AND workspace <> '' GROUP BY workspace;
+SELECT workspace, count(*) AS live FROM runs WHERE fence > 0 AND settled = 0 GROUP BY workspace;
 
 -- name: QueuedRuns :many
 SELECT id, owner, workspace, priority, needs, created FROM runs
@@ -44,10 +44,10 @@ WHERE id = sqlc.arg(id) AND state = 'queued' RETURNING *;
 
 -- name: ReachRuns :exec
 UPDATE runs SET state = CASE WHEN started > 0 THEN 'running' ELSE 'starting' END, revision = revision + 1
-WHERE worker = sqlc.arg(worker) AND claimed > 0 AND settled = 0 AND state = 'unreachable';
+WHERE worker = sqlc.arg(worker) AND fence > 0 AND settled = 0 AND state = 'unreachable';
 
 -- name: HeldRuns :many
-SELECT * FROM runs WHERE worker = sqlc.arg(worker) AND claimed > 0 AND settled = 0 ORDER BY id;
+SELECT * FROM runs WHERE worker = sqlc.arg(worker) AND fence > 0 AND settled = 0 ORDER BY id;
 
 -- name: HeldRun :one
 SELECT * FROM runs WHERE runs.id = sqlc.arg(id) AND runs.worker = sqlc.arg(worker) AND runs.fence = sqlc.arg(fence)
@@ -60,26 +60,26 @@ AND EXISTS (SELECT 1 FROM workers w WHERE w.id = runs.worker AND w.epoch = sqlc.
 
 -- name: AdvanceRun :execrows
 UPDATE runs SET stdout_bytes = sqlc.arg(stdout_bytes), stderr_bytes = sqlc.arg(stderr_bytes), stdout_digest = sqlc.arg(stdout_digest), stderr_digest = sqlc.arg(stderr_digest), events = sqlc.arg(events), revision = revision + 1
-WHERE runs.id = sqlc.arg(id) AND runs.worker = sqlc.arg(worker) AND runs.fence = sqlc.arg(fence) AND claimed > 0 AND settled = 0
+WHERE runs.id = sqlc.arg(id) AND runs.worker = sqlc.arg(worker) AND runs.fence = sqlc.arg(fence) AND fence > 0 AND settled = 0
 AND stdout_bytes <= sqlc.arg(stdout_bytes) AND stderr_bytes <= sqlc.arg(stderr_bytes) AND events <= sqlc.arg(events)
 AND EXISTS (SELECT 1 FROM workers w WHERE w.id = runs.worker AND w.epoch = sqlc.arg(epoch) AND w.removed = 0);
 
 -- name: SettleRun :execrows
 UPDATE runs SET state = sqlc.arg(state), outcome = sqlc.arg(outcome), settled = sqlc.arg(now),
 	stdout_bytes = sqlc.arg(stdout_bytes), stderr_bytes = sqlc.arg(stderr_bytes), stdout_digest = sqlc.arg(stdout_digest), stderr_digest = sqlc.arg(stderr_digest), events = sqlc.arg(events), revision = revision + 1
-WHERE runs.id = sqlc.arg(id) AND runs.worker = sqlc.arg(worker) AND runs.fence = sqlc.arg(fence) AND claimed > 0 AND settled = 0
+WHERE runs.id = sqlc.arg(id) AND runs.worker = sqlc.arg(worker) AND runs.fence = sqlc.arg(fence) AND fence > 0 AND settled = 0
 AND EXISTS (SELECT 1 FROM workers w WHERE w.id = runs.worker AND w.epoch = sqlc.arg(epoch) AND w.removed = 0);
 
 -- name: Beats :many
 SELECT w.id, w.epoch, w.beat, count(*) AS live, CAST(sum(CASE WHEN r.state = 'unreachable' THEN 1 ELSE 0 END) AS bigint) AS unreachable
-FROM runs r JOIN workers w ON w.id = r.worker WHERE r.claimed > 0 AND r.settled = 0 GROUP BY w.id, w.epoch, w.beat ORDER BY w.id;
+FROM runs r JOIN workers w ON w.id = r.worker WHERE r.fence > 0 AND r.settled = 0 GROUP BY w.id, w.epoch, w.beat ORDER BY w.id;
 
 -- name: MissRuns :execrows
-UPDATE runs SET state = 'unreachable', revision = revision + 1 WHERE worker = sqlc.arg(worker) AND claimed > 0 AND settled = 0 AND state IN ('starting', 'running');
+UPDATE runs SET state = 'unreachable', revision = revision + 1 WHERE worker = sqlc.arg(worker) AND fence > 0 AND settled = 0 AND state IN ('starting', 'running');
 
 -- name: LoseRuns :many
 UPDATE runs SET state = sqlc.arg(state), outcome = sqlc.arg(outcome), settled = sqlc.arg(now), fence = fence + 1, revision = revision + 1
-WHERE worker = sqlc.arg(worker) AND claimed > 0 AND settled = 0 RETURNING id;
+WHERE worker = sqlc.arg(worker) AND fence > 0 AND settled = 0 RETURNING id;
 
 -- name: AddWorker :exec
 INSERT INTO workers (id, name, credential, labels, capacity, mode, epoch, beat, last_seen, lease_until, lost_after, version, created, removed)
@@ -99,4 +99,4 @@ UPDATE workers SET mode = sqlc.arg(mode) WHERE id = sqlc.arg(id) AND removed = 0
 
 -- name: RemoveWorker :execrows
 UPDATE workers SET removed = sqlc.arg(now) WHERE workers.id = sqlc.arg(id) AND removed = 0
-AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.worker = workers.id AND r.claimed > 0 AND r.settled = 0);
+AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.worker = workers.id AND r.fence > 0 AND r.settled = 0);

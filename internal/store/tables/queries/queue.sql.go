@@ -42,7 +42,7 @@ func (q *Queries) AddWorker(ctx context.Context, arg AddWorkerParams) error {
 
 const advanceRun = `-- name: AdvanceRun :execrows
 UPDATE runs SET stdout_bytes = $1, stderr_bytes = $2, stdout_digest = $3, stderr_digest = $4, events = $5, revision = revision + 1
-WHERE runs.id = $6 AND runs.worker = $7 AND runs.fence = $8 AND claimed > 0 AND settled = 0
+WHERE runs.id = $6 AND runs.worker = $7 AND runs.fence = $8 AND fence > 0 AND settled = 0
 AND stdout_bytes <= $1 AND stderr_bytes <= $2 AND events <= $5
 AND EXISTS (SELECT 1 FROM workers w WHERE w.id = runs.worker AND w.epoch = $9 AND w.removed = 0)
 `
@@ -120,7 +120,7 @@ func (q *Queries) BeatWorker(ctx context.Context, arg BeatWorkerParams) (Worker,
 
 const beats = `-- name: Beats :many
 SELECT w.id, w.epoch, w.beat, count(*) AS live, CAST(sum(CASE WHEN r.state = 'unreachable' THEN 1 ELSE 0 END) AS bigint) AS unreachable
-FROM runs r JOIN workers w ON w.id = r.worker WHERE r.claimed > 0 AND r.settled = 0 GROUP BY w.id, w.epoch, w.beat ORDER BY w.id
+FROM runs r JOIN workers w ON w.id = r.worker WHERE r.fence > 0 AND r.settled = 0 GROUP BY w.id, w.epoch, w.beat ORDER BY w.id
 `
 
 type BeatsRow struct {
@@ -161,7 +161,7 @@ func (q *Queries) Beats(ctx context.Context) ([]BeatsRow, error) {
 }
 
 const busyWorkspaces = `-- name: BusyWorkspaces :many
-SELECT workspace, count(*) AS live FROM runs WHERE claimed > 0 AND settled = 0 AND workspace <> '' GROUP BY workspace
+SELECT workspace, count(*) AS live FROM runs WHERE fence > 0 AND settled = 0 GROUP BY workspace
 `
 
 type BusyWorkspacesRow struct {
@@ -242,7 +242,7 @@ func (q *Queries) ClaimRun(ctx context.Context, arg ClaimRunParams) (Run, error)
 }
 
 const countLive = `-- name: CountLive :one
-SELECT count(*) FROM runs WHERE worker = $1 AND claimed > 0 AND settled = 0
+SELECT count(*) FROM runs WHERE worker = $1 AND fence > 0 AND settled = 0
 `
 
 func (q *Queries) CountLive(ctx context.Context, worker store.WorkerID) (int64, error) {
@@ -349,7 +349,7 @@ func (q *Queries) HeldRun(ctx context.Context, arg HeldRunParams) (Run, error) {
 }
 
 const heldRuns = `-- name: HeldRuns :many
-SELECT id, owner, principal, workspace, state, priority, needs, label, envelope, retry_of, key, request, created, worker, fence, claimed, started, settled, cancel, cancel_by, cancel_why, outcome, stdout_bytes, stderr_bytes, stdout_digest, stderr_digest, events, keep_until, pruned, revision FROM runs WHERE worker = $1 AND claimed > 0 AND settled = 0 ORDER BY id
+SELECT id, owner, principal, workspace, state, priority, needs, label, envelope, retry_of, key, request, created, worker, fence, claimed, started, settled, cancel, cancel_by, cancel_why, outcome, stdout_bytes, stderr_bytes, stdout_digest, stderr_digest, events, keep_until, pruned, revision FROM runs WHERE worker = $1 AND fence > 0 AND settled = 0 ORDER BY id
 `
 
 func (q *Queries) HeldRuns(ctx context.Context, worker store.WorkerID) ([]Run, error) {
@@ -426,7 +426,7 @@ func (q *Queries) HoldWorker(ctx context.Context, arg HoldWorkerParams) (int64, 
 
 const loseRuns = `-- name: LoseRuns :many
 UPDATE runs SET state = $1, outcome = $2, settled = $3, fence = fence + 1, revision = revision + 1
-WHERE worker = $4 AND claimed > 0 AND settled = 0 RETURNING id
+WHERE worker = $4 AND fence > 0 AND settled = 0 RETURNING id
 `
 
 type LoseRunsParams struct {
@@ -465,7 +465,7 @@ func (q *Queries) LoseRuns(ctx context.Context, arg LoseRunsParams) ([]paddock.R
 }
 
 const missRuns = `-- name: MissRuns :execrows
-UPDATE runs SET state = 'unreachable', revision = revision + 1 WHERE worker = $1 AND claimed > 0 AND settled = 0 AND state IN ('starting', 'running')
+UPDATE runs SET state = 'unreachable', revision = revision + 1 WHERE worker = $1 AND fence > 0 AND settled = 0 AND state IN ('starting', 'running')
 `
 
 func (q *Queries) MissRuns(ctx context.Context, worker store.WorkerID) (int64, error) {
@@ -478,12 +478,12 @@ func (q *Queries) MissRuns(ctx context.Context, worker store.WorkerID) (int64, e
 
 const queuedOwners = `-- name: QueuedOwners :many
 WITH RECURSIVE o (owner) AS (
-	SELECT coalesce((SELECT min(r.owner) FROM runs r WHERE r.state = 'queued'), '')
+	SELECT coalesce((SELECT r.owner FROM runs r WHERE r.state = 'queued' ORDER BY r.owner LIMIT 1), '')
 	UNION ALL
-	SELECT coalesce((SELECT min(r.owner) FROM runs r WHERE r.state = 'queued' AND r.owner > o.owner), '') FROM o WHERE o.owner <> ''
+	SELECT coalesce((SELECT r.owner FROM runs r WHERE r.state = 'queued' AND r.owner > o.owner ORDER BY r.owner LIMIT 1), '') FROM o WHERE o.owner <> ''
 )
 SELECT CAST(o.owner AS text) AS owner,
-	CAST((SELECT count(*) FROM runs r WHERE r.owner = o.owner AND r.claimed > 0 AND r.settled = 0) AS bigint) AS live,
+	CAST((SELECT count(*) FROM runs r WHERE r.owner = o.owner AND r.fence > 0 AND r.settled = 0) AS bigint) AS live,
 	CAST((SELECT coalesce(max(r.claimed), 0) FROM runs r WHERE r.owner = o.owner AND r.claimed > 0) AS bigint) AS last_claimed
 FROM o WHERE o.owner <> ''
 `
@@ -579,7 +579,7 @@ func (q *Queries) QueuedRuns(ctx context.Context, arg QueuedRunsParams) ([]Queue
 
 const reachRuns = `-- name: ReachRuns :exec
 UPDATE runs SET state = CASE WHEN started > 0 THEN 'running' ELSE 'starting' END, revision = revision + 1
-WHERE worker = $1 AND claimed > 0 AND settled = 0 AND state = 'unreachable'
+WHERE worker = $1 AND fence > 0 AND settled = 0 AND state = 'unreachable'
 `
 
 func (q *Queries) ReachRuns(ctx context.Context, worker store.WorkerID) error {
@@ -589,7 +589,7 @@ func (q *Queries) ReachRuns(ctx context.Context, worker store.WorkerID) error {
 
 const removeWorker = `-- name: RemoveWorker :execrows
 UPDATE workers SET removed = $1 WHERE workers.id = $2 AND removed = 0
-AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.worker = workers.id AND r.claimed > 0 AND r.settled = 0)
+AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.worker = workers.id AND r.fence > 0 AND r.settled = 0)
 `
 
 type RemoveWorkerParams struct {
@@ -625,7 +625,7 @@ func (q *Queries) SetWorkerMode(ctx context.Context, arg SetWorkerModeParams) (i
 const settleRun = `-- name: SettleRun :execrows
 UPDATE runs SET state = $1, outcome = $2, settled = $3,
 	stdout_bytes = $4, stderr_bytes = $5, stdout_digest = $6, stderr_digest = $7, events = $8, revision = revision + 1
-WHERE runs.id = $9 AND runs.worker = $10 AND runs.fence = $11 AND claimed > 0 AND settled = 0
+WHERE runs.id = $9 AND runs.worker = $10 AND runs.fence = $11 AND fence > 0 AND settled = 0
 AND EXISTS (SELECT 1 FROM workers w WHERE w.id = runs.worker AND w.epoch = $12 AND w.removed = 0)
 `
 

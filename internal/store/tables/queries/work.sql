@@ -59,7 +59,7 @@ WHERE id = sqlc.arg(id) AND state IN ('queued', 'waiting') AND (owner = sqlc.arg
 
 -- name: CancelClaimed :one
 UPDATE runs SET cancel = sqlc.arg(now), cancel_by = sqlc.arg(by), cancel_why = sqlc.arg(why), revision = revision + 1
-WHERE id = sqlc.arg(id) AND claimed > 0 AND settled = 0 AND cancel = 0 AND (owner = sqlc.arg(owner) OR CAST(sqlc.arg(everyone) AS boolean)) RETURNING *;
+WHERE id = sqlc.arg(id) AND fence > 0 AND settled = 0 AND cancel = 0 AND (owner = sqlc.arg(owner) OR CAST(sqlc.arg(everyone) AS boolean)) RETURNING *;
 
 -- name: TurnRun :one
 UPDATE runs SET state = sqlc.arg(state), outcome = sqlc.arg(outcome), settled = sqlc.arg(now), revision = revision + 1

@@ -160,7 +160,7 @@ func (q *Queries) ArchiveWorkspace(ctx context.Context, arg ArchiveWorkspacePara
 
 const cancelClaimed = `-- name: CancelClaimed :one
 UPDATE runs SET cancel = $1, cancel_by = $2, cancel_why = $3, revision = revision + 1
-WHERE id = $4 AND claimed > 0 AND settled = 0 AND cancel = 0 AND (owner = $5 OR CAST($6 AS boolean)) RETURNING id, owner, principal, workspace, state, priority, needs, label, envelope, retry_of, key, request, created, worker, fence, claimed, started, settled, cancel, cancel_by, cancel_why, outcome, stdout_bytes, stderr_bytes, stdout_digest, stderr_digest, events, keep_until, pruned, revision
+WHERE id = $4 AND fence > 0 AND settled = 0 AND cancel = 0 AND (owner = $5 OR CAST($6 AS boolean)) RETURNING id, owner, principal, workspace, state, priority, needs, label, envelope, retry_of, key, request, created, worker, fence, claimed, started, settled, cancel, cancel_by, cancel_why, outcome, stdout_bytes, stderr_bytes, stdout_digest, stderr_digest, events, keep_until, pruned, revision
 `
 
 type CancelClaimedParams struct {

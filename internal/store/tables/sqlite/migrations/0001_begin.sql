@@ -142,12 +142,14 @@ CREATE TABLE runs (
 CREATE INDEX runs_by_age ON runs (created, id);
 CREATE INDEX runs_by_owner ON runs (owner, created, id);
 CREATE INDEX runs_by_state ON runs (state, created, id);
-CREATE INDEX runs_by_owner_state ON runs (owner, state, created, id);
+CREATE INDEX runs_by_state_owner ON runs (state, owner, created, id);
 CREATE INDEX runs_by_workspace ON runs (workspace, created, id) WHERE workspace <> '';
 CREATE UNIQUE INDEX runs_by_key ON runs (owner, key) WHERE key <> '';
 CREATE INDEX runs_queued ON runs (owner, priority DESC, created, id) WHERE state = 'queued';
-CREATE INDEX runs_live ON runs (worker, id) WHERE claimed > 0 AND settled = 0;
-CREATE INDEX runs_live_of ON runs (owner, workspace) WHERE claimed > 0 AND settled = 0;
+-- Live is what was ever claimed, so has a fence, and isn't settled: queries say it in
+-- just these words, so that they go by what is live and not by all that ever was.
+CREATE INDEX runs_live ON runs (worker, id) WHERE fence > 0 AND settled = 0;
+CREATE INDEX runs_live_of ON runs (owner, workspace) WHERE fence > 0 AND settled = 0;
 CREATE INDEX runs_claimed ON runs (owner, claimed) WHERE claimed > 0;
 CREATE INDEX runs_prunable ON runs (settled, id) WHERE settled > 0 AND pruned = 0;
 
