@@ -5,7 +5,7 @@ export GOTOOLCHAIN := go1.27.3
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build release test check race fuzz bench bench-parts peers lint vuln cover chaos long e2e-agents docs clean cc modules decided queries database
+.PHONY: help demo build release test check race fuzz bench bench-parts peers lint vuln cover chaos long e2e-agents docs clean cc modules decided queries database chromium
 
 # The go command stamps the version from git, where it can ask git.
 VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
@@ -31,7 +31,7 @@ release: ## build dist/paddock, one file to install: the stage is inside
 	cd $(INSIDE) && { sha256sum paddock-stage || shasum -a 256 paddock-stage; } 2>/dev/null | cut -c1-64 > paddock-stage.sha256
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -tags embed_stage -o dist/ ./cmd/paddock
 
-test: cc database decided ## run every test with the race detector and print a summary
+test: cc database chromium decided ## run every test with the race detector and print a summary
 	@GOOS=darwin go build ./internal/... ./runner/... ./cmd/... # other systems only explain, but they do build
 	CGO_ENABLED=1 $(TEST) -race -timeout 20m ./...
 
@@ -118,6 +118,16 @@ database:
 			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; \
 		else \
 			echo 'not installed: postgresql; what needs it is skipped' >&2; \
+		fi; }
+
+# The page is tested in a browser where there is one, or where we may get it.
+chromium:
+	@command -v chromium >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null || \
+				echo 'the page is not tested in a browser: chromium could not be installed' >&2; \
+		else \
+			echo 'the page is not tested in a browser: install chromium' >&2; \
 		fi; }
 
 # The race detector needs a C compiler. Where it is missing and we may, get it.
