@@ -37,6 +37,9 @@ type Limited struct {
 // Unwrap returns the refusal.
 func (l *Limited) Unwrap() error { return l.Refusal }
 
+// RetryAfter is how long to wait.
+func (l *Limited) RetryAfter() time.Duration { return l.Wait }
+
 func limited(wait time.Duration) error {
 	wait = max(time.Second, wait.Round(time.Second))
 	return &Limited{paddock.Refused(paddock.RateLimited, "Too many tries. Wait %v.", wait), wait}
