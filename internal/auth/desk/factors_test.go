@@ -76,6 +76,25 @@ func TestSecondFactor(t *testing.T) {
 	}
 }
 
+// A factor counts in the session that asks and in no other, whoever has its word.
+func TestFactorForAnotherSession(t *testing.T) {
+	t.Parallel()
+	w := keyed(t)
+	a, e := w.enrol(w.user("ann", auth.Approver))
+	bob := w.user("bob", auth.Approver)
+	second, err := w.Login(t.Context(), home, "ann", good)
+	w.must(err)
+	for _, word := range []string{bob.Secret, second.Secret, "", "pds_", strings.Repeat("x", 1<<20)} {
+		w.pass(time.Minute)
+		_, err := w.Factors.Prove(t.Context(), e.Who, home, word, a.at(w.clock()))
+		refused(t, err, paddock.Unauthenticated, "The session is over")
+	}
+	for _, secret := range []string{e.Secret, bob.Secret, second.Secret} {
+		w.in(secret)
+	}
+	refused(t, w.in(bob.Secret).May(auth.ApprovalsVote, auth.Foreign), paddock.SecondFactorRequired, "")
+}
+
 func TestOneTimeIsOnce(t *testing.T) {
 	t.Parallel()
 	w := keyed(t)

@@ -49,12 +49,20 @@ func (h *Hall) EndAll(ctx context.Context, by auth.Who, user store.UserID, why s
 	return n, Refusal(err, "user")
 }
 
-// Prove notes that a second factor was shown in the session whose secret is word, and
-// gives it another secret: what was known of it before is worth nothing now.
+// Prove notes that a second factor was shown in the session that asks, whose secret is
+// word, and gives it another secret: what was known of it before is worth nothing now.
 func (h *Hall) Prove(ctx context.Context, by auth.Who, from From, word, means string) (Entry, error) {
+	now := h.Now()
 	old, err := auth.DigestOf(auth.SessionWord, word)
-	if err != nil {
-		return Entry{}, Unproven("The session is over. Log in again.")
+	var s store.Session
+	if err == nil {
+		s, _, err = h.Store.Session(ctx, old, now)
+	}
+	switch {
+	case errors.Is(err, auth.ErrMalformed), errors.Is(err, store.ErrNotFound), err == nil && s.ID != by.Session:
+		return Entry{}, Unproven("The session is over. Log in again.") // or another one than asks
+	case err != nil:
+		return Entry{}, err
 	}
 	secret, hash, err := h.Word(auth.SessionWord)
 	if err != nil {
@@ -63,7 +71,6 @@ func (h *Hall) Prove(ctx context.Context, by auth.Who, from From, word, means st
 	if err := h.Record(ctx, by, auth.Event{What: auth.Proved, User: by.User, From: from.Address, Detail: means}); err != nil {
 		return Entry{}, err
 	}
-	now := h.Now()
 	if err := h.Store.RotateSession(ctx, old, hash, now, now); err != nil {
 		if errors.Is(err, store.ErrNotFound) {
 			err = Unproven("The session is over. Log in again.")
