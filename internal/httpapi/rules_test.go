@@ -25,9 +25,9 @@ import (
 var wanted = map[gate.Verb]string{ // who may: nobody logged in, Viewer, Operator, aPprover, Admin
 	gate.Health: "nVOPA", gate.APIRead: "nVOPA", gate.Login: "nVOPA",
 	gate.Logout: "VOPA", gate.WhoAmI: "VOPA",
-	gate.RunsStart: "OA", gate.RunsList: "VOPA", gate.RunsRead: "VOPA", gate.RunsOutput: "VOPA", gate.RunsFollow: "VOPA", gate.RunsKill: "OA",
-	gate.PolicyRead: "A", gate.PolicyExplain: "OA",
-	gate.ApprovalsList: "OPA", gate.ApprovalsRead: "OPA", gate.ApprovalsVote: "PA",
+	gate.RunsStart: "OPA", gate.RunsList: "VOPA", gate.RunsRead: "VOPA", gate.RunsOutput: "VOPA", gate.RunsFollow: "VOPA", gate.RunsKill: "OPA",
+	gate.PolicyRead: "A", gate.PolicyExplain: "OPA",
+	gate.ApprovalsList: "VOPA", gate.ApprovalsRead: "VOPA", gate.ApprovalsVote: "PA",
 	gate.MetricsRead: "A", gate.ReadinessTells: "A",
 }
 

@@ -56,22 +56,24 @@ type row struct {
 // so does a row without a route.
 func matrix() []row {
 	all := []Role{Viewer, Operator, Approver, Admin}
+	// A vote starts what waits for it, so who may vote may start, too.
+	starters := []Role{Operator, Approver, Admin}
 	return []row{
 		{Health, []Role{Anybody, Viewer, Operator, Approver, Admin}},
 		{APIRead, []Role{Anybody, Viewer, Operator, Approver, Admin}},
 		{Login, []Role{Anybody, Viewer, Operator, Approver, Admin}},
 		{Logout, all},
 		{WhoAmI, all},
-		{RunsStart, []Role{Operator, Admin}},
+		{RunsStart, starters},
 		{RunsList, all},
 		{RunsRead, all},
 		{RunsOutput, all},
 		{RunsFollow, all},
-		{RunsKill, []Role{Operator, Admin}},
+		{RunsKill, starters},
 		{PolicyRead, []Role{Admin}},
-		{PolicyExplain, []Role{Operator, Admin}},
-		{ApprovalsList, []Role{Operator, Approver, Admin}},
-		{ApprovalsRead, []Role{Operator, Approver, Admin}},
+		{PolicyExplain, starters},
+		{ApprovalsList, all},
+		{ApprovalsRead, all},
 		{ApprovalsVote, []Role{Approver, Admin}},
 		{MetricsRead, []Role{Admin}},
 		{ReadinessTells, []Role{Admin}},

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"paddock"
 )
@@ -54,7 +55,7 @@ func status(code paddock.Code) int {
 		return http.StatusConflict
 	case paddock.Pruned:
 		return http.StatusGone
-	case paddock.Busy, paddock.QuotaExceeded:
+	case paddock.Busy, paddock.QuotaExceeded, paddock.RateLimited:
 		return http.StatusTooManyRequests
 	case paddock.NoPolicy, paddock.PolicyInvalid, paddock.Unrecordable, paddock.ContainmentUnavailable, paddock.SecretUnavailable:
 		return http.StatusServiceUnavailable
@@ -79,6 +80,12 @@ func Of(err error) *Problem {
 	p := &Problem{Type: TypeBase + string(r.Code), Title: title(r.Code), Status: status(r.Code), Detail: r.Message, Refusal: r}
 	if p.Status == http.StatusTooManyRequests {
 		p.RetryAfter = 1
+		if waits, ok := errors.AsType[interface {
+			error
+			RetryAfter() time.Duration
+		}](err); ok {
+			p.RetryAfter = max(1, int(waits.RetryAfter()/time.Second))
+		}
 	}
 	return p
 }
