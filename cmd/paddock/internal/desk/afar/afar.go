@@ -10,6 +10,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -84,6 +85,10 @@ func (verbs) Git(context.Context, git.Ask) (git.Answer, error) {
 	return git.Answer{}, unserved("answer questions about repositories")
 }
 
+func (verbs) Bank(context.Context, paddock.Principal, paddock.Door, string, []byte) (paddock.Run, error) {
+	return paddock.Run{}, unserved("keep what others give")
+}
+
 const checklists = "keep checklists for others"
 
 func (verbs) CreateTasks(context.Context, paddock.Principal, paddock.Principal, []string, string) (plans.Plan, error) {
@@ -123,3 +128,17 @@ func (verbs) CancelDelegate(context.Context, paddock.Principal, string, string) 
 func (verbs) Delegates(context.Context, paddock.Principal) ([]delegate.Delegate, error) {
 	return nil, unserved(delegates)
 }
+
+func (verbs) PruneTasks(context.Context, paddock.Principal, time.Duration, bool) ([]task.Checklist, error) {
+	return nil, unserved(checklists)
+}
+
+func (verbs) PruneDelegates(context.Context, paddock.Principal, time.Duration, bool) ([]delegate.Delegate, error) {
+	return nil, unserved(delegates)
+}
+
+// Inside implements [desk.Verbs]: a server's delegates aren't here.
+func (verbs) Inside(context.Context, paddock.Principal) (string, error) { return "", nil }
+
+// ServeTools implements [desk.Verbs]: a server's delegates get none from here.
+func (verbs) ServeTools(delegate.Serve) {}
