@@ -23,13 +23,15 @@ help: ## show this help
 demo: build modules ## let a pretend agent work under a policy, and watch
 	@bin/paddock-demo
 
-build: ## build bin/paddock and bin/paddock-stage (static)
+build: ## build bin/paddock, bin/paddock-stage and bin/paddock-server (static)
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -tags server -o bin/paddock-server ./cmd/paddock
 
-release: ## build dist/paddock, one file to install: the stage is inside
+release: ## build dist/paddock, one file to install: the stage is inside; and dist/paddock-server for who serves
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -o $(INSIDE)/paddock-stage ./cmd/paddock-stage
 	cd $(INSIDE) && { sha256sum paddock-stage || shasum -a 256 paddock-stage; } 2>/dev/null | cut -c1-64 > paddock-stage.sha256
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -tags embed_stage -o dist/ ./cmd/paddock
+	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -tags embed_stage,server -o dist/paddock-server ./cmd/paddock
 
 test: cc database chromium decided ## run every test with the race detector and print a summary
 	@GOOS=darwin go build ./internal/... ./runner/... ./cmd/... # other systems only explain, but they do build

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,15 +16,42 @@ import (
 	"paddock/cmd/paddock/internal/desk/conf"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/app"
+	"paddock/internal/executor/stages"
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/entry"
-	"paddock/internal/httpapi/entry/gate/alone"
+	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/listen"
 	"paddock/internal/httpapi/listen/sd"
 	"paddock/internal/httpapi/settings"
 	"paddock/internal/web"
 )
+
+// Accounts are who may log in.
+type accounts interface {
+	gate.Gate
+	// Routes are those by which accounts are kept.
+	Routes(in *entry.Entrance)
+	// FirstLink is the code by which the first admin logs in, as long as he has no other
+	// way; else it is empty.
+	FirstLink(ctx context.Context) (code string, until time.Time, err error)
+	Ping(ctx context.Context) error
+	// Forget removes what was over long ago.
+	Forget(ctx context.Context) error
+	Close() error
+}
+
+// An accountsConfig says which accounts are opened.
+type accountsConfig struct {
+	state, postgres string
+	secure          bool
+	now             func() time.Time
+	other           gate.Gate
+}
+
+// openAccounts opens them in the build of the server; elsewhere it is nil, since the
+// drivers of databases would cost every command that is typed.
+var openAccounts func(ctx context.Context, c accountsConfig) (accounts, error)
 
 // warmForServer is how many supervisors wait for the next commands.
 const warmForServer = 2
@@ -38,8 +65,9 @@ func serveCommand(d *desk.Desk) *cobra.Command {
 started under the policy that applies here, as at every other door, and go on when
 the server ends.
 
-The first thing printed is a link to log in with, good once and for an hour. Only an
-address with TLS, or behind a proxy that is named as trusted, may be reached from
+The server is a program of its own, paddock-server beside this one. As long as there
+is only the first admin and he has no other way in, it prints a link to log in with,
+good once and for an hour. Only an address with TLS, or behind a proxy that is named as trusted, may be reached from
 other machines. docs/server.md has the configuration file.`,
 		Example: `  paddock serve
   paddock serve --listen 127.0.0.1:8080
@@ -54,6 +82,9 @@ other machines. docs/server.md has the configuration file.`,
 			if err != nil {
 				return err
 			}
+			if openAccounts == nil {
+				return becomeServer(d)
+			}
 			return serveHTTP(cmd.Context(), d, s)
 		},
 	}
@@ -62,12 +93,23 @@ other machines. docs/server.md has the configuration file.`,
 	return cmd
 }
 
-// serveHTTP serves until we are asked to end.
-func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err error) {
+// becomeServer goes on as the server's program, with the same words. What is wrong with
+// them was said before.
+func becomeServer(d *desk.Desk) error {
+	handed := 0
+	if l, _ := d.Env("LISTEN_PID"); l == strconv.Itoa(os.Getpid()) {
+		handed = 1 // more than one is refused there
+	}
+	if err := stages.BecomeServer(os.Args[1:], os.Environ(), handed); err != nil {
+		return desk.Usage(err.Error(), "")
+	}
+	return nil
+}
+
+// untilAsked returns a context that ends when we are asked to.
+func untilAsked(ctx context.Context, d *desk.Desk) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	signals, restore := d.Signals()
-	defer restore()
 	go func() {
 		select {
 		case <-signals:
@@ -75,11 +117,14 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 		case <-ctx.Done():
 		}
 	}()
-	token, err := conf.Token(s)
-	if err != nil {
-		return err
-	}
-	guard, err := alone.New(alone.Config{Name: "admin", Token: token, Secure: s.Secure(), Now: d.Now})
+	return ctx, func() { cancel(); restore() }
+}
+
+// serveHTTP serves until we are asked to end.
+func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err error) {
+	ctx, cancel := untilAsked(ctx, d)
+	defer cancel()
+	operator, err := conf.Operator(s)
 	if err != nil {
 		return err
 	}
@@ -99,13 +144,24 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 		return errors.Join(err, l.Close())
 	}
 	defer func() { err = errors.Join(err, rooms.Close()) }()
-	log := logger(d, s)
-	door, err := newDoor(ctx, d, s, rooms, policies, guard, log)
+	log := conf.Logger(d, s)
+	people, err := openAccounts(ctx, accountsConfig{
+		state: d.StateDir(d.State), postgres: s.Postgres, secure: s.Secure(), now: d.Now, other: operator,
+	})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer func() { err = errors.Join(err, people.Close()) }()
+	door, err := newDoor(ctx, d, s, rooms, policies, people, log)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer door.Close()
-	welcome(d, s, l, guard)
+	code, until, err := people.FirstLink(ctx)
+	if err = errors.Join(err, people.Forget(ctx)); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	conf.Welcome(d, s, l.Addr(), code, until)
 	if err := sd.Notify(ctx, d.Env, "READY=1"); err != nil {
 		warn(d, err)
 	}
@@ -120,14 +176,14 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	})
 }
 
-func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.App, policies *lookup.Source, guard *alone.Gate, log *slog.Logger) (*httpapi.Door, error) {
+func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.App, policies *lookup.Source, people accounts, log *slog.Logger) (*httpapi.Door, error) {
 	public := strings.TrimSuffix(s.PublicURL, "/")
 	var origins []string
 	if public != "" {
 		origins = []string{public}
 	}
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: guard, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
+		App: rooms, Gate: people, More: people.Routes, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
 		Shield: shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
 		Policy: func() (httpapi.Policy, error) {
 			p, err := policies.Load()
@@ -143,7 +199,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.
 			if errors.As(stateErr, &some) {
 				stateErr = nil // of some runs; the others are there
 			}
-			return []httpapi.Check{check("policy", policyErr), check("state", stateErr)}
+			return []httpapi.Check{check("policy", policyErr), check("state", stateErr), check("accounts", people.Ping(ctx))}
 		},
 	})
 }
@@ -153,38 +209,4 @@ func check(name string, err error) httpapi.Check {
 		return httpapi.Check{Name: name, Detail: err.Error()}
 	}
 	return httpapi.Check{Name: name, OK: true}
-}
-
-func logger(d *desk.Desk, s settings.Settings) *slog.Logger {
-	if s.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(d.Err, nil))
-	}
-	return slog.New(slog.NewTextHandler(d.Err, nil))
-}
-
-// An opening is what a server says when it is ready.
-type opening struct {
-	Address string    `json:"address"`
-	URL     string    `json:"url"`
-	Login   string    `json:"login_url"`
-	Until   time.Time `json:"login_until"`
-}
-
-// welcome prints where the server is and the link to log in with. The code is behind
-// the #, so no browser sends it to anybody as part of an address.
-func welcome(d *desk.Desk, s settings.Settings, l net.Listener, guard *alone.Gate) {
-	url := strings.TrimSuffix(s.PublicURL, "/")
-	if url == "" {
-		scheme := "http"
-		if s.Cert != "" {
-			scheme = "https"
-		}
-		url = scheme + "://" + l.Addr().String()
-	}
-	o := opening{Address: l.Addr().String(), URL: url, Login: url + "/login#" + guard.Link(), Until: d.Now().Add(alone.LinkLasts).UTC()}
-	if d.JSON {
-		_ = d.Object(o) // nobody reads it then, and the server serves
-		return
-	}
-	fmt.Fprintf(d.Out, "paddock serves %s\nlog in once, within an hour: %s\n", o.URL, o.Login)
 }

@@ -56,7 +56,7 @@ func (y *yard) serveIn(env []string, args ...string) *served {
 		URL   string `json:"url"`
 		Login string `json:"login_url"`
 	}
-	if err != nil || json.Unmarshal(line, &said) != nil || !strings.HasPrefix(said.Login, said.URL+"/login#") {
+	if err != nil || json.Unmarshal(line, &said) != nil || said.Login != "" && !strings.HasPrefix(said.Login, said.URL+"/login#") {
 		text, _ := os.ReadFile(s.log)
 		y.t.Fatalf("the server says %q (%v)\n%s", line, err, text)
 	}
@@ -139,10 +139,11 @@ func TestServe(t *testing.T) {
 	old := s.cookie
 	s = y.serve()
 	defer s.end()
-	s.cookie = old
+	if s.login != "" {
+		t.Error("who is logged in is offered another link")
+	}
 	s.ask(http.MethodGet, "/api/v1/runs", "", http.StatusUnauthorized, nil)
-	s.cookie = nil
-	s.enter()
+	s.cookie = old // sessions outlive the server
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -154,6 +155,88 @@ func TestServe(t *testing.T) {
 	s.ask(http.MethodGet, "/api/v1/runs/"+string(run.ID)+"/output", "", http.StatusOK, &page)
 	if page.Content != "ready\ndone\n" {
 		t.Errorf("%+v", page)
+	}
+}
+
+// Somebody who was invited sees what is his own, and a token can what it was made for.
+func TestServeAccounts(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	s := y.serve()
+	defer s.end()
+	secrets := []string{s.enter()}
+	admin := s.cookie
+	var run paddock.Run
+	s.ask(http.MethodPost, "/api/v1/runs", `{"argv":["prog","say","hi"]}`, http.StatusCreated, &run)
+	var invited struct{ Code string }
+	s.ask(http.MethodPost, "/api/v1/invitations", `{"role":"operator"}`, http.StatusCreated, &invited)
+	s.cookie = nil
+	const password = "correct horse battery"
+	s.ask(http.MethodPost, "/api/v1/login", `{"code":"`+invited.Code+`","name":"ann","password":"`+password+`"}`, http.StatusOK, nil)
+	s.ask(http.MethodPost, "/api/v1/login", `{"code":"`+invited.Code+`","name":"bob","password":"`+password+`"}`, http.StatusUnauthorized, nil)
+	s.ask(http.MethodPost, "/api/v1/login", `{"name":"ann","password":"`+password+`"}`, http.StatusOK, nil)
+	secrets = append(secrets, invited.Code, password, s.cookie.Value, admin.Value)
+	s.ask(http.MethodGet, "/api/v1/runs/"+string(run.ID), "", http.StatusNotFound, nil)
+	s.ask(http.MethodGet, "/api/v1/users", "", http.StatusForbidden, nil)
+	s.ask(http.MethodPost, "/api/v1/invitations", `{"role":"admin"}`, http.StatusForbidden, nil)
+	var made struct{ Word string }
+	s.ask(http.MethodPost, "/api/v1/tokens", `{"name":"ci","scopes":["runs.read"],"lasts_ms":3600000}`, http.StatusCreated, &made)
+	s.ask(http.MethodPost, "/api/v1/tokens", `{"name":"ci","scopes":["policy.read"],"lasts_ms":3600000}`, http.StatusForbidden, nil)
+	secrets = append(secrets, made.Word)
+	away := func(args ...string) string {
+		t.Helper()
+		cmd := testproc.Command(t, y.paddock, append([]string{"--server", s.url}, args...)...)
+		cmd.Dir, cmd.Env = t.TempDir(), []string{"PADDOCK_TOKEN=" + made.Word}
+		out, err := cmd.CombinedOutput()
+		wantStatus(t, err, 126)
+		return string(out)
+	}
+	if out := away("status", string(run.ID)); !strings.Contains(out, "not_found") {
+		t.Errorf("another's run: %s", out)
+	}
+	if out := away("run", "-d", "--", "prog", "say", "hi"); !strings.Contains(out, "forbidden") {
+		t.Errorf("a token to read with: %s", out)
+	}
+	s.cookie = admin
+	s.ask(http.MethodPost, "/api/v1/users/ann", `{"disabled":true}`, http.StatusOK, nil)
+	if out := away("status", string(run.ID)); !strings.Contains(out, "unauthenticated") {
+		t.Errorf("a token of who is disabled: %s", out)
+	}
+	s.ask(http.MethodGet, "/api/v1/runs/"+string(run.ID)+"?wait_ms=45000", "", http.StatusOK, &run)
+	state := filepath.Join(y.work, "home", ".local", "state", "paddock")
+	log, err := os.ReadFile(s.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal, err := os.ReadFile(filepath.Join(state, "journal", "000001.jsonl"))
+	if err != nil || !strings.Contains(string(journal), `"what":"invited"`) || !strings.Contains(string(journal), `"what":"login"`) {
+		t.Errorf("%v, the journal:\n%s", err, journal)
+	}
+	for _, secret := range secrets {
+		if strings.Contains(string(log), secret) || strings.Contains(string(journal), secret) {
+			t.Errorf("%.8q… is in the log or the journal", secret)
+		}
+	}
+	for _, name := range []string{"server.db", "server.db-wal", "server.key"} {
+		if st, err := os.Stat(filepath.Join(state, name)); err != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, st, err)
+		}
+	}
+	if err := testproc.Unlocked(filepath.Join(state, "runs", "*", "*", "lock")); err != nil {
+		t.Error(err)
+	}
+}
+
+// The program that people type has no accounts: it becomes the one that does, as the same
+// process, or says what is missing.
+func TestServeBecomesTheServer(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	y.paddock = testproc.Build(t, "paddock/cmd/paddock")
+	server := filepath.Join(filepath.Dir(y.paddock), "paddock-server")
+	out, err := y.command("serve", "--listen", "127.0.0.1:0").CombinedOutput()
+	if wantStatus(t, err, 125); !strings.Contains(string(out), "-tags server -o "+server) {
+		t.Errorf("%s", out)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,10 +25,15 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/auth"
+	authdesk "paddock/internal/auth/desk"
 	"paddock/internal/executor"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/shield"
+	"paddock/internal/store"
+	"paddock/internal/store/tables/sqlite"
 	"paddock/internal/testproc"
 )
 
@@ -98,6 +104,39 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
+// people are the accounts of the desk, in a store.
+func (s *stand) people() *accounts.Gate {
+	s.t.Helper()
+	kept, err := sqlite.Open(s.t.Context(), filepath.Join(s.dir, "state", "server.db"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		if err := kept.Close(); err != nil {
+			s.t.Error(err)
+		}
+	})
+	now := store.At(time.Now())
+	for i, role := range gate.Roles() {
+		user := store.User{ID: store.UserID("u" + strings.Repeat(strconv.Itoa(i), 26)), Name: string(role), Role: role, Created: now, Changed: now}
+		if err := kept.AddUser(s.t.Context(), user); err != nil {
+			s.t.Fatal(err)
+		}
+		c := s.desk.accounts[string(role)]
+		c.Who = auth.OfSession(user, store.Session{ID: "s00000000000000000000000000", Created: now, Proven: now}, time.Minute, now)
+		s.desk.accounts[string(role)] = c
+	}
+	d, err := authdesk.New(authdesk.Config{Store: kept, Recorder: noRecord{}, Key: authdesk.NewKey()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return accounts.New(d, false, time.Now, nil)
+}
+
+type noRecord struct{}
+
+func (noRecord) Record(context.Context, auth.Event) error { return nil }
+
 func open(t *testing.T, change func(*Config)) *stand {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -121,8 +160,10 @@ func open(t *testing.T, change func(*Config)) *stand {
 	}
 	s.desk.accounts["bob"] = gate.Caller{Name: "bob", Role: gate.Operator}
 	s.desk.accounts["scoped"] = gate.Caller{Name: "operator", Role: gate.Operator, Verbs: []gate.Verb{gate.RunsRead}}
+	people := s.people()
 	cfg := Config{
-		App: s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",
+		More: people.Routes,
+		App:  s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",
 		Shield: shield.Config{Loopback: true, Log: slog.New(slog.NewTextHandler(s.log, nil)), Now: time.Now},
 		Tick:   func(time.Duration) (<-chan time.Time, func()) { return s.beat, func() {} },
 		Policy: func() (Policy, error) { return Policy{File: "policy.yaml", Text: text, Roots: []string{dir}}, nil },

@@ -54,7 +54,7 @@ type Check struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Config says what a Door works with. All but Policy, Ready, Pages and Tick must be set.
+// Config says what a Door works with. All but Policy, Ready, Pages, More and Tick must be set.
 type Config struct {
 	App    Verbs
 	Gate   gate.Gate
@@ -69,6 +69,8 @@ type Config struct {
 	// Pages answers what isn't of the API, and leaves to the other what it doesn't
 	// know; nil means that there are no pages.
 	Pages func(http.Handler) http.Handler
+	// More adds routes of those who keep accounts; nil adds none.
+	More func(*entry.Entrance)
 	// Tick gives heartbeats; nil means a time.Ticker.
 	Tick func(time.Duration) (<-chan time.Time, func())
 }
@@ -106,6 +108,9 @@ func New(ctx context.Context, cfg Config) (*Door, error) {
 	d.system()
 	d.runs()
 	d.rules()
+	if cfg.More != nil {
+		cfg.More(d.in)
+	}
 	d.openAPI = sync.OnceValues(d.describe)
 	s, err := shield.New(d.cfg.Shield)
 	if err != nil {

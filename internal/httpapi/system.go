@@ -36,7 +36,8 @@ type Me struct {
 
 // Credentials are what somebody logs in with.
 type Credentials struct {
-	// Code is that of a one-time link.
+	// Code is that of a one-time link, or of an invitation: then name and password are
+	// those of the account to be.
 	Code     string `json:"code,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Password string `json:"password,omitempty"`
@@ -67,7 +68,7 @@ func (d *Door) system() {
 	})
 	who := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/whoami", ID: "whoami", Summary: "Who is logged in, and for what", Tag: "session"}, Verb: gate.WhoAmI}
 	entry.Add(d.in, who, func(_ context.Context, c *entry.Call, _ *entry.Nothing) (Me, error) { return me(c.Caller), nil })
-	login := entry.Row{Route: table.Route{Method: http.MethodPost, Path: "/api/v1/login", ID: "login", Summary: "Log in by the code of a one-time link, or by name and password", Tag: "session"}, Verb: gate.Login}
+	login := entry.Row{Route: table.Route{Method: http.MethodPost, Path: "/api/v1/login", ID: "login", Summary: "Log in by the code of a one-time link, by name and password, or by an invitation with both to be", Tag: "session"}, Verb: gate.Login}
 	entry.Add(d.in, login, d.login)
 	logout := entry.Row{Route: table.Route{Method: http.MethodPost, Path: "/api/v1/logout", ID: "logout", Summary: "End the session", Tag: "session", Status: http.StatusNoContent}, Verb: gate.Logout}
 	entry.Add(d.in, logout, func(_ context.Context, c *entry.Call, _ *entry.Nothing) (entry.Nothing, error) {
@@ -118,7 +119,7 @@ func (d *Door) ready(c *entry.Call) error {
 		h.Checks = d.cfg.Ready(c.Context())
 	}
 	h.OK = !slices.ContainsFunc(h.Checks, func(k Check) bool { return !k.OK })
-	if c.Caller.May(gate.ReadinessTells) {
+	if c.Caller.May(gate.MetricsRead) {
 		h.Version = d.cfg.Version
 	} else {
 		h.Checks = nil

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/journal/short/account"
 	"paddock/internal/journal/short/asked"
 	"paddock/internal/journal/short/glance"
 )
@@ -48,6 +49,7 @@ const (
 	Refusals   Kind = "refusals"   // requests that were refused and not told of one by one
 	Approval   Kind = "approval"   // what a rule asks about was asked, approved, denied or used
 	Prune      Kind = "prune"      // what is kept of a run is about to be removed
+	Account    Kind = "account"    // something is about to be done with an account, or what lets people in
 	Unmasked   Kind = "unmasked"   // somebody is about to be shown what is hidden of secrets
 )
 
@@ -77,15 +79,15 @@ type Entry struct {
 	Prune      *PruneDetail     `json:"prune,omitempty"`
 	Approval   *asked.Detail    `json:"approval,omitempty"`
 	Unmasked   *glance.Detail   `json:"unmasked,omitempty"`
+	Account    *account.Detail  `json:"account,omitempty"`
 
 	Digest paddock.Digest `json:"entry"`
 }
 
 // BeginDetail names a journal.
 type BeginDetail struct {
-	Version int `json:"version"`
-	// ID is random: no two journals have a common head.
-	ID string `json:"id"`
+	Version int    `json:"version"`
+	ID      string `json:"id"` // random: no two journals have a common head
 }
 
 // RotateDetail lets a segment be checked without those before it.

@@ -28,6 +28,15 @@ type Row struct {
 	Verb gate.Verb
 }
 
+// NewRow returns the row of a route below /api/v1/. What a DELETE answers is nothing.
+func NewRow(method, path, id, summary, tag string, verb gate.Verb) Row {
+	r := Row{Route: table.Route{Method: method, Path: "/api/v1/" + path, ID: id, Summary: summary, Tag: tag}, Verb: verb}
+	if method == http.MethodDelete {
+		r.Status = http.StatusNoContent
+	}
+	return r
+}
+
 // A Call is a request whose sender may ask.
 type Call struct {
 	http.ResponseWriter
@@ -35,6 +44,9 @@ type Call struct {
 	Caller gate.Caller
 	Verb   gate.Verb
 }
+
+// Addr is where the call is from.
+func (c *Call) Addr() string { return shield.NoteOf(c.Context()).Addr }
 
 // As is the principal that the call acts as.
 func (c *Call) As() paddock.Principal { return c.Caller.For(c.Verb) }

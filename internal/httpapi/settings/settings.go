@@ -37,6 +37,9 @@ type Settings struct {
 	Hosts []string
 	// TokenFile holds the token of who administers us.
 	TokenFile string
+	// Postgres is the file with the address of the database of accounts; empty means
+	// SQLite in the state directory.
+	Postgres string
 	// LogFormat is text or json.
 	LogFormat string
 	// Connections is how many there may be at once.
@@ -88,7 +91,7 @@ func (f Fault) String() string { return f.Where + ": " + f.Message }
 func variables() map[string]string {
 	return map[string]string{
 		"listen": "PADDOCK_LISTEN", "public_url": "PADDOCK_PUBLIC_URL", "trusted_proxies": "PADDOCK_TRUSTED_PROXIES", "hosts": "PADDOCK_HOSTS",
-		"token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
+		"token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "store.postgres": "PADDOCK_STORE_POSTGRES", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
 	}
 }
 
@@ -121,6 +124,12 @@ func document() shape.Object {
 		{Name: "trusted_proxies", Doc: "Who may say who a request is from.", Shape: shape.List{Of: word("a network such as 10.0.0.0/8")}},
 		{Name: "hosts", Doc: "Further names of the server.", Shape: shape.List{Of: word("a name such as paddock.example.org")}},
 		{Name: "token_file", Doc: "File of the administrator's token.", Shape: word("an absolute path")},
+		{Name: "store", Doc: "Where accounts are kept: sqlite, in the state directory, or a database.", Shape: shape.Either{
+			Scalar: shape.Choice{"sqlite"},
+			Other: shape.Object{Keys: []shape.Key{
+				{Name: "postgres", Doc: "file with the address of the database.", Shape: word("an absolute path"), Required: true},
+			}},
+		}},
 		{Name: "log", Doc: "The form of the log.", Shape: shape.Choice{"text", "json"}},
 		{Name: "limits", Doc: "What is too much.", Shape: shape.Object{Keys: []shape.Key{
 			{Name: "connections", Doc: "connections at once.", Shape: count},
@@ -229,6 +238,7 @@ func (r *reader) settings(l Limits) Settings {
 	s := Settings{
 		Listen: r.one("listen", DefaultListen, wrongAddress), PublicURL: r.one("public_url", "", wrongURL),
 		Cert: r.one("tls.cert", "", relative), Key: r.one("tls.key", "", relative), TokenFile: r.one("token_file", "", relative),
+		Postgres: r.one("store.postgres", "", relative),
 		LogFormat: r.one("log", "text", func(s string) string {
 			if s != "text" && s != "json" {
 				return "it is text or json"

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/auth"
 )
 
 // A Gate knows who asks. Its methods may be called concurrently. What a caller is to
@@ -36,8 +37,8 @@ type Gate interface {
 	Logout(r *http.Request) (*http.Cookie, error)
 }
 
-// A Proof is what somebody logs in with: the code of a one-time link, or a name and a
-// password.
+// A Proof is what somebody logs in with: the code of a one-time link, a name and a
+// password, or the code of an invitation with the name and the password to be.
 type Proof struct {
 	Code     string
 	Name     string
@@ -58,6 +59,8 @@ type Caller struct {
 	Role Role
 	// Verbs, when not nil, are the only ones that the credential is good for.
 	Verbs []Verb
+	// Who is the account for those who keep accounts; zero elsewhere.
+	Who auth.Who
 	// Until is when the credential ends by itself; zero means that it doesn't.
 	Until time.Time
 }

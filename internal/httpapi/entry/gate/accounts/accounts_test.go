@@ -45,7 +45,7 @@ func setup(t *testing.T, secure bool) (*desk.Desk, gate.Gate) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d, accounts.New(d, secure, now)
+	return d, accounts.New(d, secure, now, nil)
 }
 
 func request(t *testing.T, cookie *http.Cookie, bearer string) *http.Request {
