@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -232,12 +233,47 @@ func TestServeAccounts(t *testing.T) {
 func TestServeBecomesTheServer(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
-	y.paddock = testproc.Build(t, "paddock/cmd/paddock")
-	server := filepath.Join(filepath.Dir(y.paddock), "paddock-server")
+	bin := filepath.Join(y.work, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	place := func(from, name string) string {
+		t.Helper()
+		to := filepath.Join(bin, name)
+		data, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(to, data, 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return to
+	}
+	y.paddock = place(testproc.Build(t, "paddock/cmd/paddock"), "paddock")
+	place(testproc.Build(t, "paddock/cmd/paddock-stage"), "paddock-stage")
+	server := filepath.Join(bin, "paddock-server")
 	out, err := y.command("serve", "--listen", "127.0.0.1:0").CombinedOutput()
 	if wantStatus(t, err, 125); !strings.Contains(string(out), "-tags server -o "+server) {
 		t.Errorf("%s", out)
 	}
+	if err := os.WriteFile(server, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err = y.command("serve", "--listen", "127.0.0.1:0").CombinedOutput()
+	if wantStatus(t, err, 125); !strings.Contains(string(out), "isn't an executable file") {
+		t.Errorf("%s", out)
+	}
+	if err := os.Remove(server); err != nil {
+		t.Fatal(err)
+	}
+	place(testproc.BuildTo(t, "server", "paddock/cmd/paddock", "server"), "paddock-server")
+	s := y.serve()
+	defer s.end()
+	if exe, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(s.cmd.Process.Pid), "exe")); err != nil || exe != server {
+		t.Errorf("the process is %s, %v", exe, err)
+	}
+	s.enter()
+	s.ask(http.MethodGet, "/api/v1/sessions", "", http.StatusOK, nil)
 }
 
 // A token in a file that is its owner's alone lets programs in.

@@ -81,3 +81,17 @@ func TestNames(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Accounts are in the state directory, or in a database whose address is in a file.
+func TestStore(t *testing.T) {
+	for file, want := range map[string]string{"store: sqlite": "", "store: {postgres: /etc/paddock/database}": "/etc/paddock/database"} {
+		if s, faults := read("version: 1\n"+file+"\n", nil, nil); faults != "" || s.Postgres != want {
+			t.Errorf("%s: %q %s", file, s.Postgres, faults)
+		}
+	}
+	for _, file := range []string{"store: mysql", "store: {postgres: here}", "store: {}", "store: [sqlite]", "store: {postgres: /a, sqlite: /b}"} {
+		if _, faults := read("version: 1\n"+file+"\n", nil, nil); !strings.Contains(faults, "server.yaml:2") {
+			t.Errorf("%s: %q", file, faults)
+		}
+	}
+}

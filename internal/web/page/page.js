@@ -221,6 +221,10 @@ at("with-password").addEventListener("submit", (e) => {
   e.preventDefault();
   login({ name: at("name").value, password: at("password").value });
 });
+at("with-invitation").addEventListener("submit", (e) => {
+  e.preventDefault();
+  login({ code: at("invitation").value.trim(), name: at("new-name").value, password: at("new-password").value });
+});
 at("logout").addEventListener("click", async () => {
   await ask("POST", "/api/v1/logout").catch(() => null);
   me = null;
