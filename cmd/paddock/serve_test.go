@@ -57,7 +57,7 @@ func (y *yard) serveIn(env []string, args ...string) *served {
 		URL   string `json:"url"`
 		Login string `json:"login_url"`
 	}
-	if err != nil || json.Unmarshal(line, &said) != nil || said.Login != "" && !strings.HasPrefix(said.Login, said.URL+"/login#") {
+	if err != nil || json.Unmarshal(line, &said) != nil || said.URL == "" || said.Login != "" && !strings.HasPrefix(said.Login, said.URL+"/login#") {
 		text, _ := os.ReadFile(s.log)
 		y.t.Fatalf("the server says %q (%v)\n%s", line, err, text)
 	}
