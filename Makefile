@@ -5,7 +5,7 @@ export GOTOOLCHAIN := go1.27.3
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build release test check race fuzz bench bench-parts peers lint vuln cover chaos long e2e-agents docs clean cc modules decided
+.PHONY: help demo build release test check race fuzz bench bench-parts peers lint vuln cover chaos long e2e-agents docs clean cc modules decided queries database chromium
 
 # The go command stamps the version from git, where it can ask git.
 VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
@@ -23,15 +23,17 @@ help: ## show this help
 demo: build modules ## let a pretend agent work under a policy, and watch
 	@bin/paddock-demo
 
-build: ## build bin/paddock and bin/paddock-stage (static)
+build: ## build bin/paddock, bin/paddock-stage and bin/paddock-server (static)
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -tags server -o bin/paddock-server ./cmd/paddock
 
-release: ## build dist/paddock, one file to install: the stage is inside
+release: ## build dist/paddock, one file to install: the stage is inside; and dist/paddock-server for who serves
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -o $(INSIDE)/paddock-stage ./cmd/paddock-stage
 	cd $(INSIDE) && { sha256sum paddock-stage || shasum -a 256 paddock-stage; } 2>/dev/null | cut -c1-64 > paddock-stage.sha256
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -tags embed_stage -o dist/ ./cmd/paddock
+	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -tags embed_stage,server -o dist/paddock-server ./cmd/paddock
 
-test: cc decided ## run every test with the race detector and print a summary
+test: cc database chromium decided ## run every test with the race detector and print a summary
 	@GOOS=darwin go build ./internal/... ./runner/... ./cmd/... # other systems only explain, but they do build
 	CGO_ENABLED=1 $(TEST) -race -timeout 20m ./...
 
@@ -42,7 +44,7 @@ check: ## everything that must hold before a change goes in
 	$(MAKE) lint
 	$(MAKE) test
 
-race: cc ## hunt races: every test five times, shuffled, with the race detector
+race: cc database ## hunt races: every test five times, shuffled, with the race detector
 	CGO_ENABLED=1 $(TEST) -race -count=5 -shuffle=on -timeout 60m ./...
 
 fuzz: ## run each fuzzer for FUZZTIME (30s); `make test` only runs their seeds
@@ -89,6 +91,9 @@ e2e-agents: build ## drive the coding agents that are installed here
 docs: ## write again what is generated from the code
 	go generate ./...
 
+queries: ## write again the code of the store's queries (the first time builds sqlc: some minutes)
+	cd internal/store/tables && go tool -modfile=../../../tools/go.mod sqlc generate
+
 clean: ## remove what was built
 	rm -rf bin dist $(INSIDE) cover.out
 
@@ -106,6 +111,26 @@ peers:
 	fi
 	@[ -x $(SRT)/node_modules/.bin/srt ] || ! command -v npm >/dev/null || \
 		npm install --silent --no-fund --no-audit --prefix $(SRT) @anthropic-ai/sandbox-runtime || echo 'not installed: sandbox-runtime' >&2
+
+# The store's tests start a PostgreSQL of their own. Where it is missing and we may,
+# get it; where we may not, those tests are skipped and say so.
+database:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; \
+		else \
+			echo 'not installed: postgresql; what needs it is skipped' >&2; \
+		fi; }
+
+# The page is looked at in a real browser. Where it is missing and we may, get it.
+chromium:
+	@command -v chromium >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null || \
+				echo 'the page is not tested in a browser: chromium could not be installed' >&2; \
+		else \
+			echo 'the page is not tested in a browser: install chromium' >&2; \
+		fi; }
 
 # The race detector needs a C compiler. Where it is missing and we may, get it.
 cc:

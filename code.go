@@ -36,6 +36,7 @@ const (
 	SecretUnavailable      Code = "secret_unavailable"
 	Busy                   Code = "busy"
 	QuotaExceeded          Code = "quota_exceeded"
+	Unauthenticated        Code = "unauthenticated"
 	Forbidden              Code = "forbidden"
 	NotFound               Code = "not_found"
 	Conflict               Code = "conflict"
@@ -48,6 +49,8 @@ const (
 	RepositoryRefused      Code = "repository_refused"
 	LaunchDisabled         Code = "launch_disabled"
 	DepthExceeded          Code = "depth_exceeded"
+	SecondFactorRequired   Code = "second_factor_required"
+	RateLimited            Code = "rate_limited"
 )
 
 // A CodeInfo is what a code means to whoever meets it.
@@ -124,6 +127,8 @@ var codes = []CodeInfo{
 		"Wait for one to end (`command_status` with waitMs, or `paddock wait`) or kill one, then ask again.", true},
 	{QuotaExceeded, GateQuota, "A quota of the policy is used up: of runs, output or processors' time in some time, or of output that is kept.",
 		"The message says when some is free again; ask again then.", true},
+	{Unauthenticated, "", "Nobody is logged in, or what was shown to prove it isn't valid or isn't any more.",
+		"Log in again, or send `Authorization: Bearer` with a valid token; no credential is taken from a URL.", false},
 	{Forbidden, "", "This principal may not do that.",
 		"Ask an operator.", false},
 	{NotFound, "", "There is no such run, or it isn't yours to see.",
@@ -148,6 +153,10 @@ var codes = []CodeInfo{
 		"Do the task yourself, or ask the operator for `delegates` and `launch: {agents: true}` in the policy.", false},
 	{DepthExceeded, "", "A delegate asked for a delegate of its own, deeper than the policy allows.",
 		"Do the task yourself.", false},
+	{SecondFactorRequired, "", "This wants a passkey or a one-time password that was shown in the last minutes.",
+		"Show one and ask again. Who has none adds one to the account first.", true},
+	{RateLimited, "", "This was tried too often in too little time.",
+		"Wait as long as the message says, then try again.", true},
 }
 
 // Codes returns the table of every code, in the order of the catalogue.

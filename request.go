@@ -14,6 +14,7 @@ const (
 	Operator PrincipalKind = "operator" // a person at the local command line; sees every run of the state directory
 	Agent    PrincipalKind = "agent"    // an AI agent; sees its own runs
 	Host     PrincipalKind = "host"     // a program that embeds package runner; sees its own runs
+	User     PrincipalKind = "user"     // a person with an account at the HTTP door; sees its own runs
 )
 
 // A Principal is who asks. Runs belong to the principal that started them. The
@@ -30,9 +31,10 @@ type Door string
 
 // The doors of this version.
 const (
-	DoorCLI Door = "cli"
-	DoorMCP Door = "mcp"
-	DoorGo  Door = "go"
+	DoorCLI  Door = "cli"
+	DoorMCP  Door = "mcp"
+	DoorGo   Door = "go"
+	DoorHTTP Door = "http"
 )
 
 // A Command is what someone wants run. It is data: nothing in it is ever

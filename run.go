@@ -8,12 +8,13 @@ import (
 // A State of a run. Settled states never change.
 type State string
 
-// The states of this version. DESIGN knows more (queued, unreachable), which come
-// with the features that need them.
+// The states. Queued and Unreachable are of runs that a server hands to workers.
 const (
+	Queued        State = "queued"  // no worker has claimed it yet
 	Waiting       State = "waiting" // for approval; there is no program yet, and may never be
 	Starting      State = "starting"
 	Running       State = "running"
+	Unreachable   State = "unreachable"     // its worker is silent; what became of it is open
 	Exited        State = "exited"          // the program ended by itself; its status is in the reason
 	Killed        State = "killed"          // ended by a request, a fault of ours, or a signal from elsewhere
 	TimedOut      State = "timeout"         // only the wall clock gives this

@@ -9,6 +9,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/afar"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/contain"
 	"paddock/internal/executor/judge/facts"
@@ -41,7 +42,12 @@ func run(of lineage.Reader) int {
 		return host.Levels(), host.Unavailable()
 	}
 	d.Content = facts.Content
-	d.Open = func(ctx context.Context) (desk.Verbs, error) { return house(ctx, d, d.State, source(d), 0) }
+	d.Open = func(ctx context.Context) (desk.Verbs, error) {
+		if d.ServerURL() != "" {
+			return afar.Open(d)
+		}
+		return house(ctx, d, d.State, source(d), 0)
+	}
 	d.Judge = func(ctx context.Context, state string, p *policy.Policy) (desk.Verbs, error) {
 		return house(ctx, d, state, only{p}, 0)
 	}

@@ -26,10 +26,11 @@ func TestMain(m *testing.M) {
 }
 
 // play is paddock on a machine whose floor is where the test says, and may be the
-// user's own.
+// user's own, and keeps accounts as the server does.
 func play() int {
 	of := lineage.System()
 	of.Floor, of.Keeper = os.Getenv("TEST_FLOOR"), trust.User()
+	keepAccounts()
 	return run(of)
 }
 

@@ -8,8 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/afar"
 	"paddock/cmd/paddock/internal/desk/asked"
 	"paddock/cmd/paddock/internal/desk/audits"
+	"paddock/cmd/paddock/internal/desk/conf"
 	"paddock/cmd/paddock/internal/desk/delegates"
 	"paddock/cmd/paddock/internal/desk/doctor"
 	"paddock/cmd/paddock/internal/desk/kept"
@@ -67,10 +69,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
 	})
-	root.PersistentFlags().StringVar(&d.State, "state", "", "state `DIR` (default $PADDOCK_STATE, $XDG_STATE_HOME/paddock or ~/.local/state/paddock)")
-	root.PersistentFlags().StringVar(&d.Policy, "policy", "", "policy `FILE` (default $PADDOCK_POLICY, the project's own, or /etc/paddock/policy.yaml)")
-	root.PersistentFlags().BoolVar(&d.JSON, "json", false, "print JSON instead of text")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return desk.NotEmpty(cmd, "state", "policy", "dir") }
+	everywhere(root, d)
 	root.SetVersionTemplate("paddock {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return desk.Usage(err.Error(), cmd.CommandPath()+" --help shows the flags")
@@ -85,7 +84,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 	add("runs", slices.Concat(runs.Commands(d), pages.Commands(d), audits.Commands(d), kept.Commands(d), stock.Commands(d))...)
 	add("runs", asked.Command(d), states.Command(d), repos.Command(d), plans.Command(d), delegates.Command(d))
 	add("rules", rules.Command(d), doctor.Command(d))
-	add("doors", mcpCommand(d))
+	add("doors", mcpCommand(d), serveCommand(d), conf.Command(d))
 	root.AddCommand(versionCommand(d), manCommand(d))
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -93,8 +92,22 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 			d.Group(cmd)
 		}
 	}
+	return root
+}
+
+// everywhere adds what every command has.
+func everywhere(root *cobra.Command, d *desk.Desk) {
+	root.PersistentFlags().StringVar(&d.State, "state", "", "state `DIR` (default $PADDOCK_STATE, $XDG_STATE_HOME/paddock or ~/.local/state/paddock)")
+	root.PersistentFlags().StringVar(&d.Policy, "policy", "", "policy `FILE` (default $PADDOCK_POLICY, the project's own, or /etc/paddock/policy.yaml)")
+	root.PersistentFlags().StringVar(&d.Server, "server", "", "`URL` of a server to work with, with the token in $PADDOCK_TOKEN (default $PADDOCK_SERVER, or the state directory here)")
+	root.PersistentFlags().BoolVar(&d.JSON, "json", false, "print JSON instead of text")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := desk.NotEmpty(cmd, "state", "policy", "dir", "server"); err != nil {
+			return err
+		}
+		return afar.Check(cmd)
+	}
 	if err := errors.Join(root.MarkPersistentFlagFilename("policy", "yaml", "yml"), root.MarkPersistentFlagDirname("state")); err != nil {
 		panic(err) // both are declared above
 	}
-	return root
 }

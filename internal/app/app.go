@@ -353,7 +353,7 @@ func sees(p paddock.Principal, run paddock.Run) bool {
 // named refuses nobody.
 func named(p paddock.Principal) error {
 	switch p.Kind {
-	case paddock.Operator, paddock.Agent, paddock.Host:
+	case paddock.Operator, paddock.Agent, paddock.Host, paddock.User:
 		if p.ID != "" {
 			return nil
 		}

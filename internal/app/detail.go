@@ -24,6 +24,12 @@ type Detail struct {
 	Connections []egress.Entry `json:"connections,omitempty"`
 }
 
+// Look returns the run as of now. Unlike Status it doesn't count as reading the run's
+// end.
+func (a *App) Look(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error) {
+	return a.visible(ctx, p, id)
+}
+
 // Detail returns the whole record of a run. Unlike Status it doesn't count as
 // reading the run's end.
 func (a *App) Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (Detail, error) {

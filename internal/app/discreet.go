@@ -7,14 +7,14 @@ import (
 	"paddock"
 )
 
-// An agent may know where in the policy it was refused, but not where on the
-// machine the policy is kept: that path lies outside every root. An operator
-// and a host program are given it, to go there. A policy that is missing or can't
-// be read is the exception, since all an agent can do then is tell a person, and
-// a person must know which file is meant.
+// An agent, and a user, who may sit at another machine, may know where in the policy
+// they were refused, but not where on the machine the policy is kept: that path lies
+// outside every root. An operator and a host program are given it, to go there. A
+// policy that is missing or can't be read is the exception, since all that others can
+// do then is tell a person, and a person must know which file is meant.
 
 func discreet(p paddock.Principal, d paddock.Decision) paddock.Decision {
-	if p.Kind != paddock.Agent {
+	if p.Kind != paddock.Agent && p.Kind != paddock.User {
 		return d
 	}
 	d.Gates = slices.Clone(d.Gates)
@@ -34,7 +34,7 @@ func discreet(p paddock.Principal, d paddock.Decision) paddock.Decision {
 }
 
 func discreetRefusal(p paddock.Principal, r *paddock.Refusal) *paddock.Refusal {
-	if p.Kind != paddock.Agent {
+	if p.Kind != paddock.Agent && p.Kind != paddock.User {
 		return r
 	}
 	out := *r

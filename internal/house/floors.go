@@ -56,6 +56,8 @@ func crossing(f *source.File, to string) string {
 		return "" // reported as a package without a floor
 	case f.Dir == to: // an external test and its package
 		return ""
+	case source.Kit(to) && !f.Test:
+		return fmt.Sprintf("%s is for tests only", to)
 	case there == testOnly:
 		if f.Test || fromRoom == toRoom {
 			return ""

@@ -5,13 +5,14 @@ import (
 
 	"paddock/internal/house/papers"
 	"paddock/internal/house/source"
+	"paddock/internal/house/statements"
 )
 
 // Inspect runs every check that needs nothing but the tree, and returns what no
 // exception excuses.
 func Inspect(t *source.Tree) []Finding {
 	found := slices.Concat(
-		Floors(t), Reserved(t), Purity(t), Spawning(t), Members(t), Comments(t), Sizes(t),
+		Floors(t), Reserved(t), Purity(t), Spawning(t), Members(t), statements.Find(t), Comments(t), Sizes(t),
 		papers.Paths(t, "AGENTS.md", Planned),
 		papers.Links(t),
 		papers.Manners(t, "LICENSE", "README.md", "NEWS.md", "AGENTS.md", "CLAUDE.md", "Makefile",

@@ -37,9 +37,7 @@ func ParseHead(line string) (Head, error) {
 }
 
 // ValidID says whether id can be a journal's.
-func ValidID(id string) bool {
-	return len(id) == 32 && strings.Trim(id, "0123456789abcdef") == ""
-}
+func ValidID(id string) bool { return len(id) == 32 && strings.Trim(id, "0123456789abcdef") == "" }
 
 // A Statement is what a checkpoint says: of the first Size entries of a journal
 // the tree has this hash.

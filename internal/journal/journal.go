@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/journal/short/account"
 	"paddock/internal/journal/short/asked"
 	"paddock/internal/journal/short/glance"
 	"paddock/internal/journal/short/removed"
@@ -50,6 +51,7 @@ const (
 	Approval   Kind = "approval"   // what a rule asks about was asked, approved, denied or used
 	Prune      Kind = "prune"      // what is kept of a run is about to be removed
 	Forgotten  Kind = "forgotten"  // checklists, or results of delegates, are about to go
+	Account    Kind = "account"    // something is about to be done with an account, or what lets people in
 	Unmasked   Kind = "unmasked"   // somebody is about to be shown what is hidden of secrets
 )
 
@@ -80,15 +82,15 @@ type Entry struct {
 	Forgotten  *removed.Plans   `json:"forgotten,omitempty"`
 	Approval   *asked.Detail    `json:"approval,omitempty"`
 	Unmasked   *glance.Detail   `json:"unmasked,omitempty"`
+	Account    *account.Detail  `json:"account,omitempty"`
 
 	Digest paddock.Digest `json:"entry"`
 }
 
 // BeginDetail names a journal.
 type BeginDetail struct {
-	Version int `json:"version"`
-	// ID is random: no two journals have a common head.
-	ID string `json:"id"`
+	Version int    `json:"version"`
+	ID      string `json:"id"` // random: no two journals have a common head
 }
 
 // RotateDetail lets a segment be checked without those before it.

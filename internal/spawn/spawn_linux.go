@@ -62,6 +62,9 @@ func startBeside(command []string, stderr, cgroup *os.File) (*Stage, error) {
 	return &Stage{process: process, conn: conn.(*net.UnixConn)}, nil
 }
 
+// replace makes this process the program at argv[0]; it returns only an error.
+func replace(argv, env []string) error { return syscall.Exec(argv[0], argv, env) }
+
 // The fork hooks that Go's syscall package keeps for programs like this one
 // (go.dev/issue/67401).
 

@@ -20,6 +20,9 @@ type Stage struct{}
 // StartStage fails: there are no supervisors on this system.
 func StartStage(string, *os.File) (*Stage, error) { return nil, ErrSystem }
 
+// Become fails: nothing is served from this system.
+func Become([]string, []string, int) error { return ErrSystem }
+
 // Conn returns nil.
 func (s *Stage) Conn() *net.UnixConn { return nil }
 

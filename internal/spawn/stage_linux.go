@@ -2,6 +2,7 @@ package spawn
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"os"
 
@@ -31,6 +32,15 @@ func stagePair() (ours, theirs *os.File, err error) {
 		return nil, nil, fmt.Errorf("socket pair: %w", err)
 	}
 	return os.NewFile(uintptr(pair[0]), "stage"), os.NewFile(uintptr(pair[1]), "stage"), nil
+}
+
+// Become makes this process the program at argv[0], with env and the descriptors below
+// keep, and no other. It returns only an error.
+func Become(argv, env []string, keep int) error {
+	if err := unix.CloseRange(uint(keep), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("closing descriptors: %w", err)
+	}
+	return replace(argv, env)
 }
 
 // A Stage is a supervisor that was started and waits for its job.

@@ -50,9 +50,9 @@ func Main(m *testing.M, helpers map[string]func() int) {
 	ours = &troupe{helpers: helpers, dir: dir, used: map[string]bool{}}
 	before := descriptors()
 	code := m.Run()
-	var complaints []string
+	complaints := end()
 	if code == 0 {
-		complaints = leftBehind(before)
+		complaints = append(complaints, leftBehind(before)...)
 		if wholeRun() {
 			complaints = append(complaints, ours.unused()...)
 		}
@@ -84,6 +84,30 @@ func played(helpers map[string]func() int) string {
 		return name
 	}
 	return ""
+}
+
+var endings struct {
+	sync.Mutex
+	do []func() error
+}
+
+// AtEnd has something done after the last test, before [Main] looks for what is
+// left: the end of a program that all tests share. The last is done first.
+func AtEnd(do func() error) {
+	endings.Lock()
+	defer endings.Unlock()
+	endings.do = append(endings.do, do)
+}
+
+func end() (complaints []string) {
+	endings.Lock()
+	defer endings.Unlock()
+	for _, do := range slices.Backward(endings.do) {
+		if err := do(); err != nil {
+			complaints = append(complaints, err.Error())
+		}
+	}
+	return complaints
 }
 
 func leftBehind(before map[string]bool) []string {

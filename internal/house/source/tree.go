@@ -46,8 +46,9 @@ type File struct {
 	// Path and Dir are slash-separated and relative to the module; the Dir of
 	// the root package is ".".
 	Path, Dir string
-	Test      bool // in a _test.go file
+	Test      bool // in a _test.go file, or in a [Kit]
 	Script    bool // excluded from every build by "go:build ignore"
+	Server    bool // only in the build of the server, by "go:build server"
 	Generated bool
 	Lines     int
 	AST       *ast.File
@@ -154,8 +155,9 @@ func (t *Tree) parse(name, rel string) error {
 	}
 	f := &File{
 		Path: rel, Dir: path.Dir(rel), AST: syntax,
-		Test:      strings.HasSuffix(rel, "_test.go"),
+		Test:      strings.HasSuffix(rel, "_test.go") || Kit(path.Dir(rel)),
 		Script:    regexp.MustCompile(`(?m)^//go:build (.*\W)?ignore\b`).Match(src),
+		Server:    regexp.MustCompile(`(?m)^//go:build server\b`).Match(src),
 		Generated: ast.IsGenerated(syntax),
 		Lines:     bytes.Count(src, []byte("\n")),
 		imports:   map[string]string{},
@@ -171,6 +173,10 @@ func (t *Tree) parse(name, rel string) error {
 	t.Files = append(t.Files, f)
 	return nil
 }
+
+// Kit reports whether dir is a package of tests that several packages run: by its
+// name, as in testing/fstest.
+func Kit(dir string) bool { return strings.HasSuffix(path.Base(dir), "test") }
 
 // ImportPath returns the path that spec imports.
 func ImportPath(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, "\"`") }
@@ -259,11 +265,12 @@ func (t *Tree) Dirs(keep func(*File) bool) []string {
 }
 
 // Way returns the packages by which what is shipped in or below the directory
-// from reaches the directory to or one below it, the last included, or nil.
+// from reaches the directory to or one below it, the last included, or nil. What only
+// the server is built with doesn't count.
 func (t *Tree) Way(from, to string) []string {
 	next := map[string][]string{}
 	t.EachImport(func(f *File, target string, _ token.Pos) {
-		if dir, ours := t.Local(target); ours && f.Shipped() {
+		if dir, ours := t.Local(target); ours && f.Shipped() && !f.Server {
 			next[f.Dir] = append(next[f.Dir], dir)
 		}
 	})

@@ -34,8 +34,8 @@ func Request(r paddock.Request) string {
 	switch {
 	case r.Principal.Kind == "" || r.Principal.ID == "":
 		return "The request doesn't say who asks."
-	case r.Principal.Kind != paddock.Operator && r.Principal.Kind != paddock.Agent && r.Principal.Kind != paddock.Host:
-		return "The kind of the principal must be operator, agent or host."
+	case r.Principal.Kind != paddock.Operator && r.Principal.Kind != paddock.Agent && r.Principal.Kind != paddock.Host && r.Principal.Kind != paddock.User:
+		return "The kind of the principal must be operator, agent, host or user."
 	case len(r.IdempotencyKey) > MaxKey:
 		return fmt.Sprintf("The idempotency key has %d bytes; at most %d are allowed.", len(r.IdempotencyKey), MaxKey)
 	case !utf8.ValidString(r.IdempotencyKey):

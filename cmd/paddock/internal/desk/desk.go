@@ -87,8 +87,17 @@ type Desk struct {
 	// Lineage reads what belongs to policies beside their own file.
 	Lineage lineage.Reader
 
-	// State and Policy are the flags that every command has.
-	State, Policy string
+	// State, Policy and Server are the flags that every command has.
+	State, Policy, Server string
+}
+
+// ServerURL is the server that is worked with in place of the state directory here;
+// empty means none.
+func (d *Desk) ServerURL() string {
+	if d.Server != "" {
+		return d.Server
+	}
+	return d.Getenv("PADDOCK_SERVER")
 }
 
 // Operator is who uses this command: the person of the state directory, who

@@ -84,7 +84,7 @@ func (f Flags) limits(cmd *cobra.Command, command *paddock.Command) error {
 // is not asked here.
 func (d *Desk) Request(cmd *cobra.Command, f Flags, argv []string) (paddock.Request, error) {
 	command := paddock.Command{Argv: argv, Dir: f.dir, Label: f.label}
-	if !filepath.IsAbs(f.dir) {
+	if !filepath.IsAbs(f.dir) && d.ServerURL() == "" { // a server has directories of its own
 		here, err := d.Here()
 		if err != nil {
 			return paddock.Request{}, err
@@ -105,7 +105,10 @@ func (d *Desk) Request(cmd *cobra.Command, f Flags, argv []string) (paddock.Requ
 	case cmd.Flags().Changed("stdin-text"):
 		command.Stdin.Text = &f.stdinText
 	case f.stdinFile != "":
-		command.Stdin.File = d.Absolute(f.stdinFile)
+		command.Stdin.File = f.stdinFile
+		if d.ServerURL() == "" {
+			command.Stdin.File = d.Absolute(f.stdinFile)
+		}
 	case f.stdinRun != "":
 		word, stream, _ := strings.Cut(f.stdinRun, ":")
 		if command.Stdin.Run, err = RunID(word); err != nil {

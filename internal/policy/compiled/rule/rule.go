@@ -38,7 +38,7 @@ type Input struct {
 	Executable string // the policy's name for it, or its path if it has none
 	Path       string
 	Cwd        string // the real path of the working directory
-	// Principal is the id, PrincipalKind operator, agent or host.
+	// Principal is the id, PrincipalKind operator, agent, host or user.
 	Principal     string
 	PrincipalKind string
 	// Env are the names of the variables that the caller asks for, sorted.
@@ -58,7 +58,7 @@ func Variables() []Variable {
 		{"path", "string", "the absolute path of the program"},
 		{"cwd", "string", "the working directory with symbolic links followed"},
 		{"principal", "string", "the id of who asks"},
-		{"principal_kind", "string", "operator, agent or host"},
+		{"principal_kind", "string", "operator, agent, host or user"},
 		{"env", "list of string", "the names of the variables that the caller asks for"},
 		{"stdin", "bool", "whether the caller gives a standard input"},
 	}

@@ -31,7 +31,7 @@ var (
 var principal = shape.Object{
 	Doc: "Some of those who ask, and what holds for them beside everything else.",
 	Keys: []shape.Key{
-		{Name: "kind", Doc: "Who is meant by kind; any kind if absent.", Shape: shape.Choice{"operator", "agent", "host"}},
+		{Name: "kind", Doc: "Who is meant by kind; any kind if absent.", Shape: shape.Choice{"operator", "agent", "host", "user"}},
 		{Name: "id", Doc: "A token that the id of who is meant matches, such as `<re:.*:session review>`; any id if absent.", Shape: word},
 		{Name: "narrow", Doc: "what holds for them, too.", Shape: narrowPrincipal, Required: true},
 	},

@@ -1,0 +1,15 @@
+//go:build server
+
+package main
+
+import (
+	"context"
+
+	"paddock/internal/httpapi/entry/gate/accounts/opened"
+)
+
+func init() {
+	openAccounts = func(ctx context.Context, c accountsConfig) (accounts, error) {
+		return opened.Open(ctx, opened.Config{State: c.state, Postgres: c.postgres, Secure: c.secure, Now: c.now, Other: c.other})
+	}
+}

@@ -1,0 +1,182 @@
+// Package opened puts together what a server with accounts needs: its store, its key, the
+// desk over both, and the gate.
+//
+// # Limits
+//
+// The state directory is made by others. All servers of one database need the same key.
+package opened
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"paddock/internal/auth"
+	"paddock/internal/auth/desk"
+	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/accounts"
+	"paddock/internal/journal"
+	"paddock/internal/journal/short/account"
+	"paddock/internal/journal/writer"
+	"paddock/internal/store/tables"
+	"paddock/internal/store/tables/postgres"
+	"paddock/internal/store/tables/sqlite"
+	"paddock/internal/trust"
+)
+
+// Names of files in the state directory.
+const (
+	Database = "server.db"
+	Key      = "server.key"
+)
+
+// forgetAfter is how long sessions, tokens and the like are kept that are over.
+const forgetAfter = 90 * 24 * time.Hour
+
+// Config says what is opened.
+type Config struct {
+	State string // directory
+	// Postgres is a file with the address of a database, that nobody else can read;
+	// empty means SQLite in the state directory.
+	Postgres string
+	Secure   bool // browsers reach us by TLS
+	Now      func() time.Time
+	// Other is asked about bearers that aren't tokens of accounts; it may be nil.
+	Other gate.Gate
+}
+
+// Accounts are the accounts of a server.
+type Accounts struct {
+	*accounts.Gate
+	desk    *desk.Desk
+	store   *tables.Tables
+	journal *writer.Writer
+}
+
+// Open opens them; Close lets go of what they are kept in.
+func Open(ctx context.Context, c Config) (*Accounts, error) {
+	s, err := open(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("the accounts' store: %w", err)
+	}
+	a := &Accounts{store: s}
+	key, err := keyOf(filepath.Join(c.State, Key))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the accounts' key: %w", err), a.Close())
+	}
+	if a.journal, err = writer.Open(journal.Dir(c.State), writer.Options{Now: c.Now}); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	if a.desk, err = desk.New(desk.Config{Store: s, Recorder: recorder{a.journal}, Clock: c.Now, Key: key}); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	a.Gate = accounts.New(a.desk, c.Secure, c.Now, c.Other)
+	return a, nil
+}
+
+// A recorder writes events into the journal of the state directory.
+type recorder struct{ to *writer.Writer }
+
+// Record implements auth.Recorder.
+func (r recorder) Record(ctx context.Context, e auth.Event) error {
+	d := &account.Detail{What: string(e.What), By: string(e.By), Local: e.Local, User: string(e.User), More: e.Detail}
+	if e.From.IsValid() {
+		d.From = e.From.String()
+	}
+	return r.to.Append(ctx, journal.Entry{Kind: journal.Account, Account: d})
+}
+
+func open(ctx context.Context, c Config) (*tables.Tables, error) {
+	if c.Postgres == "" {
+		return sqlite.Open(ctx, filepath.Join(c.State, Database))
+	}
+	address, err := secret(c.Postgres, 4096)
+	if err != nil {
+		return nil, err
+	}
+	return postgres.Open(ctx, strings.TrimSpace(string(address)), postgres.Options{})
+}
+
+// secret reads a file that nobody else can read or change.
+func secret(path string, most int64) ([]byte, error) {
+	f, _, err := trust.User().Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s can be read by others (mode %04o); chmod 600 it", path, info.Mode().Perm())
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%s is too long", path)
+	}
+	return data, err
+}
+
+// keyOf reads the key of the server, and makes it where there is none: whole, under
+// another name, and put in its place without replacing one.
+func keyOf(path string) ([]byte, error) {
+	key, err := secret(path, 1024)
+	if !errors.Is(err, os.ErrNotExist) {
+		return key, err
+	}
+	fresh, err := os.CreateTemp(filepath.Dir(path), Key+".*")
+	if err != nil {
+		return nil, err
+	}
+	_, err = fresh.Write(desk.NewKey())
+	if err == nil {
+		err = fresh.Sync()
+	}
+	err = errors.Join(err, fresh.Close())
+	if err == nil {
+		if err = unix.Link(fresh.Name(), path); errors.Is(err, unix.EEXIST) {
+			err = nil // another server was first
+		}
+	}
+	if err := errors.Join(err, os.Remove(fresh.Name())); err != nil {
+		return nil, err
+	}
+	return secret(path, 1024)
+}
+
+// FirstLink returns the code that logs the first admin in, as long as he is alone and has
+// no other way in; else an empty one.
+func (a *Accounts) FirstLink(ctx context.Context) (code string, until time.Time, err error) {
+	code, m, err := a.desk.FirstLink(ctx)
+	return code, m.Time, err
+}
+
+// Routes adds the routes by which accounts are kept.
+func (a *Accounts) Routes(in *entry.Entrance) { a.Gate.Routes(in) }
+
+// Ping says what is wrong with the store.
+func (a *Accounts) Ping(ctx context.Context) error { return a.store.Ping(ctx) }
+
+// Forget removes what was over long ago, a part of it at a time.
+func (a *Accounts) Forget(ctx context.Context) error {
+	_, err := a.desk.Forget(ctx, forgetAfter)
+	return err
+}
+
+// Close lets go of the store and the journal.
+func (a *Accounts) Close() error {
+	err := a.store.Close()
+	if a.journal != nil {
+		err = errors.Join(err, a.journal.Close())
+	}
+	return err
+}

@@ -1,0 +1,178 @@
+package entry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"paddock"
+	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/shield"
+	"paddock/internal/httpapi/entry/shield/problem"
+	"paddock/internal/httpapi/entry/table"
+	"paddock/internal/httpapi/entry/table/ask"
+)
+
+const (
+	readTime  = 30 * time.Second                 // for a body to arrive
+	writeTime = paddock.MaxWait + 30*time.Second // for an answer that isn't a stream to leave
+)
+
+// A Row is a route with its verb.
+type Row struct {
+	table.Route
+	Verb gate.Verb
+}
+
+// NewRow returns the row of a route below /api/v1/. What a DELETE answers is nothing.
+func NewRow(method, path, id, summary, tag string, verb gate.Verb) Row {
+	r := Row{Route: table.Route{Method: method, Path: "/api/v1/" + path, ID: id, Summary: summary, Tag: tag}, Verb: verb}
+	if method == http.MethodDelete {
+		r.Status = http.StatusNoContent
+	}
+	return r
+}
+
+// A Call is a request whose sender may ask.
+type Call struct {
+	http.ResponseWriter
+	*http.Request
+	Caller gate.Caller
+	Verb   gate.Verb
+}
+
+// Addr is where the call is from.
+func (c *Call) Addr() string { return shield.NoteOf(c.Context()).Addr }
+
+// As is the principal that the call acts as.
+func (c *Call) As() paddock.Principal { return c.Caller.For(c.Verb) }
+
+// Route adds a route whose answer f writes itself.
+func (d *Entrance) Route(r Row, f func(c *Call) error) {
+	r.Public = gate.Permits(gate.Anybody, r.Verb)
+	d.Table = append(d.Table, r)
+	d.mux.HandleFunc(r.Pattern(), func(w http.ResponseWriter, req *http.Request) {
+		shield.NoteOf(req.Context()).Route = r.Pattern()
+		control, now := http.NewResponseController(w), time.Now()
+		if err := errors.Join(control.SetReadDeadline(now.Add(readTime)), control.SetWriteDeadline(now.Add(writeTime))); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			d.Refuse(w, req, err)
+			return
+		}
+		req.Body = http.MaxBytesReader(w, req.Body, ask.MaxBody)
+		caller, err := d.admit(req, r)
+		if err == nil {
+			err = f(&Call{w, req, caller, r.Verb})
+		}
+		if err != nil {
+			d.Refuse(w, req, asProblem(err))
+		}
+	})
+}
+
+// asProblem gives errors of reading requests their statuses.
+func asProblem(err error) error {
+	switch {
+	case errors.Is(err, ask.ErrTooLarge):
+		return problem.With(http.StatusRequestEntityTooLarge, "The body has more than "+strconv.Itoa(ask.MaxBody)+" bytes.")
+	case errors.Is(err, ask.ErrWrongType):
+		return problem.With(http.StatusUnsupportedMediaType, "The body must be JSON, and say so: Content-Type: application/json, and no Content-Encoding.")
+	}
+	return err
+}
+
+// admit says who asks, if he may.
+func (d *Entrance) admit(req *http.Request, r Row) (gate.Caller, error) {
+	note := shield.NoteOf(req.Context())
+	caller, err := d.gate.Identify(req)
+	if err != nil {
+		if ok, after := d.addresses.Allow(note.Addr); !ok {
+			return gate.Caller{}, TooMany(after)
+		}
+		if r.Verb == gate.Login { // whatever is left over of an earlier session
+			return gate.Caller{}, nil
+		}
+		return gate.Caller{}, err
+	}
+	note.Name = caller.Name
+	limiter, name := d.accounts, caller.Name
+	if caller.Nobody() {
+		limiter, name = d.addresses, note.Addr
+	}
+	if ok, after := limiter.Allow(name); !ok {
+		return gate.Caller{}, TooMany(after)
+	}
+	switch {
+	case caller.May(r.Verb):
+		return caller, nil
+	case caller.Nobody():
+		return gate.Caller{}, paddock.Refused(paddock.Unauthenticated, "Nobody is logged in.")
+	}
+	refusal := paddock.Refused(paddock.Forbidden, "The role %s may not use %s.", caller.Role, r.Verb)
+	if gate.Permits(caller.Role, r.Verb) {
+		refusal = paddock.Refused(paddock.Forbidden, "This token isn't good for %s.", r.Verb)
+	}
+	refusal.Hint = "Ask an admin."
+	return gate.Caller{}, refusal
+}
+
+// Add adds a route that reads In and answers with Out.
+func Add[In, Out any](d *Entrance, r Row, f func(ctx context.Context, c *Call, in *In) (Out, error)) {
+	r.In, r.Out = table.Type[In](), table.Type[Out]()
+	if r.Out == table.Type[Nothing]() {
+		r.Out = nil
+	}
+	d.Route(r, func(c *Call) error {
+		var in In
+		if err := ask.Read(c.Request, &in); err != nil {
+			return err
+		}
+		out, err := f(c.Context(), c, &in)
+		if err != nil {
+			return err
+		}
+		status := max(r.Status, http.StatusOK)
+		if r.Out == nil {
+			c.WriteHeader(status)
+			return nil
+		}
+		return c.Answer(status, out)
+	})
+}
+
+// Nothing is what is taken or answered where there is nothing to say.
+type Nothing struct{}
+
+// Answer writes v as JSON, as the command line does.
+func (c *Call) Answer(status int, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	h := c.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	c.WriteHeader(status)
+	_, _ = b.WriteTo(c.ResponseWriter) // who asked is gone then
+	return nil
+}
+
+// Write writes a part of the answer.
+func (c *Call) Write(p []byte) (int, error) { return c.ResponseWriter.Write(p) }
+
+// Header is the answer's.
+func (c *Call) Header() http.Header { return c.ResponseWriter.Header() }
+
+// Serve reads what a request asks for and lets f answer it.
+func Serve[In any](c *Call, f func(ctx context.Context, in *In) error) error {
+	var in In
+	if err := ask.Read(c.Request, &in); err != nil {
+		return err
+	}
+	return f(c.Context(), &in)
+}

@@ -1,0 +1,130 @@
+package shield
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"paddock/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
+
+func shield(t *testing.T, change func(*Config)) (*Shield, *strings.Builder) {
+	t.Helper()
+	var log strings.Builder
+	cfg := Config{Loopback: true, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now}
+	change(&cfg)
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, &log
+}
+
+// What a client says of where it comes from counts only as far as trusted proxies say it.
+func TestAddress(t *testing.T) {
+	s, _ := shield(t, func(c *Config) { c.Proxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
+	for _, c := range []struct{ remote, forwarded, want string }{
+		{"192.0.2.1:5", "", "192.0.2.1"},
+		{"192.0.2.1:5", "198.51.100.7", "192.0.2.1"},
+		{"10.0.0.1:5", "", "10.0.0.1"},
+		{"10.0.0.1:5", "198.51.100.7", "198.51.100.7"},
+		{"10.0.0.1:5", "127.0.0.1, 198.51.100.7", "198.51.100.7"},
+		{"10.0.0.1:5", "127.0.0.1, 198.51.100.7, 10.0.0.2", "198.51.100.7"},
+		{"10.0.0.1:5", "198.51.100.7, nonsense", "10.0.0.1"},
+		{"[::ffff:10.0.0.1]:5", "2001:db8::1", "2001:db8::1"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RemoteAddr = c.remote
+		if c.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", c.forwarded)
+		}
+		if got := s.address(r); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	s, _ := shield(t, func(c *Config) { c.Hosts = []string{"paddock.example", "192.0.2.1"} })
+	for host, ok := range map[string]bool{
+		"localhost": true, "LocalHost:80": true, "127.0.0.1:1": true, "127.9.9.9": true, "[::1]:80": true, "[::1]": true, "localhost.": true,
+		"paddock.example": true, "PADDOCK.example:8443": true, "192.0.2.1": true,
+		"": false, "evil.example": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false, "[::1%lo]": false, "192.0.2.2": false, "0": false, "0.0.0.0": false, "2130706433": false,
+	} {
+		if s.ours(host) != ok {
+			t.Errorf("%q: %v", host, !ok)
+		}
+	}
+	s.cfg.Loopback = false
+	if s.ours("localhost") {
+		t.Error("localhost is a name of a server that others reach")
+	}
+}
+
+// Browsers that reach us by TLS are told to always do so, and only they.
+func TestTransport(t *testing.T) {
+	for secure, want := range map[bool]string{true: "max-age=63072000; includeSubDomains", false: ""} {
+		s, _ := shield(t, func(c *Config) { c.Secure = secure })
+		w := httptest.NewRecorder()
+		s.headers(w.Header())
+		if got := w.Header().Get("Strict-Transport-Security"); got != want {
+			t.Errorf("%v: %q", secure, got)
+		}
+	}
+}
+
+// A page of the public address may send requests though the proxy changes what we see.
+func TestOrigin(t *testing.T) {
+	s, _ := shield(t, func(c *Config) { c.Origins, c.Hosts = []string{"https://a.example"}, []string{"inner"} })
+	for origin, want := range map[string]int{"https://a.example": 204, "https://b.example": 403, "null": 403, "http://a.example": 403} {
+		r := httptest.NewRequest(http.MethodPost, "http://inner/x", nil)
+		r.Header.Set("Origin", origin)
+		w := httptest.NewRecorder()
+		s.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })).ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%s: %d", origin, w.Code)
+		}
+	}
+}
+
+// A panic is a fault that only the log tells of; half an answer is cut off.
+func TestPanic(t *testing.T) {
+	s, log := shield(t, func(*Config) {})
+	server := httptest.NewUnstartedServer(s.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/half" {
+			_, _ = io.WriteString(w, strings.Repeat("x", 10_000))
+		}
+		panic("the cellar is on fire")
+	})))
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.Start()
+	defer server.Close()
+	a, err := http.Get(server.URL + "/whole") //nolint:noctx // a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(a.Body)
+	_ = a.Body.Close() // read to its end
+	if err != nil || a.StatusCode != http.StatusInternalServerError || strings.Contains(string(text), "cellar") {
+		t.Errorf("%d %s %v", a.StatusCode, text, err)
+	}
+	if a, err = http.Get(server.URL + "/half"); err == nil { //nolint:noctx // a test
+		_, err = io.ReadAll(a.Body)
+		_ = a.Body.Close() // cut off
+	}
+	if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		t.Errorf("half an answer: %v", err)
+	}
+	server.Close()
+	if strings.Count(log.String(), `fault="a panic: the cellar is on fire"`) != 2 {
+		t.Error(log.String())
+	}
+}

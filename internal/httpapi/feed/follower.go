@@ -1,0 +1,161 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"paddock"
+)
+
+// ErrOver is the error of following a run after its last number: there is nothing more
+// and never will be.
+var ErrOver = errors.New("everything was read")
+
+// A Follower reads the events of one run from a number on. It is for one goroutine.
+type Follower struct {
+	hub    *Hub
+	src    *source
+	as     paddock.Principal
+	run    paddock.Run
+	next   int64 // the number that is due
+	hinted paddock.State
+	ended  bool
+}
+
+// Follow returns a Follower for p that begins after a number; 0 is the beginning. The
+// caller closes it.
+func (h *Hub) Follow(ctx context.Context, p paddock.Principal, id paddock.RunID, after int64) (*Follower, error) {
+	run, err := h.house.Look(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	if last := firstByte + total(run); run.State.Settled() && after >= last {
+		if after == last {
+			return nil, ErrOver
+		}
+		return nil, paddock.Refused(paddock.InvalidRequest, "The run has %d events; there is none with the number %d.", last, after)
+	}
+	if after >= firstByte && !run.State.Settled() { // a number that isn't there yet can't have been read
+		ask := paddock.PageRequest{Stream: paddock.Combined, Raw: true, Limit: 1, Offset: after - firstByte + 1}
+		if _, err := h.house.Output(ctx, p, id, ask); err != nil && prunedBy(err) == nil {
+			return nil, err
+		}
+	}
+	src, err := h.acquire(p, run)
+	if err != nil {
+		return nil, err
+	}
+	return &Follower{hub: h, src: src, as: p, run: run, next: after + 1}, nil
+}
+
+// Close ends the following.
+func (f *Follower) Close() { f.hub.release(f.src) }
+
+// Next waits for the next messages. After the end it returns io.EOF.
+func (f *Follower) Next(ctx context.Context) ([]Message, error) {
+	if f.ended {
+		return nil, io.EOF
+	}
+	for {
+		now := f.src.now(f.next)
+		if now.err != nil {
+			return nil, now.err
+		}
+		f.run = now.run
+		messages, err := f.ready(ctx, now)
+		if err != nil || len(messages) > 0 {
+			for _, m := range messages {
+				f.next = max(f.next, m.Last+1)
+			}
+			return messages, err
+		}
+		select {
+		case <-now.changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-f.hub.Done():
+			return nil, context.Canceled
+		}
+	}
+}
+
+// ready returns what can be said now.
+func (f *Follower) ready(ctx context.Context, now moment) ([]Message, error) {
+	at := f.next - firstByte // the offset of the byte that is due
+	switch {
+	case f.next == accepted:
+		created := f.run.CreatedAt
+		return one(message(f.run.ID, KindState, accepted, accepted, State{f.run.ID, accepted, accepted, "accepted", &created, ""}))
+	case f.next == started && !now.begun:
+		return f.hint()
+	case f.next == started:
+		s := State{Run: f.run.ID, Seq: started, Until: started, State: "not-started"}
+		if f.run.StartedAt != nil {
+			s.State, s.At = "started", f.run.StartedAt
+		}
+		return one(message(f.run.ID, KindState, started, started, s))
+	case len(now.ready) > 0:
+		return now.ready, nil
+	case at == now.pos && now.settled:
+		return f.finish(ctx, at)
+	case now.pos >= 0 && at != now.pos:
+		// Behind what was read for everybody, or, after a page of its own, before it. Who
+		// asks for what isn't there at all is told so by the verb.
+		return f.page(ctx, at, now)
+	}
+	return nil, nil
+}
+
+// hint says that a run waits, once.
+func (f *Follower) hint() ([]Message, error) {
+	if f.run.State == f.hinted {
+		return nil, nil
+	}
+	f.hinted = f.run.State
+	return one(message(f.run.ID, KindStatus, 0, 0, State{Run: f.run.ID, State: string(f.run.State), Approval: f.run.Approval}))
+}
+
+// page reads what others have read before.
+func (f *Follower) page(ctx context.Context, at int64, now moment) ([]Message, error) {
+	ask := paddock.PageRequest{Stream: paddock.Combined, Raw: true, Limit: pageBytes, Offset: at}
+	exact := now.within > f.next && now.within-f.next <= pageBytes // where somebody else's message ends
+	if exact {
+		ask.Limit = int(now.within - f.next)
+	}
+	page, err := f.hub.house.Output(ctx, f.as, f.run.ID, ask)
+	if pruned := prunedBy(err); pruned != nil {
+		return f.truncated(ctx, at, pruned)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return cut(f.run.ID, page, !page.EOF && !exact)
+}
+
+// truncated stands for every byte from at on.
+func (f *Follower) truncated(ctx context.Context, at int64, why *paddock.Refusal) ([]Message, error) {
+	run, err := f.hub.house.Look(ctx, f.as, f.run.ID)
+	if err != nil {
+		return nil, err
+	}
+	t := Truncated{Run: run.ID, Seq: firstByte + at, Until: firstByte + total(run) - 1, Bytes: total(run) - at, Why: why.Message}
+	return one(message(run.ID, KindTruncated, t.Seq, t.Until, t))
+}
+
+// finish says how the run ended. Who owns it has read its end then.
+func (f *Follower) finish(ctx context.Context, at int64) ([]Message, error) {
+	run, err := f.hub.house.Status(ctx, f.as, f.run.ID)
+	if err != nil {
+		return nil, err
+	}
+	f.ended = true
+	return one(message(run.ID, KindEnd, firstByte+at, firstByte+at, End{run.ID, firstByte + at, firstByte + at, run.State, run.Outcome}))
+}
+
+func one(m Message, err error) ([]Message, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []Message{m}, nil
+}

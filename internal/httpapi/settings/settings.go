@@ -1,0 +1,323 @@
+// Package settings reads how a server is to be run: from a file, the environment and
+// flags, in that order, of which the later wins. Everything that is wrong is said at
+// once, each with its place.
+//
+// # Limits
+//
+// It opens no file and no address. Whether the files that are named can be used is seen
+// when they are.
+package settings
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"paddock/internal/policy/compiled/document/shape"
+)
+
+// DefaultListen is the address of a server that isn't told another.
+const DefaultListen = "127.0.0.1:7077"
+
+// Settings say how a server is to be run.
+type Settings struct {
+	Listen string
+	// PublicURL is how browsers reach us; empty means by the address itself.
+	PublicURL string
+	// Cert and Key are files with what TLS needs; empty means that there is none here.
+	Cert, Key string
+	// Proxies are trusted to say who a request is from, and to have TLS.
+	Proxies []netip.Prefix
+	// Hosts are further names by which we are called.
+	Hosts []string
+	// TokenFile holds the token of who administers us.
+	TokenFile string
+	// Postgres is the file with the address of the database of accounts; empty means
+	// SQLite in the state directory.
+	Postgres string
+	// LogFormat is text or json.
+	LogFormat string
+	// Connections is how many there may be at once.
+	Connections int
+	Limits      Limits
+}
+
+// Limits are those of the door, by the same names.
+type Limits struct {
+	PerSecond           float64
+	Burst               int
+	AllPerSecond        float64
+	AllBurst            int
+	Streams, AllStreams int
+}
+
+// Secure says whether browsers reach the server by TLS.
+func (s Settings) Secure() bool {
+	return s.Cert != "" || strings.HasPrefix(s.PublicURL, "https://")
+}
+
+// Loopback says whether only this machine reaches the address.
+func (s Settings) Loopback() bool { return loopback(s.Listen) }
+
+// Names are the hosts by which requests may call the server.
+func (s Settings) Names() []string {
+	names := slices.Clone(s.Hosts)
+	if u, err := url.Parse(s.PublicURL); err == nil && u.Hostname() != "" {
+		names = append(names, strings.ToLower(u.Hostname()))
+	}
+	if host, _, err := net.SplitHostPort(s.Listen); err == nil && host != "" {
+		if a, err := netip.ParseAddr(host); err != nil || !a.IsUnspecified() {
+			names = append(names, strings.ToLower(host))
+		}
+	}
+	return names
+}
+
+// A Fault is one thing that is wrong.
+type Fault struct {
+	// Where is FILE:LINE:COLUMN, the name of a variable, or a flag.
+	Where   string `json:"where"`
+	Message string `json:"message"`
+}
+
+func (f Fault) String() string { return f.Where + ": " + f.Message }
+
+// variables are those of the environment that say the same as a key of the file.
+func variables() map[string]string {
+	return map[string]string{
+		"listen": "PADDOCK_LISTEN", "public_url": "PADDOCK_PUBLIC_URL", "trusted_proxies": "PADDOCK_TRUSTED_PROXIES", "hosts": "PADDOCK_HOSTS",
+		"token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "store.postgres": "PADDOCK_STORE_POSTGRES", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
+	}
+}
+
+// A said is a value with its place.
+type said struct{ text, where string }
+
+// Sources are where settings are from. Data is nil where there is no file.
+type Sources struct {
+	File  string
+	Data  []byte
+	Env   func(name string) (string, bool)
+	Flags map[string]string // by key, of those that were given
+	// Usual are the limits of who says none.
+	Usual Limits
+}
+
+// document is what the file may look like.
+func document() shape.Object {
+	word := func(say string) shape.Text { return shape.Text{Say: say, Loose: true} }
+	count := shape.Integer{Min: 1, Max: 1_000_000}
+	rate := shape.Decimal{Min: 0.1, Max: 1_000_000}
+	return shape.Object{Doc: "How a Paddock server is run.", Keys: []shape.Key{
+		{Name: "version", Doc: "the version of this format, `version: 1`.", Shape: shape.Integer{Min: 1, Max: 1}, Required: true},
+		{Name: "listen", Doc: "The address, host:port.", Shape: word("an address such as 127.0.0.1:7077")},
+		{Name: "public_url", Doc: "How browsers reach the server.", Shape: word("a URL such as https://paddock.example.org")},
+		{Name: "tls", Doc: "TLS of its own.", Shape: shape.Object{Keys: []shape.Key{
+			{Name: "cert", Doc: "file of the certificates.", Shape: word("an absolute path"), Required: true},
+			{Name: "key", Doc: "file of the key.", Shape: word("an absolute path"), Required: true},
+		}}},
+		{Name: "trusted_proxies", Doc: "Who may say who a request is from.", Shape: shape.List{Of: word("a network such as 10.0.0.0/8")}},
+		{Name: "hosts", Doc: "Further names of the server.", Shape: shape.List{Of: word("a name such as paddock.example.org")}},
+		{Name: "token_file", Doc: "File of the administrator's token.", Shape: word("an absolute path")},
+		{Name: "store", Doc: "Where accounts are kept: sqlite, in the state directory, or a database.", Shape: shape.Either{
+			Scalar: shape.Choice{"sqlite"},
+			Other: shape.Object{Keys: []shape.Key{
+				{Name: "postgres", Doc: "file with the address of the database.", Shape: word("an absolute path"), Required: true},
+			}},
+		}},
+		{Name: "log", Doc: "The form of the log.", Shape: shape.Choice{"text", "json"}},
+		{Name: "limits", Doc: "What is too much.", Shape: shape.Object{Keys: []shape.Key{
+			{Name: "connections", Doc: "connections at once.", Shape: count},
+			{Name: "requests_per_second", Doc: "of one account.", Shape: rate},
+			{Name: "burst", Doc: "requests of one account at once.", Shape: count},
+			{Name: "all_per_second", Doc: "of all together.", Shape: rate},
+			{Name: "all_burst", Doc: "requests of all at once.", Shape: count},
+			{Name: "streams", Doc: "event streams of one account.", Shape: count},
+			{Name: "all_streams", Doc: "event streams of all.", Shape: count},
+		}}},
+	}}
+}
+
+// Read puts settings together. They are of use only when there are no faults.
+func Read(from Sources) (Settings, []Fault) {
+	r := &reader{values: map[string][]said{}}
+	r.file(from)
+	for key, name := range variables() {
+		if text, ok := from.Env(name); ok && text != "" {
+			r.replace(key, text, name)
+		}
+	}
+	for key, text := range from.Flags {
+		r.replace(key, text, "--"+strings.ReplaceAll(key, "_", "-"))
+	}
+	s := r.settings(from.Usual)
+	r.together(s)
+	slices.SortStableFunc(r.faults, func(a, b Fault) int { return strings.Compare(a.Where, b.Where) })
+	return s, r.faults
+}
+
+type reader struct {
+	values map[string][]said
+	faults []Fault
+}
+
+func (r *reader) fault(where, format string, args ...any) {
+	r.faults = append(r.faults, Fault{where, fmt.Sprintf(format, args...)})
+}
+
+func (r *reader) replace(key, text, where string) {
+	r.values[key] = nil
+	for word := range strings.SplitSeq(text, ",") {
+		r.values[key] = append(r.values[key], said{strings.TrimSpace(word), where})
+	}
+}
+
+// file takes what the file says, by the names of keys, of nested ones with a dot.
+func (r *reader) file(from Sources) {
+	if from.Data == nil {
+		return
+	}
+	value, faults := shape.Read(from.Data, document())
+	place := func(line, column int) string { return fmt.Sprintf("%s:%d:%d", from.File, line, column) }
+	for _, f := range faults {
+		r.fault(place(f.Line, f.Column), "%s", f.Message)
+	}
+	take := func(key string, v *shape.Value) {
+		r.values[key] = append(r.values[key], said{v.Text, place(v.Line, v.Column)})
+	}
+	for _, e := range value.Pairs() {
+		for _, inner := range e.Value.Pairs() {
+			take(e.Key.Text+"."+inner.Key.Text, inner.Value)
+		}
+		for _, item := range e.Value.Items() {
+			take(e.Key.Text, item)
+		}
+		if len(e.Value.Pairs()) == 0 && len(e.Value.Items()) == 0 {
+			take(e.Key.Text, e.Value)
+		}
+	}
+}
+
+func (r *reader) one(key string, usual string, wrong func(string) string) string {
+	all := r.values[key]
+	if len(all) == 0 {
+		return usual
+	}
+	if len(all) > 1 {
+		r.fault(all[0].where, "%s is one value, without commas.", key)
+		return usual
+	}
+	if why := wrong(all[0].text); why != "" {
+		r.fault(all[0].where, "%s is %.100q; %s.", key, all[0].text, why)
+		return usual
+	}
+	return all[0].text
+}
+
+func (r *reader) where(key string) string {
+	if all := r.values[key]; len(all) > 0 {
+		return all[0].where
+	}
+	return key
+}
+
+func (r *reader) number(key string, usual float64) float64 {
+	v, err := strconv.ParseFloat(r.one(key, strconv.FormatFloat(usual, 'g', -1, 64), func(string) string { return "" }), 64)
+	if err != nil {
+		return usual // the document's shape has said so
+	}
+	return v
+}
+
+func (r *reader) settings(l Limits) Settings {
+	s := Settings{
+		Listen: r.one("listen", DefaultListen, wrongAddress), PublicURL: r.one("public_url", "", wrongURL),
+		Cert: r.one("tls.cert", "", relative), Key: r.one("tls.key", "", relative), TokenFile: r.one("token_file", "", relative),
+		Postgres: r.one("store.postgres", "", relative),
+		LogFormat: r.one("log", "text", func(s string) string {
+			if s != "text" && s != "json" {
+				return "it is text or json"
+			}
+			return ""
+		}),
+		Connections: int(r.number("limits.connections", 20_000)),
+		Limits: Limits{
+			PerSecond: r.number("limits.requests_per_second", l.PerSecond), Burst: int(r.number("limits.burst", float64(l.Burst))),
+			AllPerSecond: r.number("limits.all_per_second", l.AllPerSecond), AllBurst: int(r.number("limits.all_burst", float64(l.AllBurst))),
+			Streams: int(r.number("limits.streams", float64(l.Streams))), AllStreams: int(r.number("limits.all_streams", float64(l.AllStreams))),
+		},
+	}
+	for _, one := range r.values["trusted_proxies"] {
+		p, err := netip.ParsePrefix(one.text)
+		if a, single := netip.ParseAddr(one.text); single == nil {
+			p, err = a.Prefix(a.BitLen())
+		}
+		if err != nil {
+			r.fault(one.where, "%.100q is no network; want one such as 10.0.0.0/8 or an address.", one.text)
+			continue
+		}
+		s.Proxies = append(s.Proxies, p.Masked())
+	}
+	for _, one := range r.values["hosts"] {
+		if one.text == "" || strings.ContainsAny(one.text, ":/ @") {
+			r.fault(one.where, "%.100q is no name of a host; want one such as paddock.example.org, without a port.", one.text)
+			continue
+		}
+		s.Hosts = append(s.Hosts, strings.ToLower(strings.TrimSuffix(one.text, ".")))
+	}
+	return s
+}
+
+// together is what only makes sense, or none, side by side.
+func (r *reader) together(s Settings) {
+	if (s.Cert == "") != (s.Key == "") {
+		r.fault(r.where("tls.cert"), "tls wants both cert and key.")
+	}
+	if s.Cert != "" && strings.HasPrefix(s.PublicURL, "http:") {
+		r.fault(r.where("public_url"), "public_url is http and there is tls; it must be https then.")
+	}
+	if s.Loopback() || s.Cert != "" {
+		return
+	}
+	if len(s.Proxies) == 0 || !strings.HasPrefix(s.PublicURL, "https://") {
+		r.fault(r.where("listen"), "%s can be reached from elsewhere, where passwords and output would be readable on the way. Give it tls: {cert, key}, or say trusted_proxies and an https public_url of the proxy before it, or listen on %s.", s.Listen, DefaultListen)
+	}
+}
+
+func relative(path string) string {
+	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
+		return "an absolute path is wanted"
+	}
+	return ""
+}
+
+func wrongAddress(s string) string {
+	_, port, err := net.SplitHostPort(s)
+	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || n > 65535 {
+		return "an address such as " + DefaultListen + " or [::1]:7077 is wanted"
+	}
+	return ""
+}
+
+func wrongURL(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/" {
+		return "a URL such as https://paddock.example.org is wanted, without a path"
+	}
+	return ""
+}
+
+// loopback says whether only this machine can reach an address.
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
+}

@@ -1,0 +1,97 @@
+package settings
+
+import (
+	"strings"
+	"testing"
+
+	"paddock/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
+
+func read(file string, env, flags map[string]string) (Settings, string) {
+	var data []byte
+	if file != "" {
+		data = []byte(file)
+	}
+	s, faults := Read(Sources{File: "server.yaml", Data: data, Flags: flags, Usual: Limits{Streams: 3}, Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
+	var all []string
+	for _, f := range faults {
+		all = append(all, f.String())
+	}
+	return s, strings.Join(all, "\n")
+}
+
+func TestWhoWins(t *testing.T) {
+	s, faults := read("version: 1\nlisten: 127.0.0.1:1\nhosts: [A.example]\nlog: json\nlimits: {burst: 7, requests_per_second: 2.5}\n",
+		map[string]string{"PADDOCK_LISTEN": "127.0.0.1:2", "PADDOCK_TRUSTED_PROXIES": "10.0.0.1, 192.168.0.0/16"}, map[string]string{"listen": "[::1]:3"})
+	if faults != "" || s.Listen != "[::1]:3" || s.Hosts[0] != "a.example" || s.LogFormat != "json" || s.Limits.Burst != 7 || s.Limits.PerSecond != 2.5 || len(s.Proxies) != 2 || s.Proxies[0].Bits() != 32 {
+		t.Errorf("%+v\n%s", s, faults)
+	}
+	if s, faults := read("", nil, nil); faults != "" || s.Listen != DefaultListen || !s.Loopback() || s.Secure() || s.Connections == 0 || s.Limits.Streams != 3 {
+		t.Errorf("%+v\n%s", s, faults)
+	}
+}
+
+// Everything that is wrong is said at once, with its place.
+func TestAllFaults(t *testing.T) {
+	_, faults := read("version: 1\nlisten: here\nlisten: there\nport: 3\nlimits: {burst: many}\ntrusted_proxies: [x]\nhosts: [\"a:1\"]\n",
+		map[string]string{"PADDOCK_PUBLIC_URL": "ftp://x", "PADDOCK_TOKEN_FILE": "token"}, nil)
+	for _, want := range []string{
+		"server.yaml:3:1", `server.yaml:4:1`, "server.yaml:5:17", "server.yaml:6:19: \"x\" is no network", "server.yaml:7:9: \"a:1\" is no name",
+		`PADDOCK_PUBLIC_URL: public_url is "ftp://x"`, `PADDOCK_TOKEN_FILE: token_file is "token"; an absolute path`,
+	} {
+		if !strings.Contains(faults, want) {
+			t.Errorf("no %q in:\n%s", want, faults)
+		}
+	}
+}
+
+// An address that others reach needs TLS, here or at a proxy that is named.
+func TestExposed(t *testing.T) {
+	tls := "tls: {cert: /c, key: /k}\n"
+	for file, ok := range map[string]bool{
+		"listen: 127.0.0.1:1":                              true,
+		"listen: localhost:1":                              true,
+		`listen: "[::1]:1"`:                                true,
+		"listen: 0.0.0.0:1":                                false,
+		`listen: ":1"`:                                     false,
+		"listen: 192.0.2.1:1":                              false,
+		"listen: paddock.local:1":                          false,
+		tls + "listen: 0.0.0.0:1":                          true,
+		"listen: 0.0.0.0:1\ntrusted_proxies: [10.0.0.1]":   false,
+		"listen: 0.0.0.0:1\npublic_url: https://a.example": false,
+		"listen: 0.0.0.0:1\ntrusted_proxies: [10.0.0.1]\npublic_url: http://a.example":    false,
+		"listen: 0.0.0.0:1\ntrusted_proxies: [10.0.0.1]\npublic_url: https://a.example/":  true,
+		"listen: 0.0.0.0:1\ntrusted_proxies: [10.0.0.1]\npublic_url: https://a.example/b": false,
+		tls + "public_url: http://a.example":                                              false,
+	} {
+		if _, faults := read("version: 1\n"+file+"\n", nil, nil); (faults == "") != ok {
+			t.Errorf("%s: %s", file, faults)
+		}
+	}
+	if _, faults := read("version: 1\n", map[string]string{"PADDOCK_TLS_CERT": "/c"}, nil); !strings.Contains(faults, "both cert and key") {
+		t.Error(faults)
+	}
+}
+
+func TestNames(t *testing.T) {
+	s, _ := read("version: 1\nlisten: 0.0.0.0:1\nhosts: [b.example]\npublic_url: https://A.example\ntrusted_proxies: [10.0.0.1]\n", nil, nil)
+	if got := strings.Join(s.Names(), " "); got != "b.example a.example" || !s.Secure() {
+		t.Error(got)
+	}
+}
+
+// Accounts are in the state directory, or in a database whose address is in a file.
+func TestStore(t *testing.T) {
+	for file, want := range map[string]string{"store: sqlite": "", "store: {postgres: /etc/paddock/database}": "/etc/paddock/database"} {
+		if s, faults := read("version: 1\n"+file+"\n", nil, nil); faults != "" || s.Postgres != want {
+			t.Errorf("%s: %q %s", file, s.Postgres, faults)
+		}
+	}
+	for _, file := range []string{"store: mysql", "store: {postgres: here}", "store: {}", "store: [sqlite]", "store: {postgres: /a, sqlite: /b}"} {
+		if _, faults := read("version: 1\n"+file+"\n", nil, nil); !strings.Contains(faults, "server.yaml:2") {
+			t.Errorf("%s: %q", file, faults)
+		}
+	}
+}

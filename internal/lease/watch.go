@@ -1,0 +1,85 @@
+package lease
+
+import (
+	"context"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"time"
+
+	"paddock"
+	"paddock/internal/store"
+)
+
+// A Watch finds workers that have fallen silent. Any number of servers may have one.
+// It must be made with [NewWatch]; one goroutine at a time may use it.
+type Watch struct {
+	queue store.Queue
+	times Times
+	seen  map[store.WorkerID]sight
+}
+
+// A sight is a beat and when this watch first saw it.
+type sight struct {
+	epoch, beat int64
+	at          time.Time
+}
+
+// NewWatch returns a watch that has seen nothing yet.
+func NewWatch(q store.Queue, t Times) (*Watch, error) {
+	if !t.sound() {
+		return nil, fmt.Errorf("times of leases that make no sense: %+v", t)
+	}
+	return &Watch{queue: q, times: t, seen: map[store.WorkerID]sight{}}, nil
+}
+
+// Look looks once, at now by this machine's clock, and returns the runs that it
+// found lost. It is to be called a few times in a lease's time.
+func (w *Watch) Look(ctx context.Context, now time.Time) (lost []paddock.RunID, err error) {
+	beats, err := w.queue.Beats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen := make(map[store.WorkerID]sight, len(beats))
+	var faults []error
+	for _, b := range beats {
+		s := w.seen[b.Worker]
+		if s.epoch != b.Epoch || s.beat != b.Beat || s.at.IsZero() {
+			s = sight{b.Epoch, b.Beat, now}
+		}
+		seen[b.Worker] = s
+		ids, err := w.judge(ctx, b, now.Sub(s.at), now)
+		if err != nil && !errors.Is(err, store.ErrStale) { // stale: it isn't silent after all
+			faults = append(faults, err)
+		}
+		lost = append(lost, ids...)
+	}
+	w.seen = seen
+	return lost, errors.Join(faults...)
+}
+
+func (w *Watch) judge(ctx context.Context, b store.Beat, silent time.Duration, now time.Time) ([]paddock.RunID, error) {
+	switch {
+	case silent >= w.times.Lost():
+		v, err := verdict(paddock.Lost, paddock.Reason{Kind: paddock.ReasonLost, Evidence: &paddock.Evidence{SeenAt: now.UTC(),
+			Note: fmt.Sprintf("its worker was silent for %s; supervisors end their runs after %s", silent.Round(time.Millisecond), w.times.DeadMan)}}, now)
+		if err != nil {
+			return nil, err
+		}
+		return w.queue.Lose(ctx, b, v)
+	case silent >= w.times.Lease && b.Live > b.Unreachable:
+		_, err := w.queue.Miss(ctx, b)
+		return nil, err
+	}
+	return nil, nil
+}
+
+// verdict is an end that isn't a supervisor's to tell.
+func verdict(s paddock.State, why paddock.Reason, now time.Time) (store.Verdict, error) {
+	at := store.At(now)
+	text, err := json.Marshal(paddock.Outcome{State: s, Reason: why, EndedAt: at.Time, SettledAt: at.Time}, json.Deterministic(true))
+	if err != nil {
+		return store.Verdict{}, fmt.Errorf("an outcome that can't be encoded: %w", err)
+	}
+	return store.Verdict{State: s, Outcome: text, At: at}, nil
+}

@@ -1,0 +1,253 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"paddock"
+	"paddock/internal/journal/sign"
+	"paddock/internal/lease/order"
+	"paddock/internal/store"
+)
+
+// Hands carry out runs on this machine.
+type Hands interface {
+	// Launch decides by this machine's policy, claims the run's directory and starts
+	// the run, in that order, or returns an error and has started nothing. A
+	// *paddock.Refusal says that the policy doesn't allow it. A directory that is
+	// there already is an error. The supervisor ends the run at until unless it is
+	// extended, also when everybody else is gone.
+	Launch(ctx context.Context, o order.Order, until time.Time) error
+	// Look says what is known here of a run.
+	Look(ctx context.Context, id paddock.RunID) (Found, error)
+	// Live are the runs of leases that go on here.
+	Live(ctx context.Context) ([]paddock.RunID, error)
+	// Extend lets a run go on until a later time. That it has ended is no error.
+	Extend(ctx context.Context, id paddock.RunID, until time.Time) error
+	// Kill ends a run. That it has ended is no error.
+	Kill(ctx context.Context, id paddock.RunID, by, why string) error
+}
+
+// Found is what a run's directory says.
+type Found struct {
+	// Here is whether there is one.
+	Here bool
+	// Started is when the program became the program.
+	Started time.Time
+	Heads   store.Heads
+	// End is how it ended, once it has.
+	End *store.Verdict
+}
+
+// A Worker holds leases and has them carried out. It must be made with [Begin]; one
+// goroutine at a time may use it.
+type Worker struct {
+	Config
+	epoch int64
+	told  map[paddock.RunID]Found // what the store knows
+}
+
+// Config is what a Worker needs.
+type Config struct {
+	ID       store.WorkerID
+	Labels   store.Words
+	Capacity int64
+	Version  string
+	Queue    store.Queue
+	Hands    Hands
+	// Keys are the front doors' whose orders are followed.
+	Keys   []*sign.Public
+	Nonces order.Nonces
+	Times  Times
+	Limits Limits
+	Clock  func() time.Time
+}
+
+// Begin begins an epoch of the worker, and takes up what it held when its process
+// ended.
+func Begin(ctx context.Context, c Config) (*Worker, error) {
+	if !c.Times.sound() {
+		return nil, fmt.Errorf("times of leases that make no sense: %+v", c.Times)
+	}
+	w := &Worker{Config: c, told: map[paddock.RunID]Found{}}
+	who, err := c.Queue.Enlist(ctx, c.ID, c.Labels, c.Capacity, c.Version, store.At(c.Clock()))
+	if err != nil {
+		return nil, err
+	}
+	w.epoch = who.Epoch
+	_, runs, since, err := w.renew(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return w, w.look(ctx, runs, since)
+}
+
+// Step does all that there is to do now: renews, tells what has become of the runs,
+// and takes new ones. It is to be called each Times.Beat, and whenever something may
+// have happened. Mode is what the worker was told to do; held is how many runs it
+// has. ErrFenced says that this process is given up and must do nothing more.
+func (w *Worker) Step(ctx context.Context) (mode store.Mode, held int, err error) {
+	who, runs, since, err := w.renew(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	if err := w.look(ctx, runs, since); err != nil {
+		return who.Mode, len(runs), err
+	}
+	if who.Mode != store.Open || int64(len(w.told)) >= w.Capacity {
+		return who.Mode, len(w.told), nil
+	}
+	err = w.claim(ctx, since)
+	return who.Mode, len(w.told), err
+}
+
+// renew returns what is held, and the time from which that is sure: before asking.
+func (w *Worker) renew(ctx context.Context) (store.Worker, []store.Run, time.Time, error) {
+	since := w.Clock()
+	who, runs, err := w.Queue.Renew(ctx, w.ID, w.epoch, w.term(since))
+	return who, runs, since, err
+}
+
+func (w *Worker) term(now time.Time) store.Term {
+	at := store.At(now)
+	return store.Term{Now: at, Until: at.After(w.Times.Lease), LostAfter: at.After(w.Times.Lost())}
+}
+
+func (w *Worker) held(r store.Run) store.Held {
+	return store.Held{Run: r.ID, Worker: w.ID, Epoch: w.epoch, Fence: r.Fence}
+}
+
+// look brings together what is held and what is here.
+func (w *Worker) look(ctx context.Context, runs []store.Run, since time.Time) error {
+	ours := map[paddock.RunID]bool{}
+	for _, r := range runs {
+		ours[r.ID] = true
+		if err := w.Hands.Extend(ctx, r.ID, since.Add(w.Times.DeadMan)); err != nil {
+			return err
+		}
+		if !r.Cancel.IsZero() {
+			if err := w.Hands.Kill(ctx, r.ID, r.CancelBy, r.CancelWhy); err != nil {
+				return err
+			}
+		}
+		if err := w.tell(ctx, r); err != nil {
+			return err
+		}
+	}
+	for id := range w.told {
+		if !ours[id] {
+			delete(w.told, id)
+		}
+	}
+	here, err := w.Hands.Live(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range here {
+		if !ours[id] {
+			if err := w.Hands.Kill(ctx, id, "", "the lease of the run was lost"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tell writes what is new about a run.
+func (w *Worker) tell(ctx context.Context, r store.Run) error {
+	found, err := w.Hands.Look(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	if !found.Here {
+		// Nothing is being started at this moment, so nothing will be: its claim, or
+		// the end of what claimed it, got lost on the way.
+		return w.give(ctx, r, paddock.FailedToStart, "claim", "the worker was interrupted between claiming the run and starting it")
+	}
+	h, told := w.held(r), w.told[r.ID]
+	if told.Started.IsZero() && !found.Started.IsZero() && r.Started.IsZero() {
+		if err := w.Queue.Start(ctx, h, store.At(found.Started)); err != nil {
+			return w.gone(err, r.ID)
+		}
+	}
+	if found.End != nil {
+		err := w.Queue.Settle(ctx, h, found.Heads, *found.End)
+		if err == nil {
+			delete(w.told, r.ID)
+		}
+		return w.gone(err, r.ID)
+	}
+	if found.Heads != told.Heads {
+		if err := w.Queue.Advance(ctx, h, found.Heads); err != nil {
+			return w.gone(err, r.ID)
+		}
+	}
+	w.told[r.ID] = found
+	return nil
+}
+
+// gone makes a lease that was lost no error of the whole: the next renewal says the
+// same, and ends the run.
+func (w *Worker) gone(err error, id paddock.RunID) error {
+	if errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrOver) {
+		delete(w.told, id)
+		return nil
+	}
+	return err
+}
+
+// claim takes new runs and starts them.
+func (w *Worker) claim(ctx context.Context, since time.Time) error {
+	runs, err := w.Queue.Claim(ctx, w.ID, w.epoch, w.term(since), func(ctx context.Context, l store.Line) ([]paddock.RunID, error) {
+		return Choose(ctx, l, w.Limits)
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if err := w.start(ctx, r, since); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts a run that was just claimed, or settles it as one that can't be.
+func (w *Worker) start(ctx context.Context, r store.Run, since time.Time) error {
+	now := w.Clock()
+	if now.Sub(since) >= w.Times.Lease {
+		return w.give(ctx, r, paddock.FailedToStart, "claim", "claiming it took so long that others may take this worker for silent")
+	}
+	o, err := order.Open(r.Envelope, r.ID, w.Keys, now)
+	if err != nil {
+		return w.give(ctx, r, paddock.RefusedState, "order", err.Error())
+	}
+	if err := w.Nonces.Use(o); err != nil {
+		if errors.Is(err, order.ErrUsed) {
+			return w.give(ctx, r, paddock.RefusedState, "order", err.Error())
+		}
+		return w.give(ctx, r, paddock.FailedToStart, "order", err.Error())
+	}
+	err = w.Hands.Launch(ctx, o, since.Add(w.Times.DeadMan))
+	var refused *paddock.Refusal
+	switch {
+	case errors.As(err, &refused):
+		return w.give(ctx, r, paddock.RefusedState, "policy", refused.Error())
+	case err != nil:
+		return w.give(ctx, r, paddock.FailedToStart, "launch", err.Error())
+	}
+	w.told[r.ID] = Found{Here: true}
+	return nil
+}
+
+// give settles a run that wasn't started.
+func (w *Worker) give(ctx context.Context, r store.Run, s paddock.State, step, detail string) error {
+	v, err := verdict(s, paddock.Reason{Kind: paddock.ReasonStart, Step: step, Detail: detail}, w.Clock())
+	if err != nil {
+		return err
+	}
+	delete(w.told, r.ID)
+	return w.gone(w.Queue.Settle(ctx, w.held(r), store.Heads{}, v), r.ID)
+}

@@ -1,0 +1,288 @@
+package tables
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"paddock"
+	"paddock/internal/store"
+	"paddock/internal/store/tables/form"
+	"paddock/internal/store/tables/queries"
+)
+
+func worker(r queries.Worker) store.Worker { return store.Worker(r) }
+
+// fenced makes a worker that isn't there one who is given up: he gets no more.
+func (t *Tables) fenced(err error) error {
+	if errors.Is(t.say(err), store.ErrNotFound) {
+		return store.ErrFenced
+	}
+	return err
+}
+
+// Enlist begins an epoch.
+func (t *Tables) Enlist(ctx context.Context, id store.WorkerID, labels store.Words, capacity int64, version string, now store.Moment) (store.Worker, error) {
+	if err := errors.Join(form.Labels(labels), form.Words(version)); err != nil {
+		return store.Worker{}, err
+	}
+	if capacity < 0 {
+		return store.Worker{}, fmt.Errorf("%w capacity", store.ErrInvalid)
+	}
+	r, err := t.does.Enlist(ctx, queries.EnlistParams{Labels: labels, Capacity: capacity, Version: version, Now: now, ID: id})
+	return worker(r), t.say(err)
+}
+
+// A line is the queue within the transaction of a claim.
+type line struct {
+	q      *queries.Queries
+	worker store.Worker
+}
+
+func (l line) Worker() store.Worker { return l.worker }
+
+func (l line) Held(ctx context.Context) (int64, error) { return l.q.CountLive(ctx, l.worker.ID) }
+
+func (l line) Owners(ctx context.Context) ([]store.Share, error) {
+	rows, err := l.q.QueuedOwners(ctx)
+	shares := make([]store.Share, len(rows))
+	for i, r := range rows {
+		shares[i] = store.Share{Owner: store.UserID(r.Owner), Live: r.Live}
+		if err := shares[i].LastClaimed.Scan(r.LastClaimed); err != nil {
+			return nil, err
+		}
+	}
+	return shares, err
+}
+
+func (l line) Busy(ctx context.Context) (map[store.WorkspaceID]int64, error) {
+	rows, err := l.q.BusyWorkspaces(ctx)
+	busy := map[store.WorkspaceID]int64{}
+	for _, r := range rows {
+		if r.Workspace != "" {
+			busy[r.Workspace] = r.Live
+		}
+	}
+	return busy, err
+}
+
+func (l line) Queued(ctx context.Context, owner store.UserID, after *store.Waiter, most int) ([]store.Waiter, error) {
+	p := queries.QueuedRunsParams{Owner: owner, Priority: math.MaxInt64, Most: int32(min(max(most, 0), store.MostPage))}
+	if after != nil {
+		p.Priority, p.Created, p.ID = after.Priority, after.Created, after.ID
+	}
+	rows, err := l.q.QueuedRuns(ctx, p)
+	return all(rows, func(r queries.QueuedRunsRow) store.Waiter { return store.Waiter(r) }), err
+}
+
+// Claim gives the worker what pick chose.
+func (t *Tables) Claim(ctx context.Context, id store.WorkerID, epoch int64, term store.Term, pick func(context.Context, store.Line) ([]paddock.RunID, error)) ([]store.Run, error) {
+	var got []store.Run
+	err := t.change(ctx, func(q *queries.Queries) error {
+		got = nil
+		if err := q.TakeTurn(ctx, "claims"); err != nil {
+			return err
+		}
+		who, err := q.WorkerInEpoch(ctx, queries.WorkerInEpochParams{ID: id, Epoch: epoch})
+		if err != nil {
+			return t.fenced(err)
+		}
+		ids, err := pick(ctx, line{q, worker(who)})
+		if err != nil {
+			return err
+		}
+		for _, run := range ids {
+			r, err := q.ClaimRun(ctx, queries.ClaimRunParams{Worker: id, Now: term.Now, ID: run})
+			if errors.Is(t.say(err), store.ErrNotFound) {
+				continue // canceled meanwhile
+			}
+			if err != nil {
+				return err
+			}
+			got = append(got, store.Run(r))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got, nil
+}
+
+// Renew is a beat.
+func (t *Tables) Renew(ctx context.Context, id store.WorkerID, epoch int64, term store.Term) (store.Worker, []store.Run, error) {
+	var who queries.Worker
+	var held []queries.Run
+	err := t.change(ctx, func(q *queries.Queries) (err error) {
+		who, err = q.BeatWorker(ctx, queries.BeatWorkerParams{Now: term.Now, LeaseUntil: term.Until, LostAfter: term.LostAfter, ID: id, Epoch: epoch})
+		if err != nil {
+			return t.fenced(err)
+		}
+		if err := q.ReachRuns(ctx, id); err != nil {
+			return err
+		}
+		held, err = q.HeldRuns(ctx, id)
+		return err
+	})
+	if err != nil {
+		return store.Worker{}, nil, err
+	}
+	return worker(who), all(held, run), nil
+}
+
+// held looks why a change of a run that somebody holds changed nothing: fine says
+// that what is kept is as good.
+func (t *Tables) held(ctx context.Context, h store.Held, do func(*queries.Queries) (int64, error), fine func(queries.Run) bool) error {
+	return t.change(ctx, func(q *queries.Queries) error {
+		n, err := do(q)
+		if err != nil || n > 0 {
+			return err
+		}
+		r, err := q.HeldRun(ctx, queries.HeldRunParams{ID: h.Run, Worker: h.Worker, Fence: h.Fence, Epoch: h.Epoch})
+		switch {
+		case err != nil:
+			return t.fenced(err)
+		case fine(r):
+			return nil
+		}
+		return store.ErrOver
+	})
+}
+
+// Start writes that the program runs.
+func (t *Tables) Start(ctx context.Context, h store.Held, now store.Moment) error {
+	return t.held(ctx, h, func(q *queries.Queries) (int64, error) {
+		return q.StartRun(ctx, queries.StartRunParams{Now: now, ID: h.Run, Worker: h.Worker, Fence: h.Fence, Epoch: h.Epoch})
+	}, func(r queries.Run) bool { return !r.Started.IsZero() && r.Settled.IsZero() })
+}
+
+// Advance writes how far it has come; older news than what is kept changes nothing.
+func (t *Tables) Advance(ctx context.Context, h store.Held, n store.Heads) error {
+	if err := form.Heads(n); err != nil {
+		return err
+	}
+	return t.held(ctx, h, func(q *queries.Queries) (int64, error) {
+		return q.AdvanceRun(ctx, queries.AdvanceRunParams{StdoutBytes: n.StdoutBytes, StderrBytes: n.StderrBytes, StdoutDigest: n.StdoutDigest,
+			StderrDigest: n.StderrDigest, Events: n.Events, ID: h.Run, Worker: h.Worker, Fence: h.Fence, Epoch: h.Epoch})
+	}, func(r queries.Run) bool { return r.Settled.IsZero() })
+}
+
+// Settle writes how it ended.
+func (t *Tables) Settle(ctx context.Context, h store.Held, n store.Heads, v store.Verdict) error {
+	if err := errors.Join(form.Heads(n), form.Verdict(v)); err != nil {
+		return err
+	}
+	return t.held(ctx, h, func(q *queries.Queries) (int64, error) {
+		return q.SettleRun(ctx, queries.SettleRunParams{State: v.State, Outcome: v.Outcome, Now: v.At,
+			StdoutBytes: n.StdoutBytes, StderrBytes: n.StderrBytes, StdoutDigest: n.StdoutDigest, StderrDigest: n.StderrDigest,
+			Events: n.Events, ID: h.Run, Worker: h.Worker, Fence: h.Fence, Epoch: h.Epoch})
+	}, func(r queries.Run) bool { return r.State == v.State && string(r.Outcome) == string(v.Outcome) })
+}
+
+// Beats are of the workers that have runs.
+func (t *Tables) Beats(ctx context.Context) ([]store.Beat, error) {
+	rows, err := t.asks.Beats(ctx)
+	return all(rows, func(r queries.BeatsRow) store.Beat {
+		return store.Beat{Worker: r.ID, Epoch: r.Epoch, Beat: r.Beat, Live: r.Live, Unreachable: r.Unreachable}
+	}), t.say(err)
+}
+
+// Miss makes a silent worker's runs unreachable.
+func (t *Tables) Miss(ctx context.Context, b store.Beat) (int, error) {
+	var n int64
+	err := t.silent(ctx, b, func(q *queries.Queries) (err error) {
+		n, err = q.MissRuns(ctx, b.Worker)
+		return err
+	})
+	return int(n), err
+}
+
+// Lose settles a silent worker's runs.
+func (t *Tables) Lose(ctx context.Context, b store.Beat, v store.Verdict) ([]paddock.RunID, error) {
+	if err := form.Verdict(v); err != nil {
+		return nil, err
+	}
+	var ids []paddock.RunID
+	err := t.silent(ctx, b, func(q *queries.Queries) (err error) {
+		ids, err = q.LoseRuns(ctx, queries.LoseRunsParams{State: v.State, Outcome: v.Outcome, Now: v.At, Worker: b.Worker})
+		return err
+	})
+	return ids, err
+}
+
+// silent does something while the worker can't beat, if it is still at b.
+func (t *Tables) silent(ctx context.Context, b store.Beat, do func(*queries.Queries) error) error {
+	return t.change(ctx, func(q *queries.Queries) error {
+		n, err := q.HoldWorker(ctx, queries.HoldWorkerParams{ID: b.Worker, Epoch: b.Epoch, Beat: b.Beat})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return store.ErrStale
+		}
+		return do(q)
+	})
+}
+
+// AddWorker adds w.
+func (t *Tables) AddWorker(ctx context.Context, w store.Worker) error {
+	if err := form.Worker(w); err != nil {
+		return err
+	}
+	return t.say(t.does.AddWorker(ctx, queries.AddWorkerParams{ID: w.ID, Name: w.Name, Credential: w.Credential, Labels: w.Labels, Capacity: w.Capacity, Mode: w.Mode, Created: w.Created}))
+}
+
+// Worker is the one with the id, also if it is removed.
+func (t *Tables) Worker(ctx context.Context, id store.WorkerID) (store.Worker, error) {
+	if err := readable(id); err != nil {
+		return store.Worker{}, err
+	}
+	r, err := t.asks.Worker(ctx, id)
+	return worker(r), t.say(err)
+}
+
+// WorkerByCredential is the one that shows it.
+func (t *Tables) WorkerByCredential(ctx context.Context, credential store.Hash) (store.Worker, error) {
+	if credential.IsZero() {
+		return store.Worker{}, store.ErrNotFound
+	}
+	r, err := t.asks.WorkerByCredential(ctx, credential)
+	return worker(r), t.say(err)
+}
+
+// Workers lists those that aren't removed.
+func (t *Tables) Workers(ctx context.Context, after store.Cursor, most int) (store.Page[store.Worker], error) {
+	a, err := ask(after, most)
+	if err != nil {
+		return store.Page[store.Worker]{}, err
+	}
+	rows, err := t.asks.Workers(ctx, queries.WorkersParams{Created: a.created, ID: store.WorkerID(a.id), Most: a.most})
+	return page(t, a, rows, err, worker, func(w store.Worker) store.Cursor { return store.Cursor{Created: w.Created, ID: string(w.ID)} })
+}
+
+// SetWorkerMode says what work it gets.
+func (t *Tables) SetWorkerMode(ctx context.Context, id store.WorkerID, m store.Mode) error {
+	if err := form.Mode(m); err != nil {
+		return err
+	}
+	return t.some(t.does.SetWorkerMode(ctx, queries.SetWorkerModeParams{Mode: m, ID: id}))
+}
+
+// RemoveWorker takes away one that has no runs.
+func (t *Tables) RemoveWorker(ctx context.Context, id store.WorkerID, now store.Moment) error {
+	return t.change(ctx, func(q *queries.Queries) error {
+		if err := q.TakeTurn(ctx, "claims"); err != nil {
+			return err
+		}
+		n, err := q.RemoveWorker(ctx, queries.RemoveWorkerParams{Now: now, ID: id})
+		if err != nil || n > 0 {
+			return err
+		}
+		w, err := q.Worker(ctx, id)
+		if err == nil && w.Removed.IsZero() {
+			return store.ErrStale
+		}
+		return t.some(0, err)
+	})
+}
