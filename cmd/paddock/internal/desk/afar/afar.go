@@ -10,7 +10,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -85,7 +84,7 @@ func (verbs) Git(context.Context, git.Ask) (git.Answer, error) {
 	return git.Answer{}, unserved("answer questions about repositories")
 }
 
-func (verbs) Bank(context.Context, paddock.Principal, paddock.Door, string, []byte) (paddock.Run, error) {
+func (verbs) Bank(context.Context, paddock.Principal, paddock.Principal, paddock.Door, string, []byte) (paddock.Run, error) {
 	return paddock.Run{}, unserved("keep what others give")
 }
 
@@ -129,12 +128,16 @@ func (verbs) Delegates(context.Context, paddock.Principal) ([]delegate.Delegate,
 	return nil, unserved(delegates)
 }
 
-func (verbs) PruneTasks(context.Context, paddock.Principal, time.Duration, bool) ([]task.Checklist, error) {
+func (verbs) PruneTasks(context.Context, paddock.Principal, plans.Stale, bool) ([]task.Checklist, error) {
 	return nil, unserved(checklists)
 }
 
-func (verbs) PruneDelegates(context.Context, paddock.Principal, time.Duration, bool) ([]delegate.Delegate, error) {
+func (verbs) PruneDelegates(context.Context, paddock.Principal, plans.Stale, bool) ([]delegate.Delegate, error) {
 	return nil, unserved(delegates)
+}
+
+func (verbs) ExplainDelegate(context.Context, delegate.Ask) (paddock.Decision, error) {
+	return paddock.Decision{}, unserved("explain delegates")
 }
 
 // Inside implements [desk.Verbs]: a server's delegates aren't here.
