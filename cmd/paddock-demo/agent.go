@@ -129,7 +129,7 @@ func (a *agent) await(ctx context.Context, id string) (status, error) {
 
 func (a *agent) works(ctx context.Context) error {
 	title(4, "It puts that right and works: both in the background, polled")
-	vet, err := a.start(ctx, "go", "vet", "./runner/...")
+	vet, err := a.start(ctx, "go", "vet", "./internal/policy/...")
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (a *agent) works(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, task := range []struct{ what, id string }{{"go vet ./runner/...", vet.TaskID}, {"go test ./internal/policy/...", test.TaskID}} {
+	for _, task := range []struct{ what, id string }{{"go vet ./internal/policy/...", vet.TaskID}, {"go test ./internal/policy/...", test.TaskID}} {
 		s, err := a.await(ctx, task.id)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ func TestDemo(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Refused (shell_syntax)", `argv ["go","vet","./..."]`, `argv ["echo","done"]`,
-		"go vet ./runner/...            exited 0", "go test ./internal/policy/...  exited 0",
+		"go vet ./internal/policy/...   exited 0", "go test ./internal/policy/...  exited 0",
 		"the evidence is whole", "I ignore SIGTERM", "killed", "In your own project, type next",
 	} {
 		if !strings.Contains(string(out), want) {
