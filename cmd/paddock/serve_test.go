@@ -249,7 +249,8 @@ func TestServeBecomesTheServer(t *testing.T) {
 		}
 		return to
 	}
-	y.paddock = place(testproc.Build(t, "paddock/cmd/paddock"), "paddock")
+	// Apart from where other tests have the program that is this test.
+	y.paddock = place(testproc.BuildTo(t, "plain", "paddock/cmd/paddock", "plain"), "paddock")
 	place(testproc.Build(t, "paddock/cmd/paddock-stage"), "paddock-stage")
 	server := filepath.Join(bin, "paddock-server")
 	out, err := y.command("serve", "--listen", "127.0.0.1:0").CombinedOutput()

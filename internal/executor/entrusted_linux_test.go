@@ -36,9 +36,10 @@ func TestWhatLastsIsGivenTheSecretOfItsPolicy(t *testing.T) {
 			req := push(false)
 			req.Command.Argv = []string{"sh", "-c", printsAPI, name}
 			var run paddock.Run
-			asked := *a
-			asked.cfg.Policy = PolicyFile(file)
-			asked.as(t, func(e *Executor) {
+			was := a.cfg.Policy
+			defer func() { a.cfg.Policy = was }()
+			a.cfg.Policy = PolicyFile(file)
+			a.as(t, func(e *Executor) {
 				var err error
 				if run, err = e.Start(t.Context(), req); err != nil || run.State != paddock.Waiting {
 					t.Fatalf("%+v, %v", run, err)
@@ -50,8 +51,8 @@ func TestWhatLastsIsGivenTheSecretOfItsPolicy(t *testing.T) {
 				_, second := sayer(t, "second", "of-quite-another-policy")
 				other += second
 			}
-			asked.cfg.Policy = PolicyText("policy.yaml", []byte(other))
-			asked.as(t, func(e *Executor) {
+			a.cfg.Policy = PolicyText("policy.yaml", []byte(other))
+			a.as(t, func(e *Executor) {
 				got, err := e.Wait(t.Context(), run.ID)
 				if err != nil || got.State != paddock.Exited || got.Stdout.Bytes != int64(len("push\nours\n")) {
 					t.Errorf("%+v %+v, %v", got, got.Outcome, err)
