@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"paddock"
 	"paddock/internal/rundir/record/durable"
@@ -65,13 +66,16 @@ func (d *Dir) Lock() *os.File { return d.lock }
 
 // ReleaseLock closes our descriptor of the lock. The lock goes on for as long
 // as a supervisor has the descriptor: it is closed and not unlocked, because
-// unlocking would be for both.
+// unlocking would be for both. A child of ours that is between fork and exec has
+// the descriptor too, so none is on its way meanwhile.
 func (d *Dir) ReleaseLock() error {
 	if d.lock == nil {
 		return nil
 	}
 	f := d.lock
 	d.lock = nil
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	return f.Close()
 }
 
