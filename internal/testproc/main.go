@@ -37,7 +37,7 @@ var ours = &troupe{}
 // children or descriptors are left.
 func Main(m *testing.M, helpers map[string]func() int) {
 	if name := played(helpers); name != "" {
-		os.Exit(helpers[name]())
+		exit(helpers[name]())
 	}
 	dir, err := os.MkdirTemp("", "paddock-test-")
 	if err == nil {
@@ -45,7 +45,7 @@ func Main(m *testing.M, helpers map[string]func() int) {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testproc:", err)
-		os.Exit(2)
+		exit(2)
 	}
 	ours = &troupe{helpers: helpers, dir: dir, used: map[string]bool{}}
 	before := descriptors()
@@ -64,7 +64,7 @@ func Main(m *testing.M, helpers map[string]func() int) {
 		fmt.Fprintln(os.Stderr, "FAIL: testproc:", c)
 		code = 1
 	}
-	os.Exit(code)
+	exit(code)
 }
 
 // played returns which helper this process is: by the marker, or by the name of
@@ -73,7 +73,7 @@ func played(helpers map[string]func() int) string {
 	if name, ok := os.LookupEnv(marker); ok {
 		if _, known := helpers[name]; !known {
 			fmt.Fprintf(os.Stderr, "testproc: no helper is called %q\n", name)
-			os.Exit(2)
+			exit(2)
 		}
 		if len(os.Args) > 1 && os.Args[1] == name {
 			os.Args = os.Args[1:]
