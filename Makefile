@@ -78,7 +78,7 @@ cover: ## coverage of the decide path: what isn't at 100 %, and the total
 chaos: cc ## end, starve and repeat runs on purpose, PADDOCK_CHAOS_RUNS (2000) of them; RECORD=1 writes docs/reports/chaos.md
 	@mkdir -p bin docs/reports
 	PADDOCK_CHAOS_RUNS=$${PADDOCK_CHAOS_RUNS:-2000} PADDOCK_CHAOS_REPORT=$(CURDIR)/$(if $(RECORD),docs/reports,bin)/chaos.md \
-		go test ./tests/chaos -count=1 -timeout 2h -v -run '^(TestChaos|TestPackingThatIsCutShort)$$'
+		go test ./tests/chaos -count=1 -timeout 2h -v
 	CGO_ENABLED=1 $(TEST) -race -count=10 -shuffle=on -timeout 60m -run 'Crash|Race|Kill|Concurrent' ./...
 
 long: ## the tests that take minutes: 10,000 runs, a line of 1 GiB, logs of 10 GiB, 100,000 commits
