@@ -46,11 +46,7 @@ func TestCrashWhilePruning(t *testing.T) {
 		}...)
 	}
 	for _, try := range tries {
-		out, err := f.paddock("run", "-d", "--", "sh", "-c", "mkdir -p starts/deep; echo x > starts/deep/.envrc; echo one").Output() // which is put into quarantine
-		must(t, err)
-		id := strings.TrimSpace(string(out))
-		must(t, f.paddock("wait", id).Run())
-		must(t, f.paddock("ps").Run()) // its end is told
+		id := f.over("mkdir -p starts/deep; echo x > starts/deep/.envrc; echo one") // which is put into quarantine
 		if strings.Contains(try.point, "made") {
 			must(t, os.Remove(filepath.Join(f.state, "usage", "total.json")))
 		}
@@ -63,9 +59,7 @@ func TestCrashWhilePruning(t *testing.T) {
 		}
 		must(t, remove(filepath.Join(bin, "paddock")+failpoint.HitSuffix))
 		f.prunedOrNot(fmt.Sprint(try.point, " of ", try.args), id)
-		out, err = f.paddock(run...).Output() // whoever comes next
-		must(t, err)
-		must(t, f.paddock("wait", strings.TrimSpace(string(out))).Run())
+		f.over("echo whoever comes next")
 		if said, err := f.paddock(try.args...).CombinedOutput(); err != nil {
 			t.Errorf("%s of %s: again: %v, %s", try.point, try.args, err, said)
 		}
