@@ -153,6 +153,22 @@ func (f *field) fire(n int) {
 	all.Wait()
 }
 
+// fireAll fires n shots, and beside them others at a server that uses the same state
+// directory.
+func (f *field) fireAll(n, atServer int) {
+	f.t.Helper()
+	if atServer == 0 {
+		f.fire(n)
+		return
+	}
+	m := newMark(f)
+	var all sync.WaitGroup
+	all.Go(func() { m.fire(atServer) })
+	f.fire(n)
+	all.Wait()
+	m.end()
+}
+
 func (f *field) note(s *shot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -183,13 +199,19 @@ func TestChaos(t *testing.T) {
 	t.Logf("again with PADDOCK_CHAOS_SEED=%d", seed)
 	testproc.BuildTo(t, "failing", "paddock/cmd/paddock-stage", "failpoints") // beside the other
 	f := newField(t, seed, "")
+	atServer := 0
+	if os.Getenv("PADDOCK_CHAOS_RUNS") != "" { // its build compiles a database; the short of it is cmd/paddock's TestServerIsKilled
+		atServer = n/3 + 1
+	}
 	start := time.Now()
-	f.fire(n)
+	f.fireAll(n, atServer)
 	fired := time.Since(start)
 	start = time.Now()
 	f.settle()
+	f.again()
 	f.check()
 	f.nothingLeft()
+	f.sound()
 	for _, key := range slices.Sorted(maps.Keys(f.tally)) {
 		t.Logf("%4d %s", f.tally[key], key)
 	}
@@ -199,7 +221,7 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	if name := os.Getenv("PADDOCK_CHAOS_REPORT"); name != "" && !t.Failed() {
-		must(t, os.WriteFile(name, f.report(n, fired, time.Since(start)), 0o644))
+		must(t, os.WriteFile(name, f.report(n, atServer, fired, time.Since(start)), 0o644))
 	}
 }
 
@@ -229,10 +251,10 @@ func (c tally) hits(binary, text string, mu *sync.Mutex) {
 }
 
 // report says what was done and seen.
-func (f *field) report(n int, fired, checked time.Duration) []byte {
+func (f *field) report(n, atServer int, fired, checked time.Duration) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Chaos\n\nWritten by `make chaos`; %d shots with seed %d, %d at a time, on a state directory of their own. Firing took %s, settling and checking %s. A shot is one request, or several with one key, by a real `paddock`, and at most one attack on it. No check failed: every accepted run ended exactly once, no key became two runs and no run started twice, every kept stream is a prefix of what was printed and has the digest that its record says, `audit verify` and `verify RUN` agree, and no process, mount, cgroup, lock or temporary file was left.\n\n| what | how often |\n|---|--:|\n",
-		n, f.seed, workers, fired.Round(time.Second/10), checked.Round(time.Second/10))
+	fmt.Fprintf(&b, "# Chaos\n\nWritten by `make chaos`; %d shots by processes of their own with seed %d, %d at a time, and beside them %d by HTTP, %d at a time, at a `paddock serve` that was ended all the while, all on one state directory. Firing took %s, settling and checking %s. A shot is one request, or several with one key, and at most one attack on it; those by HTTP are asked and followed by clients that go on with the next server. No check failed: every accepted run ended exactly once, no key became two runs, afterwards either, and no run started twice, every kept stream is a prefix of what was printed and has the digest that its record says, every reader of events got exactly what is kept, once, `audit verify` and `verify RUN` agree, `server.db` is whole and has what was answered, and no process, mount, cgroup, lock or temporary file was left.\n\n| what | how often |\n|---|--:|\n",
+		n, f.seed, workers, atServer, atOnce, fired.Round(time.Second/10), checked.Round(time.Second/10))
 	for _, key := range slices.Sorted(maps.Keys(f.tally)) {
 		fmt.Fprintf(&b, "| %s | %d |\n", key, f.tally[key])
 	}

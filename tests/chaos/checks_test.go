@@ -51,6 +51,19 @@ func (f *field) list(args ...string) []paddock.Run {
 	}
 }
 
+// over starts a run and returns when nobody has anything to do with it any more: its
+// supervisor keeps its lock until it has told the journal of the end.
+func (f *field) over(script string) (id string) {
+	f.t.Helper()
+	out, err := f.paddock("run", "-d", "--", "sh", "-c", script).Output()
+	must(f.t, err)
+	id = strings.TrimSpace(string(out))
+	must(f.t, f.paddock("wait", id).Run())
+	must(f.t, testproc.Unlocked(filepath.Join(f.state, "runs", "*", id, "lock")))
+	must(f.t, f.paddock("ps").Run()) // whoever comes next takes it from what goes on
+	return id
+}
+
 // settle waits until no run goes on.
 func (f *field) settle() {
 	f.t.Helper()

@@ -32,11 +32,7 @@ func TestPackingThatIsCutShort(t *testing.T) {
 			"pack/rename 1 kill", "record/sync 2 kill", "pack/remove 1 EIO", "pack/removed 1 kill")
 	}
 	for _, plan := range plans {
-		out, err := f.paddock("run", "-d", "--", "sh", "-c", "seq 1 60000").Output()
-		must(t, err)
-		id := strings.TrimSpace(string(out))
-		must(t, f.paddock("wait", id).Run())
-		must(t, f.paddock("ps").Run()) // its end is told
+		id := f.over("seq 1 60000")
 		arm(t, filepath.Join(bin, "paddock"), plan+"\n")
 		cmd := testproc.Command(t, filepath.Join(bin, "paddock"), "--state", f.state, "prune", "--compress", "zstd")
 		text, err := cmd.CombinedOutput()

@@ -28,6 +28,7 @@ import (
 
 	"paddock"
 	"paddock/internal/books"
+	"paddock/internal/failpoint"
 	"paddock/internal/journal"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record"
@@ -68,6 +69,7 @@ type Keeper struct {
 }
 
 func (k *Keeper) at(step string) {
+	failpoint.Here("prune/" + step)
 	if k.At != nil {
 		k.At(step)
 	}
