@@ -305,12 +305,22 @@ func (r *run) gone() {
 // prepare makes what will hold the run and plans how. Release takes it away
 // again and is to be called in any case. The run is told to trust ca.
 func (r *run) prepare(ca []byte) (held *walls.Walls, release func(), err error) {
-	r.bounds, err = bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level)
-	if err != nil {
-		return nil, func() {}, fmt.Errorf("limits: %w", err)
+	held, err = walls.New(r.job, r.files, func() (*lifecycle.Hold, error) {
+		made, err := bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level)
+		if err != nil {
+			return nil, fmt.Errorf("limits: %w", err)
+		}
+		r.bounds = made
+		return made.Hold, nil
+	}, ca)
+	release = func() {
+		if r.bounds != nil {
+			r.bounds.Release()
+		}
+		r.gone()
+		held.Release()
 	}
-	held, err = walls.New(r.job, r.files, r.bounds.Hold, ca)
-	return held, func() { r.bounds.Release(); r.gone(); held.Release() }, err
+	return held, release, err
 }
 
 // begun starts the program, in the next best way if need be; step is what failed.
