@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -35,9 +36,15 @@ type Program struct {
 	// routes count what finds no way out of the run's own network.
 	routes []*os.File
 	exit   chan Exit
+	empty  chan struct{}
 	done   chan struct{}
 	end    End
-	exited bool // the leader's exit was passed on
+	exited bool          // the leader's exit was passed on
+	took   time.Duration // of processors, by those that the process in between reaped
+	early  bool          // empty was closed before the process in between was reaped
+
+	reaping sync.Mutex
+	reaped  bool // the process in between, and what it took is in our children's; guarded by reaping
 }
 
 type cgroupFiles struct{ procs, kill *os.File }
@@ -96,7 +103,7 @@ func unavailable(isolation paddock.Isolation, err error) bool {
 }
 
 func start(spec *Spec, isolation paddock.Isolation) (*Program, error) {
-	p := &Program{Isolation: isolation, exit: make(chan Exit, 1), done: make(chan struct{})}
+	p := &Program{Isolation: isolation, exit: make(chan Exit, 1), empty: make(chan struct{}), done: make(chan struct{})}
 	var files cgroupFiles
 	if isolation == paddock.CgroupKill {
 		group := spec.Cgroup
@@ -123,7 +130,12 @@ func start(spec *Spec, isolation paddock.Isolation) (*Program, error) {
 func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer close(p.done)
+	defer func() {
+		close(p.done)
+		if !p.early {
+			close(p.empty)
+		}
+	}()
 	state, reports, err := p.forkHolder(spec, files)
 	if err != nil {
 		p.removeCgroup()
@@ -237,7 +249,9 @@ func (p *Program) follow(reports *net.UnixConn) {
 }
 
 // take passes on the leader's first exit; a program that forges another must
-// not make us wait for a listener.
+// not make us wait for a listener. That the tree is empty is believed where no program
+// can forge it: in a user namespace it can't reach the process in between, which
+// has no other process below it then, as the init of what holds them.
 func (p *Program) take(r report) {
 	switch r.kind {
 	case reportLeader:
@@ -246,7 +260,14 @@ func (p *Program) take(r report) {
 			p.exit <- Exit{Status: syscall.WaitStatus(r.a)}
 		}
 	case reportEmpty:
-		p.end.Leftovers = int(r.a)
+		if p.early {
+			return
+		}
+		p.end.Leftovers, p.took = int(r.a), time.Duration(r.b)*time.Millisecond
+		if p.Isolation == paddock.UserPIDNamespace {
+			p.early = true
+			close(p.empty)
+		}
 	}
 }
 
@@ -265,13 +286,7 @@ func (p *Program) followRest(reports *net.UnixConn) {
 // reapHolder waits for the process in between. Of a namespace's init the kernel
 // reports the end only when every process of the namespace is gone.
 func (p *Program) reapHolder() {
-	var status syscall.WaitStatus
-	for {
-		_, err := syscall.Wait4(p.holder, &status, 0, nil)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
+	status := p.wait()
 	if p.Isolation.Tree() == paddock.TreeBestEffort && (status.Signaled() || status.ExitStatus() != 0) {
 		// The guardian was ended by somebody else, so nobody swept.
 		if p.leader != 0 && syscall.Kill(p.leader, 0) == nil {
@@ -288,6 +303,37 @@ func (p *Program) reapHolder() {
 			p.end.Survivors = len(members)
 		}
 	}
+}
+
+// wait reaps the process in between.
+func (p *Program) wait() (status syscall.WaitStatus) {
+	for errors.Is(unix.Waitid(unix.P_PID, p.holder, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
+	}
+	p.reaping.Lock()
+	defer p.reaping.Unlock()
+	for {
+		_, err := syscall.Wait4(p.holder, &status, 0, nil)
+		if !errors.Is(err, syscall.EINTR) {
+			p.reaped = true
+			return status
+		}
+	}
+}
+
+// Took returns the time of processors that ended, what this process's children took
+// that were waited for, comes to when the tree is counted that is gone.
+func (p *Program) Took(ended func() time.Duration) time.Duration {
+	p.reaping.Lock()
+	defer p.reaping.Unlock()
+	select {
+	case <-p.empty:
+	default:
+		return ended() // its end was given up
+	}
+	if p.reaped {
+		return ended()
+	}
+	return ended() + p.took
 }
 
 func (p *Program) removeCgroup() {
@@ -318,10 +364,14 @@ func (p *Program) Leader() int { return p.leader }
 // Exited delivers the leader's exit once, unless the tree was killed before.
 func (p *Program) Exited() <-chan Exit { return p.exit }
 
-// Done is closed when no process of the tree is left; End is set by then.
+// Empty is closed when no process of the tree is left; End is set by then. What the
+// tree was in, its mounts and its network, the kernel may still be taking away.
+func (p *Program) Empty() <-chan struct{} { return p.empty }
+
+// Done is closed when nothing of the tree is left, and the process in between is reaped.
 func (p *Program) Done() <-chan struct{} { return p.done }
 
-// End tells what was found; it is valid after Done is closed.
+// End tells what was found; it is valid after Empty is closed.
 func (p *Program) End() End { return p.end }
 
 // Signal sends sig, a request to end, to every process of the tree. It doesn't

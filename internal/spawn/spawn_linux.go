@@ -345,7 +345,7 @@ func reap(s *initState) {
 		case e == syscall.EINTR:
 		case e != 0: // ECHILD
 			if s.leaderDone {
-				tell(s, reportEmpty, s.leftovers, 0)
+				tell(s, reportEmpty, s.leftovers, tookOf(s))
 				call(syscall.SYS_EXIT_GROUP, 0, 0, 0, 0, 0)
 			}
 			return

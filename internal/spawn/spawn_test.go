@@ -421,9 +421,42 @@ func TestReportsThatWereNotReadYetAreTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := &Program{exit: make(chan Exit, 1)}
+	p := &Program{exit: make(chan Exit, 1), empty: make(chan struct{}), Isolation: paddock.PIDNamespace}
 	p.followRest(r.(*net.UnixConn))
 	if exit := <-p.exit; int(exit.Status) != 3 || p.end.Leftovers != 3 {
 		t.Errorf("exit %v, end %+v", exit, p.end)
 	}
+	select {
+	case <-p.empty:
+		t.Error("a report that a program with root's rights can forge was believed")
+	default:
+	}
+}
+
+// That a tree is empty is known as soon as the process in between says so, where it
+// can't be made to say it, and its end is only waited for.
+func TestEmptyIsKnownBeforeTheEndIsReaped(t *testing.T) {
+	forEach(t, func(t *testing.T, isolation paddock.Isolation) {
+		r := sh(t, isolation, `i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sh -c 'exec sleep 600' & exit 3`)
+		if exit := <-r.Exited(); exit.Status.ExitStatus() != 3 {
+			t.Errorf("status %v", exit.Status)
+		}
+		select {
+		case <-r.Empty():
+			t.Error("empty, with a process that sleeps")
+		default:
+		}
+		r.Kill()
+		within(t, "that the tree is empty", r.Empty())
+		if got := r.End(); got.Leftovers != 1 && isolation == paddock.UserPIDNamespace || got.Survivors != 0 {
+			t.Errorf("end %+v", got)
+		}
+		if r.took <= 0 {
+			t.Errorf("the tree took %v", r.took)
+		}
+		within(t, "the end", r.Done())
+		if got := r.Took(func() time.Duration { return 0 }); got != 0 { // it is counted once
+			t.Errorf("took %v beside what our children did", got)
+		}
+	})
 }

@@ -40,7 +40,7 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 			if at.grace == nil && at.destroy == nil {
 				at.grace = r.opt.After(min(leftoverGrace, time.Duration(r.job.Grace)))
 			}
-		case <-r.program.Done():
+		case <-r.program.Empty():
 			select {
 			case e := <-r.program.Exited():
 				exit = r.exited(e)

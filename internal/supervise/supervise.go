@@ -150,6 +150,7 @@ type run struct {
 	reason  *paddock.Reason // the first to come
 	// survivors is how many processes were left when the end was given up.
 	survivors int
+	cleaning  sync.WaitGroup // takes away what held the run
 
 	mu   sync.Mutex
 	late *paddock.Reason // output that could not be kept, seen after the leader's end
@@ -202,6 +203,7 @@ func (r *run) supervise(ctx context.Context, conn net.Conn) error {
 	}
 	outcome := r.live(ctx)
 	err = publish(ctx, r.job, r.dir, outcome, r.opt)
+	r.cleaning.Wait() // who hears of the end finds nothing of the run in the workspace
 	r.hub.Settle(outcome)
 	r.hub.Drain(time.Second)
 	stop()
@@ -243,7 +245,8 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		return r.seal(reason.FailedToStart("way out", err, r.opt.Now()))
 	}
 	held, release, err := r.prepare(way.CA())
-	defer release()
+	clean := sync.OnceFunc(func() { r.cleaning.Go(release) })
+	defer clean()
 	if err != nil {
 		close(r.over)
 		way.Close()
@@ -274,7 +277,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		Reason:    why,
 		Survivors: r.survivors,
 		Denied:    r.hiding.Denials(slices.Concat(r.bounds.WithForks(r.denials(heard)), way.Close())),
-		EndedAt:   ended, CPU: r.bounds.CPU(),
+		EndedAt:   ended, CPU: r.bounds.CPU(r.program.Took),
 	}
 	if r.survivors == 0 { // then the tree is gone, and what was found is known
 		outcome.Leftovers, outcome.Survivors = r.program.End().Leftovers, r.program.End().Survivors
@@ -283,22 +286,41 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	if pumps.outside.Load() {
 		outcome.Reason.Detail = join(outcome.Reason.Detail, "a process outside of the run still held its output open")
 	}
-	// The kernel takes its time to remove a cgroup, and so does a disk to sync.
-	var cleaning sync.WaitGroup
-	cleaning.Go(release)
-	defer cleaning.Wait()
+	clean() // the kernel takes its time for that, and so does a disk to sync
 	return r.seal(outcome)
+}
+
+// gone returns when the kernel has taken away the run's mounts, or takes too long. To
+// remove from the workspace what is in one of them takes longer.
+func (r *run) gone() {
+	if r.program == nil || r.survivors > 0 {
+		return
+	}
+	select {
+	case <-r.program.Done():
+	case <-r.opt.After(abandonAfter):
+	}
 }
 
 // prepare makes what will hold the run and plans how. Release takes it away
 // again and is to be called in any case. The run is told to trust ca.
 func (r *run) prepare(ca []byte) (held *walls.Walls, release func(), err error) {
-	r.bounds, err = bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level)
-	if err != nil {
-		return nil, func() {}, fmt.Errorf("limits: %w", err)
+	held, err = walls.New(r.job, r.files, func() (*lifecycle.Hold, error) {
+		made, err := bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level)
+		if err != nil {
+			return nil, fmt.Errorf("limits: %w", err)
+		}
+		r.bounds = made
+		return made.Hold, nil
+	}, ca)
+	release = func() {
+		if r.bounds != nil {
+			r.bounds.Release()
+		}
+		r.gone()
+		held.Release()
 	}
-	held, err = walls.New(r.job, r.files, r.bounds.Hold, ca)
-	return held, sync.OnceFunc(func() { r.bounds.Release(); held.Release() }), err
+	return held, release, err
 }
 
 // begun starts the program, in the next best way if need be; step is what failed.

@@ -96,11 +96,11 @@ func known(n int, err error) int {
 
 // CPU is how much time of processors the run took: what its cgroup counted, else what
 // the kernel says of this process's children that ended, which the run's proxy is one
-// of.
-func (b *Bounds) CPU() paddock.Duration {
+// of, and what took knows beside that.
+func (b *Bounds) CPU(took func(ended func() time.Duration) time.Duration) paddock.Duration {
 	counted, err := b.Hold.CPU()
 	if err != nil || counted == 0 {
-		counted = children() - b.before
+		counted = took(children) - b.before
 	}
 	return paddock.Duration(max(0, counted.Truncate(time.Millisecond)))
 }

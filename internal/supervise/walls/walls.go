@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -40,6 +41,7 @@ type Walls struct {
 	files  handover.Files
 	hold   *lifecycle.Hold
 	ca     []byte
+	host   contain.Host
 	shown  map[string]*os.File // as the run's own; nil where the run is our account's
 	guard  *protect.Guard      // nil where writes don't reach the workspace
 	layout *workspace.Layout   // nil where they do
@@ -47,20 +49,33 @@ type Walls struct {
 }
 
 // New plans how the run of job, which came with files, is held to what it was
-// granted: its tree by hold, and with ca as the certificates that it is to trust
+// granted: its tree by what limits makes, and with ca as the certificates that it is to trust
 // beside the machine's. What was put into the workspace stays until Release is
 // called, which is to be called in any case.
-func New(job handover.Job, files handover.Files, hold *lifecycle.Hold, ca []byte) (w *Walls, err error) {
-	w = &Walls{job: job, files: files, hold: hold, ca: ca}
-	if job.Contain.Workspace == paddock.OverlayWorkspace {
-		w.layout, err = workspace.Prepare(job.Root, job.RunDir)
-	} else {
+//
+// Little of it waits for anything else, and it is half of what there is to do before
+// the program starts, so it is done at once where there are processors for it, what
+// takes longest first.
+func New(job handover.Job, files handover.Files, limits func() (*lifecycle.Hold, error), ca []byte) (w *Walls, err error) {
+	w = &Walls{job: job, files: files, ca: ca}
+	var beside sync.WaitGroup
+	var unshown, unlimited error
+	inPlace := job.Contain.Workspace != paddock.OverlayWorkspace
+	if inPlace {
+		beside.Go(func() { unshown = w.show(job.Root, "") })
+	}
+	beside.Go(func() { w.hold, unlimited = limits() })
+	beside.Go(func() { w.host = contain.Probe(slices.Concat(job.Contain.Read, job.Contain.Write)...) })
+	if inPlace {
 		w.guard, err = keep(job)
+	} else {
+		w.layout, err = workspace.Prepare(job.Root, job.RunDir)
 	}
 	if err == nil {
 		err = w.look()
 	}
-	if err == nil {
+	beside.Wait()
+	if err = errors.Join(unlimited, err, unshown); err == nil {
 		err = w.plan()
 	}
 	return w, err
@@ -133,10 +148,11 @@ func (w *Walls) plan() error {
 	if err := w.apart(&wish); err != nil {
 		return err
 	}
-	if err := w.show(&wish); err != nil {
-		return err
+	if wish.Shown = maps.Clone(w.shown); wish.Overlay != "" && w.shown != nil {
+		wish.Lower, wish.Layer = w.shown[wish.Root], w.shown[wish.Overlay]
+		delete(wish.Shown, wish.Root)
 	}
-	w.Plan, err = contain.NewPlan(wish, contain.Probe(slices.Concat(wish.Read, wish.Write)...))
+	w.Plan, err = contain.NewPlan(wish, w.host)
 	if err == nil {
 		w.Plan.Enforced.Deeper = deeper(job)
 	}
@@ -156,33 +172,30 @@ func account(job handover.Job) *paddock.Account {
 	return job.Contain.Account
 }
 
-// show takes hold of what the run may write, as its own.
-func (w *Walls) show(wish *contain.Wish) (err error) {
+// show takes hold of what the run may write, as its own: of root in the place of the
+// workspace, and of overlay, if there is one.
+func (w *Walls) show(root, overlay string) (err error) {
 	w.hide() // of a start that failed
-	if wish.Account == nil || wish.Level != paddock.Full {
+	as, job := account(w.job), &w.job
+	if as == nil || job.Contain.Level != paddock.Full {
 		return nil
 	}
-	show := owner.As(*wish.Account, spawn.UserNamespace)
+	show := owner.As(*as, spawn.UserNamespace)
 	defer func() { err = errors.Join(err, show.Close()) }()
 	w.shown = map[string]*os.File{}
-	for _, path := range slices.Concat([]string{wish.Root, wish.Home, wish.Overlay}, wish.Write) {
+	for _, path := range slices.Concat([]string{job.Root, job.Home, overlay}, job.Contain.Write) {
 		if path == "" || w.shown[path] != nil {
 			continue
 		}
-		from, real := path, path == wish.Root || path == wish.Home || path == wish.Overlay
-		if path == wish.Root && wish.Stand != "" {
-			from = wish.Stand
+		from, real := path, path == job.Root || path == job.Home || path == overlay
+		if path == job.Root {
+			from = root
 		}
 		file, err := show.Show(from, real)
 		if err != nil {
 			return err
 		}
 		w.shown[path] = file
-	}
-	wish.Shown = maps.Clone(w.shown)
-	if wish.Overlay != "" {
-		wish.Lower, wish.Layer = w.shown[wish.Root], w.shown[wish.Overlay]
-		delete(wish.Shown, wish.Root)
 	}
 	return nil
 }
@@ -204,10 +217,13 @@ func (w *Walls) apart(wish *contain.Wish) error {
 		return nil
 	case w.layout.Kind == workspace.Overlay:
 		wish.Overlay = w.layout.Dir
-		return nil
+		return w.show(w.job.Root, wish.Overlay)
 	}
 	wish.Stand = w.layout.Stand
-	var err error
+	err := w.show(wish.Stand, "")
+	if err != nil {
+		return err
+	}
 	if wish.Start, err = w.copied(wish.Dir, wish.Start); err == nil {
 		wish.Exec, err = w.copied(wish.Programs[0], wish.Exec)
 	}
