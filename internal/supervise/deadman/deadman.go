@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"paddock"
+	clock "paddock/internal/control/boot"
 )
 
 // lookEvery is how long one wait is at most: timers don't go on while the machine
@@ -34,7 +35,7 @@ type Watch struct {
 // leased it. Nil for boot means the machine's clock.
 func New(until int64, after func(time.Duration) <-chan time.Time, boot func() time.Duration) *Watch {
 	if boot == nil {
-		boot = Boot
+		boot = clock.Clock
 	}
 	w := &Watch{After: after, Boot: boot}
 	w.until.Store(until)

@@ -39,10 +39,3 @@ func TestALeaseEndsUnlessItIsRenewed(t *testing.T) {
 		}
 	}
 }
-
-func TestTheBootClockGoesOn(t *testing.T) {
-	t.Parallel()
-	if a, b := Boot(), Boot(); a <= 0 || b < a {
-		t.Errorf("%v, then %v", a, b)
-	}
-}

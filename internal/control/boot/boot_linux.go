@@ -1,4 +1,4 @@
-package deadman
+package boot
 
 import (
 	"time"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Boot is the machine's boot clock.
-func Boot() time.Duration {
+// Clock is the machine's boot clock.
+func Clock() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
 		return 1<<63 - 1 // no kernel that runs us lacks it; without a clock every lease is over
