@@ -1,21 +1,19 @@
 package relay
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
+
+	"paddock/internal/relay/outward"
 )
 
 // How long to wait before the next try.
@@ -44,7 +42,7 @@ type Config struct {
 // Serve keeps a connection to the server and answers over it, until ctx ends. It returns
 // an error at once if the configuration can't be right, and none at the end.
 func Serve(ctx context.Context, c Config) error {
-	u, err := address(c.Server)
+	u, err := outward.Address(c.Server)
 	if err != nil {
 		return err
 	}
@@ -73,22 +71,6 @@ func Serve(ctx context.Context, c Config) error {
 	}
 }
 
-// address is a server's; the token isn't sent over plain HTTP to another machine.
-func address(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-		return nil, fmt.Errorf("%.100q is no address of a server; want one such as https://paddock.example.org", text)
-	}
-	at, err := netip.ParseAddr(u.Hostname())
-	if u.Scheme == "http" && u.Hostname() != "localhost" && (err != nil || !at.IsLoopback()) {
-		return nil, fmt.Errorf("%s is another machine, and http would show the token and all output on the way; want https", u.Hostname())
-	}
-	if u.Port() == "" {
-		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
-	}
-	return u, nil
-}
-
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -107,10 +89,12 @@ type dialer struct {
 
 // once connects and answers until the connection is over, and says why it is.
 func (d *dialer) once(ctx context.Context) error {
-	conn, err := d.connect(ctx)
+	call := outward.Call{Server: d.url, Path: Path, Protocol: Protocol, Bearer: d.Token, Header: mostHeader, Time: greetTime, TLS: d.TLS}
+	raw, err := call.Connect(ctx)
 	if err != nil {
 		return err
 	}
+	conn := watch(raw)
 	d.Log.Info("connected to the server", "server", d.url.Host)
 	s := &http.Server{
 		Handler: &door{d.House, d.Log}, Protocols: onlyHTTP2(), HTTP2: heartbeats(), MaxHeaderBytes: mostHeader,
@@ -122,86 +106,6 @@ func (d *dialer) once(ctx context.Context) error {
 	_ = s.Serve(&single{conn: conn}) // returns when the connection is closed
 	return errors.Join(errors.New("the connection ended"), s.Close())
 }
-
-// connect dials, and asks for the upgrade.
-func (d *dialer) connect(ctx context.Context) (_ *watched, err error) {
-	greet, cancel := context.WithTimeout(ctx, greetTime)
-	defer cancel()
-	raw, err := (&net.Dialer{}).DialContext(greet, "tcp", d.url.Host)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			_ = raw.Close() // err says it all
-		}
-	}()
-	if d.url.Scheme == "https" {
-		cfg := &tls.Config{MinVersion: tls.VersionTLS12}
-		if d.TLS != nil {
-			cfg = d.TLS.Clone()
-		}
-		cfg.ServerName, cfg.NextProtos = d.url.Hostname(), []string{"http/1.1"}
-		secure := tls.Client(raw, cfg)
-		if err := secure.HandshakeContext(greet); err != nil {
-			return nil, err
-		}
-		raw = secure
-	}
-	if until, ok := greet.Deadline(); ok {
-		if err := raw.SetDeadline(until); err != nil {
-			return nil, err
-		}
-	}
-	stop := context.AfterFunc(greet, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	in, err := d.upgrade(greet, raw)
-	if err != nil {
-		return nil, err
-	}
-	if !stop() {
-		return nil, greet.Err()
-	}
-	return watch(&read1{raw, in}), raw.SetDeadline(time.Time{})
-}
-
-// upgrade returns what is to be read from: the server may have spoken already.
-func (d *dialer) upgrade(ctx context.Context, conn net.Conn) (io.Reader, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url.Scheme+"://"+d.url.Host+Path, nil)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Authorization", "Bearer "+d.Token)
-	r.Header.Set("Connection", "Upgrade")
-	r.Header.Set("Upgrade", Protocol)
-	r.Header.Set("User-Agent", "paddock-worker")
-	if err := r.Write(conn); err != nil {
-		return nil, err
-	}
-	limit := &io.LimitedReader{R: conn, N: mostHeader}
-	in := bufio.NewReader(limit)
-	a, err := http.ReadResponse(in, r)
-	if err != nil {
-		return nil, fmt.Errorf("what is at %s isn't a server of ours: %w", d.url.Host, err)
-	}
-	defer a.Body.Close()
-	if a.StatusCode != http.StatusSwitchingProtocols || !strings.EqualFold(a.Header.Get("Upgrade"), Protocol) {
-		return nil, fmt.Errorf("the server answers %s", a.Status)
-	}
-	early, err := in.Peek(in.Buffered())
-	if err != nil {
-		return nil, err
-	}
-	return io.MultiReader(strings.NewReader(string(early)), conn), nil
-}
-
-// A read1 connection has something that was read already.
-type read1 struct {
-	net.Conn
-	in io.Reader
-}
-
-func (r *read1) Read(p []byte) (int, error) { return r.in.Read(p) }
 
 // A single listener accepts one connection, and then waits for its end.
 type single struct {

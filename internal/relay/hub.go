@@ -74,6 +74,23 @@ type link struct {
 	http *http.ClientConn
 }
 
+// Upgrades refuses a request that doesn't ask for an upgrade to [Protocol].
+func Upgrades(r *http.Request) error {
+	if r.ProtoMajor != 1 || !strings.EqualFold(r.Header.Get("Upgrade"), Protocol) || !strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade") {
+		return paddock.Refused(paddock.InvalidRequest, "A worker's connection is an upgrade of HTTP/1.1 to %s; this is none.", Protocol)
+	}
+	return nil
+}
+
+// Drop closes a worker's connection, if there is one.
+func (h *Hub) Drop(worker string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.links[worker]; l != nil {
+		_ = l.conn.Close() // it isn't to be used any more
+	}
+}
+
 // Accept makes the connection of a request that worker sent one of the hub's, in place of
 // the one that it had before. Who calls has found out that it is the worker's. After an
 // error of the kind *paddock.Refusal the request is still to be answered.
@@ -81,8 +98,8 @@ func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, worker string) erro
 	if h.life.Err() != nil {
 		return paddock.Refused(paddock.Busy, "The server is closing.")
 	}
-	if r.ProtoMajor != 1 || !strings.EqualFold(r.Header.Get("Upgrade"), Protocol) || !strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade") {
-		return paddock.Refused(paddock.InvalidRequest, "A worker's connection is an upgrade of HTTP/1.1 to %s; this is none.", Protocol)
+	if err := Upgrades(r); err != nil {
+		return err
 	}
 	control := http.NewResponseController(w)
 	raw, buffered, err := control.Hijack()
