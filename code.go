@@ -51,6 +51,7 @@ const (
 	DepthExceeded          Code = "depth_exceeded"
 	SecondFactorRequired   Code = "second_factor_required"
 	RateLimited            Code = "rate_limited"
+	Away                   Code = "away"
 )
 
 // A CodeInfo is what a code means to whoever meets it.
@@ -157,6 +158,8 @@ var codes = []CodeInfo{
 		"Show one and ask again. Who has none adds one to the account first.", true},
 	{RateLimited, "", "This was tried too often in too little time.",
 		"Wait as long as the message says, then try again.", true},
+	{Away, "", "The machine that has the run isn't connected, so nothing can be read from it now. What it printed isn't lost.",
+		"Ask again in a moment, or follow the run's events, which go on by themselves when it is back.", true},
 }
 
 // Codes returns the table of every code, in the order of the catalogue.

@@ -24,6 +24,7 @@ import (
 	"paddock/internal/httpapi/listen"
 	"paddock/internal/httpapi/listen/sd"
 	"paddock/internal/httpapi/settings"
+	"paddock/internal/relay"
 	"paddock/internal/web"
 )
 
@@ -47,6 +48,7 @@ type accountsConfig struct {
 	secure          bool
 	now             func() time.Time
 	other           gate.Gate
+	hub             *relay.Hub
 }
 
 // openAccounts opens them in the build of the server; elsewhere it is nil, since the
@@ -145,14 +147,16 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	}
 	defer func() { err = errors.Join(err, rooms.Close()) }()
 	log := conf.Logger(d, s)
+	workers := relay.NewHub(ctx, 0)
+	defer workers.Close()
 	people, err := openAccounts(ctx, accountsConfig{
-		state: d.StateDir(d.State), postgres: s.Postgres, secure: s.Secure(), now: d.Now, other: operator,
+		state: d.StateDir(d.State), postgres: s.Postgres, secure: s.Secure(), now: d.Now, other: operator, hub: workers,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer func() { err = errors.Join(err, people.Close()) }()
-	door, err := newDoor(ctx, d, s, rooms, policies, people, log)
+	door, err := newDoor(ctx, d, s, rooms, policies, people, workers, log)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -172,18 +176,19 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 				warn(d, err)
 			}
 			door.Close()
+			workers.Close()
 		},
 	})
 }
 
-func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.App, policies *lookup.Source, people accounts, log *slog.Logger) (*httpapi.Door, error) {
+func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.App, policies *lookup.Source, people accounts, workers *relay.Hub, log *slog.Logger) (*httpapi.Door, error) {
 	public := strings.TrimSuffix(s.PublicURL, "/")
 	var origins []string
 	if public != "" {
 		origins = []string{public}
 	}
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: people, More: people.Routes, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
+		App: rooms, Gate: people, More: people.Routes, Workers: workers.Connected, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
 		Shield: shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
 		Policy: func() (httpapi.Policy, error) {
 			p, err := policies.Load()

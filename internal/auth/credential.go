@@ -28,10 +28,11 @@ const (
 	SessionWord    Kind = "pds_" // a session, in a cookie
 	InvitationWord Kind = "pdi_" // an invitation, told by hand
 	LinkWord       Kind = "pdl_" // a login link, in the fragment of its URL
+	WorkerWord     Kind = "pdw_" // a worker, in the Authorization header by which it connects
 )
 
 // Kinds returns all kinds.
-func Kinds() []Kind { return []Kind{TokenWord, SessionWord, InvitationWord, LinkWord} }
+func Kinds() []Kind { return []Kind{TokenWord, SessionWord, InvitationWord, LinkWord, WorkerWord} }
 
 const (
 	bits     = 32 // bytes of randomness

@@ -14,7 +14,7 @@ import (
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	form := regexp.MustCompile(`^pd[kspil]_[0-9A-Za-z]{49}$`)
+	form := regexp.MustCompile(`^pd[kspilw]_[0-9A-Za-z]{49}$`)
 	seen := map[string]bool{}
 	for range 200 {
 		for _, k := range auth.Kinds() {

@@ -32,6 +32,8 @@ const (
 	InviteRemoved  Action = "invite-removed"  // Detail: the invitation
 	TokenMade      Action = "token-made"      // Detail: its id and scopes
 	TokenRevoked   Action = "token-revoked"   // Detail: its id
+	WorkerAdded    Action = "worker-added"    // Detail: its id
+	WorkerRemoved  Action = "worker-removed"  // Detail: its id
 	IdentityBound  Action = "identity-bound"  // Detail: the issuer
 	IdentityUnused Action = "identity-unused" // Detail: the issuer; nobody had invited it
 )

@@ -31,7 +31,9 @@ import (
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
+	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
 	"paddock/internal/httpapi/entry/shield"
+	"paddock/internal/relay"
 	"paddock/internal/store"
 	"paddock/internal/store/tables/sqlite"
 	"paddock/internal/testproc"
@@ -85,6 +87,7 @@ type stand struct {
 	beat chan time.Time
 	log  *syncBuffer
 	dir  string
+	hub  *relay.Hub
 }
 
 type syncBuffer struct {
@@ -105,7 +108,7 @@ func (s *syncBuffer) String() string {
 }
 
 // people are the accounts of the desk, in a store.
-func (s *stand) people() *accounts.Gate {
+func (s *stand) people() (*accounts.Gate, machines.Store) {
 	s.t.Helper()
 	kept, err := sqlite.Open(s.t.Context(), filepath.Join(s.dir, "state", "server.db"))
 	if err != nil {
@@ -130,7 +133,7 @@ func (s *stand) people() *accounts.Gate {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return accounts.New(d, false, time.Now, nil)
+	return accounts.New(d, false, time.Now, nil), kept
 }
 
 type noRecord struct{}
@@ -160,10 +163,17 @@ func open(t *testing.T, change func(*Config)) *stand {
 	}
 	s.desk.accounts["bob"] = gate.Caller{Name: "bob", Role: gate.Operator}
 	s.desk.accounts["scoped"] = gate.Caller{Name: "operator", Role: gate.Operator, Verbs: []gate.Verb{gate.RunsRead}}
-	people := s.people()
+	people, kept := s.people()
+	hub := relay.NewHub(t.Context(), 0)
+	t.Cleanup(hub.Close)
+	s.hub = hub
 	cfg := Config{
-		More: people.Routes,
-		App:  s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",
+		More: func(in *entry.Entrance) {
+			people.Routes(in)
+			machines.New(machines.Config{Store: kept, Hub: hub, Recorder: noRecord{}, Now: time.Now}).Routes(in)
+		},
+		Workers: hub.Connected,
+		App:     s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",
 		Shield: shield.Config{Loopback: true, Log: slog.New(slog.NewTextHandler(s.log, nil)), Now: time.Now},
 		Tick:   func(time.Duration) (<-chan time.Time, func()) { return s.beat, func() {} },
 		Policy: func() (Policy, error) { return Policy{File: "policy.yaml", Text: text, Roots: []string{dir}}, nil },

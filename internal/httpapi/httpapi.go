@@ -54,7 +54,7 @@ type Check struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Config says what a Door works with. All but Policy, Ready, Pages, More and Tick must be set.
+// Config says what a Door works with. All but Policy, Ready, Pages, More, Workers and Tick must be set.
 type Config struct {
 	App    Verbs
 	Gate   gate.Gate
@@ -71,6 +71,8 @@ type Config struct {
 	Pages func(http.Handler) http.Handler
 	// More adds routes of those who keep accounts; nil adds none.
 	More func(*entry.Entrance)
+	// Workers says how many are connected; nil means that none can be.
+	Workers func() int
 	// Tick gives heartbeats; nil means a time.Ticker.
 	Tick func(time.Duration) (<-chan time.Time, func())
 }
@@ -135,6 +137,9 @@ func (d *Door) count() {
 	refused := d.numbers.Counter("paddock_refusals_total", "Requests that were refused, by the code of the refusal.", "code")
 	d.numbers.Gauge("paddock_event_streams", "Event streams that are open.", func() float64 { return float64(d.streams.Held()) })
 	d.numbers.Gauge("paddock_followed_runs", "Runs that are read for those streams.", func() float64 { return float64(d.hub.Runs()) })
+	if d.cfg.Workers != nil {
+		d.numbers.Gauge("paddock_connected_workers", "Workers that are connected to this server.", func() float64 { return float64(d.cfg.Workers()) })
+	}
 	begun := float64(d.cfg.Shield.Now().UnixMilli()) / 1000
 	d.numbers.Gauge("process_start_time_seconds", "When the server started, since 1970.", func() float64 { return begun })
 	d.cfg.Shield.Each = func(n shield.Note, t time.Duration) {

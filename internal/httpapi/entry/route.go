@@ -48,6 +48,9 @@ type Call struct {
 // Addr is where the call is from.
 func (c *Call) Addr() string { return shield.NoteOf(c.Context()).Addr }
 
+// Note is what is known of the call for the log.
+func (c *Call) Note() *shield.Note { return shield.NoteOf(c.Context()) }
+
 // As is the principal that the call acts as.
 func (c *Call) As() paddock.Principal { return c.Caller.For(c.Verb) }
 
@@ -92,7 +95,7 @@ func (d *Entrance) admit(req *http.Request, r Row) (gate.Caller, error) {
 		if ok, after := d.addresses.Allow(note.Addr); !ok {
 			return gate.Caller{}, TooMany(after)
 		}
-		if r.Verb == gate.Login { // whatever is left over of an earlier session
+		if r.Verb == gate.Login || r.Verb == gate.Connect { // whatever is left over of an earlier session; no account's
 			return gate.Caller{}, nil
 		}
 		return gate.Caller{}, err

@@ -22,7 +22,9 @@
 // # Limits
 //
 // The package asks the verbs of the house, with the principal of who follows, and
-// nothing else. Messages without an id, as that a run waits for approval, are hints.
+// nothing else. A machine that is away is waited for; that its run was lost is for those
+// to say who answer for it. Messages without an id, as that a run waits for approval, are
+// hints.
 package feed
 
 import (
@@ -197,6 +199,13 @@ func ParseAfter(s string) (int64, error) {
 		return 0, paddock.Refused(paddock.InvalidRequest, "%.60q is no number of an event.", s)
 	}
 	return n, nil
+}
+
+// away reports whether only the machine that has the run isn't there now: whoever follows
+// it waits, and goes on where he is.
+func away(err error) bool {
+	var r *paddock.Refusal
+	return errors.As(err, &r) && r.Code == paddock.Away
 }
 
 func prunedBy(err error) *paddock.Refusal {

@@ -64,6 +64,12 @@ func (f *Follower) Next(ctx context.Context) ([]Message, error) {
 		}
 		f.run = now.run
 		messages, err := f.ready(ctx, now)
+		if away(err) {
+			if err := f.rest(ctx); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if err != nil || len(messages) > 0 {
 			for _, m := range messages {
 				f.next = max(f.next, m.Last+1)
@@ -78,6 +84,15 @@ func (f *Follower) Next(ctx context.Context) ([]Message, error) {
 			return nil, context.Canceled
 		}
 	}
+}
+
+// rest waits for a moment.
+func (f *Follower) rest(ctx context.Context) error {
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(f.hub.life, func() { cancel(context.Canceled) })
+	defer stop()
+	return pause(limited, awayWait)
 }
 
 // ready returns what can be said now.

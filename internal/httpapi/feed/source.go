@@ -18,6 +18,9 @@ const (
 	// isn't known yet whether there will be a program.
 	longWait  = 30 * time.Second
 	shortWait = 500 * time.Millisecond
+	// awayWait is how long to wait before a machine is asked again that wasn't there. Who
+	// asks for us has waited for it already.
+	awayWait = 250 * time.Millisecond
 )
 
 // A Hub has a source for each run that is followed. Its methods may be called
@@ -130,7 +133,7 @@ func (s *source) set(change func()) {
 // read follows the run from where it is now to its end.
 func (s *source) read(ctx context.Context) error {
 	ask := paddock.PageRequest{Stream: paddock.Combined, Raw: true, Limit: 1}
-	page, err := s.hub.house.Output(ctx, s.as, s.id, ask)
+	page, err := s.output(ctx, ask)
 	if err != nil {
 		return s.over(ctx, err)
 	}
@@ -139,12 +142,12 @@ func (s *source) read(ctx context.Context) error {
 	s.set(func() { s.pos = at })
 	for {
 		ask.Offset, ask.Wait = at+held, paddock.Duration(s.patience())
-		if page, err = s.hub.house.Output(ctx, s.as, s.id, ask); err != nil {
+		if page, err = s.output(ctx, ask); err != nil {
 			return s.over(ctx, err)
 		}
 		if more := page.NextOffset > page.Offset || page.EOF; held > 0 && more {
 			ask.Offset, ask.Wait = at, 0
-			if page, err = s.hub.house.Output(ctx, s.as, s.id, ask); err != nil {
+			if page, err = s.output(ctx, ask); err != nil {
 				return s.over(ctx, err)
 			}
 		}
@@ -163,6 +166,30 @@ func (s *source) read(ctx context.Context) error {
 		if page.EOF {
 			return nil
 		}
+	}
+}
+
+// output reads a page, as soon as the machine that has it is there.
+func (s *source) output(ctx context.Context, ask paddock.PageRequest) (paddock.Page, error) {
+	for {
+		page, err := s.hub.house.Output(ctx, s.as, s.id, ask)
+		if !away(err) {
+			return page, err
+		}
+		if err := pause(ctx, awayWait); err != nil {
+			return page, err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -185,6 +212,12 @@ func (s *source) look(ctx context.Context, settled bool) error {
 		return nil
 	}
 	run, err := s.hub.house.Look(ctx, s.as, s.id)
+	for away(err) {
+		if err := pause(ctx, awayWait); err != nil {
+			return err
+		}
+		run, err = s.hub.house.Look(ctx, s.as, s.id)
+	}
 	if err != nil {
 		return err
 	}

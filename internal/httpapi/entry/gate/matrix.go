@@ -25,13 +25,15 @@ func Roles() []Role { return auth.Roles() }
 // A Verb is something that can be asked of the door.
 type Verb = auth.Verb
 
-// The verbs that are the door's own: of everybody, and to log out, of everybody who is
-// logged in.
+// The verbs that are the door's own: of everybody, to log out, of everybody who is logged
+// in, and to connect, of workers.
 const (
 	Health  Verb = "health"
 	APIRead Verb = "api.read"
 	Login   Verb = "login"
 	Logout  Verb = "logout"
+	// Connect is a worker's, who is nobody's account: it proves itself by its own word.
+	Connect Verb = "workers.connect"
 )
 
 // The verbs of package auth's table that have routes.
@@ -59,6 +61,7 @@ const (
 	UsersChange       = auth.UsersChange
 	InvitationsRead   = auth.InvitationsRead
 	InvitationsChange = auth.InvitationsChange
+	WorkersChange     = auth.WorkersChange
 	MetricsRead       = auth.MetricsRead
 )
 
@@ -72,7 +75,7 @@ func Verbs() []Verb {
 		SessionsList, SessionsRevoke, PasswordChange, FactorsChange, TokensList, TokensCreate, TokensRevoke,
 		RunsStart, RunsList, RunsRead, RunsOutput, RunsFollow, RunsKill,
 		PolicyRead, PolicyExplain, ApprovalsList, ApprovalsRead, ApprovalsVote,
-		UsersRead, UsersChange, InvitationsRead, InvitationsChange, MetricsRead,
+		UsersRead, UsersChange, InvitationsRead, InvitationsChange, Connect, WorkersChange, MetricsRead,
 	}
 }
 
@@ -80,7 +83,7 @@ func Verbs() []Verb {
 // package auth's table; what one may not see isn't decided here: see [Caller.For].
 func Permits(role Role, v Verb) bool {
 	switch v {
-	case Health, APIRead, Login:
+	case Health, APIRead, Login, Connect:
 		return true
 	case Logout:
 		return slices.Contains(Roles(), role)

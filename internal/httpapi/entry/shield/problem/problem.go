@@ -57,7 +57,7 @@ func status(code paddock.Code) int {
 		return http.StatusGone
 	case paddock.Busy, paddock.QuotaExceeded, paddock.RateLimited:
 		return http.StatusTooManyRequests
-	case paddock.NoPolicy, paddock.PolicyInvalid, paddock.Unrecordable, paddock.ContainmentUnavailable, paddock.SecretUnavailable:
+	case paddock.NoPolicy, paddock.PolicyInvalid, paddock.Unrecordable, paddock.ContainmentUnavailable, paddock.SecretUnavailable, paddock.Away:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusForbidden
@@ -78,7 +78,7 @@ func Of(err error) *Problem {
 		}
 	}
 	p := &Problem{Type: TypeBase + string(r.Code), Title: title(r.Code), Status: status(r.Code), Detail: r.Message, Refusal: r}
-	if p.Status == http.StatusTooManyRequests {
+	if p.Status == http.StatusTooManyRequests || r.Code == paddock.Away {
 		p.RetryAfter = 1
 		if waits, ok := errors.AsType[interface {
 			error

@@ -23,9 +23,11 @@ import (
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
+	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
 	"paddock/internal/journal"
 	"paddock/internal/journal/short/account"
 	"paddock/internal/journal/writer"
+	"paddock/internal/relay"
 	"paddock/internal/store/tables"
 	"paddock/internal/store/tables/postgres"
 	"paddock/internal/store/tables/sqlite"
@@ -51,6 +53,8 @@ type Config struct {
 	Now      func() time.Time
 	// Other is asked about bearers that aren't tokens of accounts; it may be nil.
 	Other gate.Gate
+	// Hub takes workers in; nil means that none are.
+	Hub *relay.Hub
 }
 
 // Accounts are the accounts of a server.
@@ -59,6 +63,7 @@ type Accounts struct {
 	desk    *desk.Desk
 	store   *tables.Tables
 	journal *writer.Writer
+	workers *machines.Machines // nil if none are taken in
 }
 
 // Open opens them; Close lets go of what they are kept in.
@@ -77,6 +82,9 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 	}
 	if a.desk, err = desk.New(desk.Config{Store: s, Recorder: recorder{a.journal}, Clock: c.Now, Key: key}); err != nil {
 		return nil, errors.Join(err, a.Close())
+	}
+	if c.Hub != nil {
+		a.workers = machines.New(machines.Config{Store: s, Hub: c.Hub, Recorder: recorder{a.journal}, Now: c.Now})
 	}
 	a.Gate = accounts.New(a.desk, c.Secure, c.Now, c.Other)
 	return a, nil
@@ -160,8 +168,13 @@ func (a *Accounts) FirstLink(ctx context.Context) (code string, until time.Time,
 	return code, m.Time, err
 }
 
-// Routes adds the routes by which accounts are kept.
-func (a *Accounts) Routes(in *entry.Entrance) { a.Gate.Routes(in) }
+// Routes adds the routes by which accounts and workers are kept.
+func (a *Accounts) Routes(in *entry.Entrance) {
+	a.Gate.Routes(in)
+	if a.workers != nil {
+		a.workers.Routes(in)
+	}
+}
 
 // Ping says what is wrong with the store.
 func (a *Accounts) Ping(ctx context.Context) error { return a.store.Ping(ctx) }

@@ -1,0 +1,130 @@
+package relay
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"paddock/internal/relay/outward"
+)
+
+// How long to wait before the next try.
+const (
+	firstWait = 100 * time.Millisecond
+	mostWait  = 15 * time.Second
+	// steady is how long a connection must have lasted for the next try to come soon.
+	steady = 30 * time.Second
+)
+
+// Config says whom a worker connects to and what it shows.
+type Config struct {
+	// Server is its address, as https://paddock.example.org.
+	Server string
+	// Token is the worker's credential.
+	Token string
+	House House
+	// TLS may name other authorities than the system's; nil means those.
+	TLS *tls.Config
+	Log *slog.Logger
+	Now func() time.Time
+	// Pause waits; nil means for the time that it is told.
+	Pause func(ctx context.Context, d time.Duration) error
+}
+
+// Serve keeps a connection to the server and answers over it, until ctx ends. It returns
+// an error at once if the configuration can't be right, and none at the end.
+func Serve(ctx context.Context, c Config) error {
+	u, err := outward.Address(c.Server)
+	if err != nil {
+		return err
+	}
+	if c.Token == "" || strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("the worker's token is missing, or has characters that no token has")
+	}
+	if c.Pause == nil {
+		c.Pause = pause
+	}
+	d := &dialer{Config: c, url: u}
+	next := firstWait
+	for {
+		begun := c.Now()
+		err := d.once(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if c.Now().Sub(begun) >= steady {
+			next = firstWait
+		}
+		c.Log.Warn("not connected to the server", "server", u.Host, "why", err.Error(), "next_ms", next.Milliseconds())
+		if c.Pause(ctx, next/2+rand.N(next/2)) != nil {
+			return nil
+		}
+		next = min(mostWait, 2*next)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+type dialer struct {
+	Config
+	url *url.URL
+}
+
+// once connects and answers until the connection is over, and says why it is.
+func (d *dialer) once(ctx context.Context) error {
+	call := outward.Call{Server: d.url, Path: Path, Protocol: Protocol, Bearer: d.Token, Header: mostHeader, Time: greetTime, TLS: d.TLS}
+	raw, err := call.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	conn := watch(raw)
+	d.Log.Info("connected to the server", "server", d.url.Host)
+	s := &http.Server{
+		Handler: &door{d.House, d.Log}, Protocols: onlyHTTP2(), HTTP2: heartbeats(), MaxHeaderBytes: mostHeader,
+		ReadHeaderTimeout: greetTime, ErrorLog: slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	_ = s.Serve(&single{conn: conn}) // returns when the connection is closed
+	return errors.Join(errors.New("the connection ended"), s.Close())
+}
+
+// A single listener accepts one connection, and then waits for its end.
+type single struct {
+	mu    sync.Mutex
+	given bool
+	conn  *watched
+}
+
+func (s *single) Accept() (net.Conn, error) {
+	s.mu.Lock()
+	given := s.given
+	s.given = true
+	s.mu.Unlock()
+	if !given {
+		return s.conn, nil
+	}
+	<-s.conn.gone
+	return nil, net.ErrClosed
+}
+
+func (s *single) Close() error   { return s.conn.Close() }
+func (s *single) Addr() net.Addr { return s.conn.LocalAddr() }
