@@ -33,6 +33,7 @@ import (
 	"paddock/internal/git"
 	"paddock/internal/mcpserver/answer"
 	"paddock/internal/mcpserver/texts"
+	"paddock/internal/mcpserver/wire"
 	"paddock/internal/mcpserver/wire/ndjson"
 )
 
@@ -179,7 +180,7 @@ func (s *session) server() *mcp.Server {
 		&mcp.ServerOptions{
 			Instructions: texts.Instructions,
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-			Logger:       slog.New(ndjson.Warnings{Handler: s.Log.Handler()}),
+			Logger:       slog.New(wire.Warnings{Handler: s.Log.Handler()}),
 		})
 	for _, t := range slices.Concat(s.tools(), s.planTools(), s.delegateTools(), s.gitTools()) {
 		if s.Tools == nil || slices.Contains(s.Tools, t.Name) {
