@@ -29,6 +29,7 @@ import (
 	authdesk "paddock/internal/auth/desk"
 	"paddock/internal/executor"
 	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/agents"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/shield"
@@ -50,11 +51,14 @@ type desk struct {
 
 func (d *desk) Identify(r *http.Request) (gate.Caller, error) {
 	name, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
-		return gate.Caller{}, nil
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if !ok {
+		if c, err := r.Cookie("session"); err == nil {
+			return d.accounts[c.Value], nil
+		}
+		return gate.Caller{}, nil
+	}
 	if c, ok := d.accounts[name]; ok {
 		return c, nil
 	}
@@ -85,6 +89,7 @@ type stand struct {
 	beat chan time.Time
 	log  *syncBuffer
 	dir  string
+	mcp  *pretended
 }
 
 type syncBuffer struct {
@@ -153,7 +158,7 @@ func open(t *testing.T, change func(*Config)) *stand {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stand{t: t, app: app.New(e), beat: make(chan time.Time), log: &syncBuffer{}, dir: dir}
+	s := &stand{mcp: &pretended{}, t: t, app: app.New(e), beat: make(chan time.Time), log: &syncBuffer{}, dir: dir}
 	s.desk = &desk{accounts: map[string]gate.Caller{}}
 	for _, role := range gate.Roles() {
 		s.desk.accounts[string(role)] = gate.Caller{Name: string(role), Role: role}
@@ -162,8 +167,11 @@ func open(t *testing.T, change func(*Config)) *stand {
 	s.desk.accounts["scoped"] = gate.Caller{Name: "operator", Role: gate.Operator, Verbs: []gate.Verb{gate.RunsRead}}
 	people := s.people()
 	cfg := Config{
-		More: people.Routes,
-		App:  s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",
+		More: func(in *entry.Entrance) {
+			people.Routes(in)
+			agents.Routes(in, s.mcp, agents.Config{Docs: "https://paddock.example/docs/mcp.md"})
+		},
+		App: s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",
 		Shield: shield.Config{Loopback: true, Log: slog.New(slog.NewTextHandler(s.log, nil)), Now: time.Now},
 		Tick:   func(time.Duration) (<-chan time.Time, func()) { return s.beat, func() {} },
 		Policy: func() (Policy, error) { return Policy{File: "policy.yaml", Text: text, Roots: []string{dir}}, nil },
