@@ -14,11 +14,13 @@ import (
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/conf"
+	"paddock/cmd/paddock/internal/desk/doorway/remote"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/app"
 	"paddock/internal/executor/stages"
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/agents"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/listen"
@@ -156,7 +158,10 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 		return errors.Join(err, l.Close())
 	}
 	defer func() { err = errors.Join(err, people.Close()) }()
-	door, err := newDoor(ctx, d, s, rooms, policies, people, workers, log)
+	serveTools(d, rooms)
+	tools := remote.New(d, thisVersion().Version, policies, rooms, log)
+	defer tools.Close()
+	door, err := newDoor(ctx, d, s, rooms, policies, people, tools, workers, log)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -177,18 +182,23 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 			}
 			door.Close()
 			workers.Close()
+			tools.Close()
 		},
 	})
 }
 
-func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.App, policies *lookup.Source, people accounts, workers *relay.Hub, log *slog.Logger) (*httpapi.Door, error) {
+func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.App, policies *lookup.Source, people accounts, tools agents.Server, workers *relay.Hub, log *slog.Logger) (*httpapi.Door, error) {
 	public := strings.TrimSuffix(s.PublicURL, "/")
 	var origins []string
 	if public != "" {
 		origins = []string{public}
 	}
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: people, More: people.Routes, Workers: workers.Connected, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
+		App: rooms, Gate: people, Workers: workers.Connected, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
+		More: func(in *entry.Entrance) {
+			people.Routes(in)
+			agents.Routes(in, tools, agents.Config{Public: public, Secure: s.Secure()})
+		},
 		Shield: shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
 		Policy: func() (httpapi.Policy, error) {
 			p, err := policies.Load()

@@ -39,6 +39,7 @@ tasks.write        - o o a
 delegates.start    - o o a  starts
 delegates.read     o o o a
 delegates.cancel   - o o a
+mcp.use            o o o o
 policy.read        - - - a
 policy.explain     - a a a
 policy.reload      - - - a

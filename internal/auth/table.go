@@ -40,6 +40,8 @@ const (
 	DelegatesRead   Verb = "delegates.read"
 	DelegatesCancel Verb = "delegates.cancel"
 
+	MCPUse Verb = "mcp.use"
+
 	PolicyRead    Verb = "policy.read"
 	PolicyExplain Verb = "policy.explain"
 	PolicyReload  Verb = "policy.reload"
@@ -109,6 +111,8 @@ var table = []row{
 	{DelegatesStart, [4]Reach{Nothing, Own, Own, All}, starts},
 	{DelegatesRead, [4]Reach{Own, Own, Own, All}, 0},
 	{DelegatesCancel, [4]Reach{Nothing, Own, Own, All}, 0},
+
+	{MCPUse, [4]Reach{Own, Own, Own, Own}, 0},
 
 	{PolicyRead, [4]Reach{Nothing, Nothing, Nothing, All}, 0},
 	{PolicyExplain, [4]Reach{Nothing, All, All, All}, 0},

@@ -29,6 +29,7 @@ import (
 	authdesk "paddock/internal/auth/desk"
 	"paddock/internal/executor"
 	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/agents"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
@@ -52,11 +53,14 @@ type desk struct {
 
 func (d *desk) Identify(r *http.Request) (gate.Caller, error) {
 	name, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
-		return gate.Caller{}, nil
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if !ok {
+		if c, err := r.Cookie("session"); err == nil {
+			return d.accounts[c.Value], nil
+		}
+		return gate.Caller{}, nil
+	}
 	if c, ok := d.accounts[name]; ok {
 		return c, nil
 	}
@@ -88,6 +92,7 @@ type stand struct {
 	log  *syncBuffer
 	dir  string
 	hub  *relay.Hub
+	mcp  *pretended
 }
 
 type syncBuffer struct {
@@ -156,7 +161,7 @@ func open(t *testing.T, change func(*Config)) *stand {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stand{t: t, app: app.New(e), beat: make(chan time.Time), log: &syncBuffer{}, dir: dir}
+	s := &stand{mcp: &pretended{}, t: t, app: app.New(e), beat: make(chan time.Time), log: &syncBuffer{}, dir: dir}
 	s.desk = &desk{accounts: map[string]gate.Caller{}}
 	for _, role := range gate.Roles() {
 		s.desk.accounts[string(role)] = gate.Caller{Name: string(role), Role: role}
@@ -171,6 +176,7 @@ func open(t *testing.T, change func(*Config)) *stand {
 		More: func(in *entry.Entrance) {
 			people.Routes(in)
 			machines.New(machines.Config{Store: kept, Hub: hub, Recorder: noRecord{}, Now: time.Now}).Routes(in)
+			agents.Routes(in, s.mcp, agents.Config{Docs: "https://paddock.example/docs/mcp.md"})
 		},
 		Workers: hub.Connected,
 		App:     s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"paddock"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/shield"
@@ -104,19 +103,10 @@ func (d *Door) stream(ctx context.Context, c *entry.Call, at []sse.Cursor, sever
 	}
 	sse.Serve(ctx, c.ResponseWriter, followers, at, sse.Options{
 		Tick: d.cfg.Tick, Several: several, Done: d.hub.Done(),
-		Still: func(context.Context) error { return d.still(c) },
+		Still: func(context.Context) error { return c.Still() },
 		Fault: func(err error) []byte { return d.fault(ctx, err) },
 	})
 	return nil
-}
-
-// still reports whether the caller's credential is good for as much as it was.
-func (d *Door) still(c *entry.Call) error {
-	now, err := d.cfg.Gate.Identify(c.Request)
-	if err == nil && (now.Name != c.Caller.Name || now.Role != c.Caller.Role || !now.May(c.Verb)) {
-		err = paddock.Refused(paddock.Unauthenticated, "The session isn't what it was.")
-	}
-	return err
 }
 
 // fault says an error in the middle of a stream.

@@ -32,8 +32,9 @@ import (
 	"paddock/internal/app/plans"
 	"paddock/internal/git"
 	"paddock/internal/mcpserver/answer"
-	"paddock/internal/mcpserver/ndjson"
 	"paddock/internal/mcpserver/texts"
+	"paddock/internal/mcpserver/wire"
+	"paddock/internal/mcpserver/wire/ndjson"
 )
 
 const (
@@ -133,22 +134,10 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 	if err != nil {
 		return errors.Join(err, in.Close(), out.Close())
 	}
-	server := mcp.NewServer(
-		&mcp.Implementation{Name: "paddock", Title: "Paddock", Version: s.Version},
-		&mcp.ServerOptions{
-			Instructions: texts.Instructions,
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-			Logger:       slog.New(ndjson.Warnings{Handler: s.Log.Handler()}),
-		})
-	for _, t := range slices.Concat(s.tools(), s.planTools(), s.delegateTools(), s.gitTools()) {
-		if s.Tools == nil || slices.Contains(s.Tools, t.Name) {
-			server.AddTool(t.Tool, t.handler)
-		}
-	}
+	server := s.server()
 	conn, err := server.Connect(ctx, &ndjson.Transport{
 		In: in, Out: out, MaxLine: maxLine, Log: s.Log,
-		Gone:      func() { close(s.gone) },
-		ToolError: func(why string) any { return answer.Refused(paddock.Refused(paddock.InvalidRequest, "%s", why)) },
+		Gone: s.leave, ToolError: ToolError,
 	}, nil)
 	if err != nil {
 		return fmt.Errorf("%w: connecting: %w", paddock.ErrFault, err)
@@ -168,6 +157,41 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 	s.end(context.WithoutCancel(ctx))
 	return err
 }
+
+// Open is Serve for what something else carries: it makes what answers, which ends with
+// ctx. The client has left when gone is called; end returns when that is dealt with.
+func Open(ctx context.Context, cfg Config) (server *mcp.Server, gone, end func(), err error) {
+	s, err := newSession(ctx, cfg)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return s.server(), s.leave, func() { s.end(context.WithoutCancel(ctx)) }, nil
+}
+
+// ToolError is the result of a tool call whose message can't be accepted.
+func ToolError(why string) any {
+	return answer.Refused(paddock.Refused(paddock.InvalidRequest, "%s", why))
+}
+
+// server has the tools that there are for this session.
+func (s *session) server() *mcp.Server {
+	server := mcp.NewServer(
+		&mcp.Implementation{Name: "paddock", Title: "Paddock", Version: s.Version},
+		&mcp.ServerOptions{
+			Instructions: texts.Instructions,
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+			Logger:       slog.New(wire.Warnings{Handler: s.Log.Handler()}),
+		})
+	for _, t := range slices.Concat(s.tools(), s.planTools(), s.delegateTools(), s.gitTools()) {
+		if s.Tools == nil || slices.Contains(s.Tools, t.Name) {
+			server.AddTool(t.Tool, t.handler)
+		}
+	}
+	return server
+}
+
+// leave is called when the client has left.
+func (s *session) leave() { close(s.gone) }
 
 func newSession(ctx context.Context, cfg Config) (*session, error) {
 	if cfg.Principal.Kind == "" || cfg.Principal.ID == "" {
@@ -195,13 +219,7 @@ func newSession(ctx context.Context, cfg Config) (*session, error) {
 	if cfg.Git == nil {
 		cfg.Git = func() bool { return false }
 	}
-	return &session{
-		Config: cfg,
-		began:  cfg.Now(),
-		calls:  make(chan struct{}, maxCalls),
-		life:   ctx,
-		gone:   make(chan struct{}),
-	}, nil
+	return &session{Config: cfg, began: cfg.Now(), calls: make(chan struct{}, maxCalls), life: ctx, gone: make(chan struct{})}, nil
 }
 
 // remember notes a run for the end of the connection, if it was made by it.

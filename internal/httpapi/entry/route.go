@@ -26,6 +26,9 @@ const (
 type Row struct {
 	table.Route
 	Verb gate.Verb
+	// Challenge, when not nil, says more of the credential that is wanted to who has none
+	// that is good for this: parameters as in WWW-Authenticate, after a comma.
+	Challenge func(r *http.Request, status int) string
 }
 
 // NewRow returns the row of a route below /api/v1/. What a DELETE answers is nothing.
@@ -43,6 +46,17 @@ type Call struct {
 	*http.Request
 	Caller gate.Caller
 	Verb   gate.Verb
+
+	gate gate.Gate
+}
+
+// Still reports whether the credential is good for as much as it was.
+func (c *Call) Still() error {
+	now, err := c.gate.Identify(c.Request)
+	if err == nil && (now.Name != c.Caller.Name || now.Role != c.Caller.Role || !now.May(c.Verb)) {
+		err = paddock.Refused(paddock.Unauthenticated, "The session isn't what it was.")
+	}
+	return err
 }
 
 // Addr is where the call is from.
@@ -68,12 +82,27 @@ func (d *Entrance) Route(r Row, f func(c *Call) error) {
 		req.Body = http.MaxBytesReader(w, req.Body, ask.MaxBody)
 		caller, err := d.admit(req, r)
 		if err == nil {
-			err = f(&Call{w, req, caller, r.Verb})
+			err = f(&Call{w, req, caller, r.Verb, d.gate})
 		}
 		if err != nil {
-			d.Refuse(w, req, asProblem(err))
+			d.Refuse(w, req, r.challenge(req, asProblem(err)))
 		}
 	})
+}
+
+// challenge says what credential is wanted, where the route says more of that.
+func (r Row) challenge(req *http.Request, err error) error {
+	if r.Challenge == nil {
+		return err
+	}
+	p := problem.Of(err)
+	if p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden {
+		p.Challenge = r.Challenge(req, p.Status)
+	}
+	if p.Status == http.StatusInternalServerError {
+		return err // what it was is for the log
+	}
+	return p
 }
 
 // asProblem gives errors of reading requests their statuses.

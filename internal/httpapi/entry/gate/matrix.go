@@ -63,20 +63,29 @@ const (
 	InvitationsChange = auth.InvitationsChange
 	WorkersChange     = auth.WorkersChange
 	MetricsRead       = auth.MetricsRead
+	MCPUse            = auth.MCPUse
 )
+
+// OfTools lists the verbs that have no route of their own: there are tools at /mcp for
+// them, and for some that have routes.
+func OfTools() []Verb {
+	return []Verb{
+		auth.GitRead, auth.TasksRead, auth.TasksWrite, auth.DelegatesStart, auth.DelegatesRead, auth.DelegatesCancel,
+	}
+}
 
 func approvals(v Verb) bool { return v == ApprovalsList || v == ApprovalsRead || v == ApprovalsVote }
 
-// Verbs lists every verb that has a route. A route with another one fails a test, and so
-// does one of these without a route.
+// Verbs lists every verb that has a route, and those of tools. A route with another one
+// fails a test, and so does one of these without a route.
 func Verbs() []Verb {
-	return []Verb{
+	return append([]Verb{
 		Health, APIRead, Login, Logout, WhoAmI,
 		SessionsList, SessionsRevoke, PasswordChange, FactorsChange, TokensList, TokensCreate, TokensRevoke,
 		RunsStart, RunsList, RunsRead, RunsOutput, RunsFollow, RunsKill,
 		PolicyRead, PolicyExplain, ApprovalsList, ApprovalsRead, ApprovalsVote,
-		UsersRead, UsersChange, InvitationsRead, InvitationsChange, Connect, WorkersChange, MetricsRead,
-	}
+		UsersRead, UsersChange, InvitationsRead, InvitationsChange, Connect, WorkersChange, MetricsRead, MCPUse,
+	}, OfTools()...)
 }
 
 // Permits reports whether a role may use a verb at all. What the roles are for stands in

@@ -37,6 +37,9 @@ type Problem struct {
 	RetryAfter int `json:"retry_after,omitempty"`
 	// Allow lists the methods that there are, for 405.
 	Allow string `json:"-"`
+	// Challenge says more of what credential is wanted, for 401 and 403: parameters as
+	// in WWW-Authenticate.
+	Challenge string `json:"-"`
 }
 
 // status says how codes are told over HTTP. A code that isn't here is a decision
@@ -117,8 +120,8 @@ func (p *Problem) Write(w http.ResponseWriter) {
 	h.Set("Cache-Control", "no-store")
 	h.Del("ETag")
 	switch {
-	case p.Status == http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", `Bearer realm="paddock"`)
+	case p.Status == http.StatusUnauthorized || p.Challenge != "":
+		h.Set("WWW-Authenticate", `Bearer realm="paddock"`+p.Challenge)
 	case p.Allow != "":
 		h.Set("Allow", p.Allow)
 	}

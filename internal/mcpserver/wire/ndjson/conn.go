@@ -1,9 +1,7 @@
 package ndjson
 
 import (
-	"bytes"
 	"context"
-	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
@@ -14,18 +12,15 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"paddock/internal/mcpserver/wire"
 )
 
 const (
-	// mostInBatch bounds the messages of one JSON array, which clients of
-	// revisions before 2025-06-18 may send.
-	mostInBatch = 64
 	// lastWords is how long answers may take after the client closed its side.
 	lastWords = 15 * time.Second
 	// farewell is how long answers may take after we were asked to end.
 	farewell = 2 * time.Second
-	// toolCall is the one method whose errors are for the model to read.
-	toolCall = "tools/call"
 	// mostPending is how many calls may be unanswered before reading stops, so
 	// that a client that sends and never reads can't fill our memory.
 	mostPending = 1024
@@ -161,56 +156,24 @@ func (c *conn) accept(l line) error {
 		return nil
 	}
 	l.env.Write(l.data)
-	if why, code := check(l.data); why != "" {
+	if why, code := wire.Check(l.data); why != "" {
 		if code == jsonrpc.CodeParseError {
-			l.env = envelope{} // what isn't JSON has no id either
+			l.env = wire.Envelope{} // what isn't JSON has no id either
 		}
 		return c.complain(&l.env, code, why)
 	}
 	if l.data[0] == '[' {
 		return c.acceptBatch(l.data)
 	}
-	msg, err := decode(l.data, &l.env)
+	msg, err := wire.Decode(l.data, &l.env)
 	if err != nil {
 		return c.complain(&l.env, jsonrpc.CodeInvalidRequest, err.Error())
 	}
 	if !c.expect(msg, nil) {
-		return c.complain(&envelope{}, jsonrpc.CodeInvalidRequest, "the id is that of a call still in flight")
+		return c.complain(&wire.Envelope{}, jsonrpc.CodeInvalidRequest, "the id is that of a call still in flight")
 	}
 	c.queue = append(c.queue, msg)
 	return nil
-}
-
-// check returns what is wrong with b as one strict JSON value.
-func check(b []byte) (string, int64) {
-	dec := jsontext.NewDecoder(bytes.NewReader(b))
-	_, err := dec.ReadValue()
-	if err == nil {
-		if _, err = dec.ReadToken(); err == io.EOF {
-			return "", 0
-		}
-		return "more than one JSON value on a line", jsonrpc.CodeParseError
-	}
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) && errors.Is(err, jsontext.ErrDuplicateName) {
-		return fmt.Sprintf("duplicate name %q: say each field once", string(syntax.JSONPointer)), jsonrpc.CodeInvalidRequest
-	}
-	// A lenient look tells text that is only badly encoded from what isn't JSON.
-	if jsontext.Value(b).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) {
-		return "a string isn't valid UTF-8", jsonrpc.CodeInvalidRequest
-	}
-	return "not JSON", jsonrpc.CodeParseError
-}
-
-func decode(b []byte, env *envelope) (jsonrpc.Message, error) {
-	msg, err := jsonrpc.DecodeMessage(b)
-	if err != nil {
-		return nil, errors.New(`not a JSON-RPC 2.0 message: want an object with "jsonrpc":"2.0", an id and a method`)
-	}
-	if env.isCall() && !env.ID().IsValid() {
-		return nil, errors.New("the id must be a string or a whole number")
-	}
-	return msg, nil
 }
 
 // expect notes that a call wants an answer; false means that its id is taken.
@@ -233,10 +196,10 @@ func (c *conn) expect(msg jsonrpc.Message, in *batch) bool {
 
 // complain answers a line that isn't passed on. A tool call's answer is a tool
 // result, since models see those and few clients show them protocol errors.
-func (c *conn) complain(env *envelope, code int64, why string) error {
+func (c *conn) complain(env *wire.Envelope, code int64, why string) error {
 	c.Log.Warn("refused a message", "why", why, "method", env.Method())
 	id := env.ID()
-	if id.IsValid() && env.Method() == toolCall {
+	if id.IsValid() && env.Method() == wire.ToolCall {
 		result, err := json.Marshal(c.ToolError(why))
 		if err != nil {
 			return err

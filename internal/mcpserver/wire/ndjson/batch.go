@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"paddock/internal/mcpserver/wire"
 )
 
 // A batch collects the answers to the calls of one JSON array, which are sent
@@ -20,26 +22,26 @@ type batch struct {
 func (c *conn) acceptBatch(data []byte) error {
 	var parts []jsontext.Value
 	if err := json.Unmarshal(data, &parts); err != nil {
-		return c.complain(&envelope{}, jsonrpc.CodeParseError, "not JSON")
+		return c.complain(&wire.Envelope{}, jsonrpc.CodeParseError, "not JSON")
 	}
-	if len(parts) == 0 || len(parts) > mostInBatch {
-		return c.complain(&envelope{}, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a batch holds 1 to %d messages", mostInBatch))
+	if len(parts) == 0 || len(parts) > wire.MostInBatch {
+		return c.complain(&wire.Envelope{}, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a batch holds 1 to %d messages", wire.MostInBatch))
 	}
 	var msgs []jsonrpc.Message
 	in := &batch{}
 	for _, part := range parts {
-		var env envelope
+		var env wire.Envelope
 		env.Write(part)
-		msg, err := decode(part, &env)
+		msg, err := wire.Decode(part, &env)
 		if err != nil {
-			return c.complain(&envelope{}, jsonrpc.CodeInvalidRequest, "in a batch: "+err.Error())
+			return c.complain(&wire.Envelope{}, jsonrpc.CodeInvalidRequest, "in a batch: "+err.Error())
 		}
 		msgs = append(msgs, msg)
 	}
 	for i, msg := range msgs {
 		if !c.expect(msg, in) {
 			c.forget(msgs[:i])
-			return c.complain(&envelope{}, jsonrpc.CodeInvalidRequest, "in a batch: an id is used twice or is that of a call still in flight")
+			return c.complain(&wire.Envelope{}, jsonrpc.CodeInvalidRequest, "in a batch: an id is used twice or is that of a call still in flight")
 		}
 	}
 	c.queue = append(c.queue, msgs...)

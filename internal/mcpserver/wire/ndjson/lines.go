@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"paddock/internal/mcpserver/wire"
 )
 
 // A line is one line as read, without its end. When it was longer than the
@@ -12,7 +14,7 @@ import (
 type line struct {
 	data []byte
 	long bool
-	env  envelope
+	env  wire.Envelope
 	err  error // nothing follows
 }
 

@@ -1,4 +1,4 @@
-package ndjson
+package wire
 
 import (
 	"bytes"
@@ -10,12 +10,12 @@ import (
 // keep is how much of an id or a method is kept: far more than any client sends.
 const keep = 256
 
-// An envelope finds the id and the method of a message without holding the
+// An Envelope finds the id and the method of a message without holding the
 // message: the values of "id" and "method" directly inside the outermost
 // object. It is fed piece by piece and never fails; what isn't there, or isn't
 // unambiguous, stays unknown. Clients differ in whether the id comes first or
 // last, so the whole line has to pass.
-type envelope struct {
+type Envelope struct {
 	depth    int
 	inString bool
 	escaped  bool
@@ -29,13 +29,13 @@ type envelope struct {
 }
 
 // Write takes the next piece.
-func (e *envelope) Write(p []byte) {
+func (e *Envelope) Write(p []byte) {
 	for _, b := range p {
 		e.next(b)
 	}
 }
 
-func (e *envelope) next(b byte) {
+func (e *Envelope) next(b byte) {
 	if e.inString {
 		e.collect(b)
 		switch {
@@ -78,7 +78,7 @@ func (e *envelope) next(b byte) {
 }
 
 // collect keeps b if it belongs to a name or to a value at depth one.
-func (e *envelope) collect(b byte) {
+func (e *Envelope) collect(b byte) {
 	if e.depth != 1 {
 		return
 	}
@@ -92,7 +92,7 @@ func (e *envelope) collect(b byte) {
 }
 
 // settle ends a member of the outermost object.
-func (e *envelope) settle() {
+func (e *Envelope) settle() {
 	if e.isValue {
 		switch string(e.name) {
 		case `"id"`:
@@ -104,12 +104,12 @@ func (e *envelope) settle() {
 	e.isValue = false
 }
 
-// isCall reports whether the message asks for an answer, as far as was seen.
-func (e *envelope) isCall() bool { return e.idCount > 0 }
+// IsCall reports whether the message asks for an answer, as far as was seen.
+func (e *Envelope) IsCall() bool { return e.idCount > 0 }
 
 // ID returns the id to answer, or no id when it is missing, null, of another
 // type than JSON-RPC allows here, or said twice.
-func (e *envelope) ID() jsonrpc.ID {
+func (e *Envelope) ID() jsonrpc.ID {
 	var none jsonrpc.ID
 	if e.idCount != 1 || len(e.id) > keep || !jsontext.Value(e.id).IsValid() {
 		return none
@@ -134,7 +134,7 @@ func (e *envelope) ID() jsonrpc.ID {
 }
 
 // Method returns the method, or "" when there isn't exactly one.
-func (e *envelope) Method() string {
+func (e *Envelope) Method() string {
 	if e.methCount != 1 || len(e.method) > keep {
 		return ""
 	}

@@ -1,0 +1,88 @@
+// Package remote is the MCP server of `paddock serve`: the tools of the command line's,
+// for whoever showed a token, as far as that is good for them.
+//
+// A tool wants the verb that the same deed wants everywhere. Who may not isn't told of
+// the tool. Since a session is found again only with the same tools, a token that may
+// less doesn't get at what one that may more began.
+//
+// # Limits
+//
+// Who asks was found out before. How MCP is carried, and for how long sessions last, is
+// package streamable's.
+package remote
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"paddock"
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/doorway"
+	"paddock/internal/auth"
+	"paddock/internal/mcpserver"
+	"paddock/internal/mcpserver/wire/streamable"
+)
+
+// A Server answers MCP clients over HTTP.
+type Server struct {
+	config func(paddock.Principal) mcpserver.Config
+	door   *streamable.Door
+}
+
+// New returns a Server; Close ends its sessions.
+func New(d *desk.Desk, version string, policies doorway.Policies, verbs mcpserver.Verbs, log *slog.Logger) *Server {
+	return &Server{
+		config: func(p paddock.Principal) mcpserver.Config {
+			cfg := doorway.Config(d, version, policies, p)
+			cfg.App, cfg.Log = verbs, log
+			return cfg
+		},
+		door: streamable.New(streamable.Config{Limits: streamable.DefaultLimits(), ToolError: mcpserver.ToolError, Log: log, Now: d.Now}),
+	}
+}
+
+// Close ends all sessions and streams; runs go on.
+func (s *Server) Close() { s.door.Close() }
+
+// Serve answers one request of p, with the tools that its credential is good for.
+func (s *Server) Serve(w http.ResponseWriter, r *http.Request, p paddock.Principal, may func(auth.Verb) bool, still func() error) {
+	tools := tools(may)
+	s.door.Serve(w, r, streamable.Caller{
+		Owner: p.ID, Scope: strings.Join(tools, " "), Still: still,
+		Open: func(ctx context.Context) (streamable.Opened, error) {
+			cfg := s.config(p)
+			cfg.Tools = tools
+			server, gone, end, err := mcpserver.Open(ctx, cfg)
+			return streamable.Opened{Server: server, Gone: gone, End: end}, err
+		},
+	})
+}
+
+// tools are the names of those that may be used, in order; none, and not nil, where
+// nothing may be.
+func tools(may func(auth.Verb) bool) []string {
+	names := []string{}
+	for name, verb := range wants() {
+		if may(verb) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// wants says which verb each tool wants.
+func wants() map[string]auth.Verb {
+	return map[string]auth.Verb{
+		"run_command_bg": auth.RunsStart, "command_status": auth.RunsRead, "command_output": auth.RunsOutput,
+		"command_kill": auth.RunsKill, "command_list": auth.RunsList, "retrieve_context": auth.RunsOutput,
+		"git_log": auth.GitRead, "git_show": auth.GitRead, "git_diff": auth.GitRead, "git_blame": auth.GitRead,
+		"git_merge_base": auth.GitRead, "git_ls_files": auth.GitRead, "git_branches": auth.GitRead, "git_cat": auth.GitRead,
+		"git_grep": auth.GitRead, "git_status": auth.GitRead,
+		"tasks_create": auth.TasksWrite, "tasks_update": auth.TasksWrite, "tasks_list": auth.TasksRead,
+		"delegate_task": auth.DelegatesStart, "collect_results": auth.DelegatesRead, "cancel_delegate": auth.DelegatesCancel,
+	}
+}

@@ -1,0 +1,187 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"paddock"
+)
+
+// bearing shows a token with each request.
+type bearing struct {
+	token string
+	http.RoundTripper
+}
+
+func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return b.RoundTripper.RoundTrip(r)
+}
+
+// token makes one with those scopes.
+func (s *served) token(scopes ...string) (word, id string) {
+	s.y.t.Helper()
+	var made struct {
+		Word  string `json:"word"`
+		Token struct{ ID string }
+		ID    string
+	}
+	text, err := json.Marshal(map[string]any{"name": "agent", "scopes": scopes, "lasts_ms": 3_600_000})
+	if err != nil {
+		s.y.t.Fatal(err)
+	}
+	s.ask(http.MethodPost, "/api/v1/tokens", string(text), http.StatusCreated, &made)
+	return made.Word, made.ID + made.Token.ID
+}
+
+// mcp sends one message by hand.
+func (s *served) mcp(token, session, body string) (int, http.Header, string) {
+	s.y.t.Helper()
+	r, err := http.NewRequestWithContext(s.y.t.Context(), http.MethodPost, s.url+"/mcp", strings.NewReader(body))
+	if err != nil {
+		s.y.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Authorization", "Bearer "+token)
+	if session != "" {
+		r.Header.Set("Mcp-Session-Id", session)
+	}
+	a, err := s.client.Do(r)
+	if err != nil {
+		s.y.t.Fatal(err)
+	}
+	text, err := io.ReadAll(a.Body)
+	_ = a.Body.Close() // read
+	if err != nil {
+		s.y.t.Fatal(err)
+	}
+	return a.StatusCode, a.Header, string(text)
+}
+
+// An agent connects by the URL and a token, with a client of today: what it starts is
+// its user's, and ends when it says so.
+func TestServeMCP(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	s := y.serve()
+	s.enter()
+	word, id := s.token("mcp.*", "runs.*", "tasks.*")
+	plain := &http.Transport{}
+	defer plain.CloseIdleConnections()
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "0"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: bearing{word, plain}}, MaxRetries: -1,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := c.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, one := range list.Tools {
+		names = append(names, one.Name)
+	}
+	slices.Sort(names)
+	want := []string{"command_kill", "command_list", "command_output", "command_status", "retrieve_context", "run_command_bg", "tasks_create", "tasks_list", "tasks_update"}
+	if !slices.Equal(names, want) {
+		t.Errorf("tools: %q", names)
+	}
+	tool := func(name string, in map[string]any, out any) {
+		t.Helper()
+		r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(r.StructuredContent)
+		if err != nil || r.IsError || json.Unmarshal(text, out) != nil {
+			t.Fatalf("%s: %s %v", name, text, err)
+		}
+	}
+	var started struct{ TaskID string }
+	tool("run_command_bg", map[string]any{"argv": []string{"prog", "say", "hi"}}, &started)
+	var status struct{ State, TailPreview string }
+	tool("command_status", map[string]any{"taskId": started.TaskID, "waitMs": 45_000}, &status)
+	if status.State != "exited" || status.TailPreview != "hi\n" {
+		t.Errorf("%+v", status)
+	}
+	var run paddock.Run
+	s.ask(http.MethodGet, "/api/v1/runs/"+started.TaskID, "", http.StatusOK, &run)
+	if run.Principal != (paddock.Principal{Kind: paddock.User, ID: "user:admin"}) {
+		t.Errorf("whose it is: %+v", run.Principal)
+	}
+	if r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "run_command_bg", Arguments: map[string]any{"argv": []string{"prog", "--forbidden"}}}); err != nil || !r.IsError {
+		t.Errorf("what the policy refuses: %+v %v", r, err)
+	}
+	s.ask(http.MethodDelete, "/api/v1/tokens/"+id, "", http.StatusNoContent, nil)
+	if _, err := c.ListTools(t.Context(), nil); err == nil {
+		t.Error("a token that was revoked is good")
+	}
+	_ = c.Close() // by a token that is no good
+	s.end()
+	log, err := os.ReadFile(s.log)
+	if err != nil || strings.Contains(string(log), word) || strings.Contains(string(log), "prog") || !strings.Contains(string(log), `route="POST /mcp" status=200`) {
+		t.Errorf("the log (%v):\n%s", err, log)
+	}
+}
+
+// Sessions of earlier revisions are their token's, as far as that goes, and end with the
+// server; runs don't.
+func TestServeMCPSessions(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	s := y.serve()
+	s.enter()
+	all, _ := s.token("mcp.*", "runs.*")
+	less, _ := s.token("mcp.use", "runs.read")
+	none, _ := s.token("runs.*")
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"0"}}}`
+	if status, h, _ := s.mcp(none, "", hello); status != http.StatusForbidden || !strings.Contains(h.Get("WWW-Authenticate"), `scope="mcp.use"`) {
+		t.Errorf("without the scope: %d %v", status, h)
+	}
+	status, h, body := s.mcp(all, "", hello)
+	session := h.Get("Mcp-Session-Id")
+	if status != http.StatusOK || session == "" || !strings.Contains(body, `"protocolVersion":"2025-06-18"`) {
+		t.Fatalf("%d %v %s", status, h, body)
+	}
+	s.mcp(all, session, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	call := func(tool, arguments string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
+	}
+	start := call("run_command_bg", `{"argv":["prog","say","hi"]}`)
+	if status, _, body := s.mcp(all, session, start); status != http.StatusOK || !strings.Contains(body, `"taskId":"r`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _, body := s.mcp(less, session, start); status != http.StatusNotFound {
+		t.Errorf("a lesser token gets at the session of a greater: %d %s", status, body)
+	}
+	_, h, _ = s.mcp(less, "", hello)
+	if status, _, body := s.mcp(less, h.Get("Mcp-Session-Id"), start); status != http.StatusOK || !strings.Contains(body, `unknown tool`) {
+		t.Errorf("a lesser token starts a run: %d %s", status, body)
+	}
+	if status, _, body := s.mcp(all, session, call("run_command_bg", `{"argv":["prog"],"argv":["sh"]}`)); status != http.StatusOK || !strings.Contains(body, "invalid_request") {
+		t.Errorf("said twice: %d %s", status, body)
+	}
+	s.end()
+	s = y.serve()
+	defer s.end()
+	if status, _, body := s.mcp(all, session, start); status != http.StatusNotFound || !strings.Contains(body, "Begin one by initialize") {
+		t.Errorf("after the server ended: %d %s", status, body)
+	}
+	_, h, _ = s.mcp(all, "", hello)
+	if _, _, body := s.mcp(all, h.Get("Mcp-Session-Id"), call("command_list", `{}`)); !strings.Contains(body, `"prog"`) {
+		t.Errorf("the run is gone: %s", body)
+	}
+}
