@@ -15,6 +15,7 @@ import (
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/conf"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
+	"paddock/cmd/paddock/internal/desk/states"
 	"paddock/internal/app"
 	"paddock/internal/executor/stages"
 	"paddock/internal/httpapi"
@@ -52,6 +53,14 @@ type accountsConfig struct {
 // openAccounts opens them in the build of the server; elsewhere it is nil, since the
 // drivers of databases would cost every command that is typed.
 var openAccounts func(ctx context.Context, c accountsConfig) (accounts, error)
+
+// copyDatabase and renewDatabase are set where openAccounts is.
+var copyDatabase, renewDatabase func(ctx context.Context, from, to string) error
+
+// databases is what the commands about the state directory know of the server's.
+func databases(d *desk.Desk) states.Server {
+	return states.Server{Copy: copyDatabase, Renew: renewDatabase, Become: func() error { return becomeServer(d) }, Version: thisVersion().Version}
+}
 
 // warmForServer is how many supervisors wait for the next commands.
 const warmForServer = 2
