@@ -14,6 +14,7 @@ import (
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/conf"
+	"paddock/cmd/paddock/internal/desk/doctor"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/cmd/paddock/internal/desk/states"
 	"paddock/internal/app"
@@ -21,6 +22,7 @@ import (
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/profile"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/listen"
 	"paddock/internal/httpapi/listen/sd"
@@ -191,9 +193,13 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.
 	if public != "" {
 		origins = []string{public}
 	}
+	v := thisVersion()
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: people, More: people.Routes, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
-		Shield: shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
+		App: rooms, Gate: people, Limits: entry.Limits(s.Limits), Version: v.Version, Pages: web.Handler,
+		More:    func(in *entry.Entrance) { people.Routes(in); profile.Routes(in, s.Pprof) },
+		Build:   httpapi.Build{Revision: v.Revision, Modified: v.Modified, Go: v.Go, Platform: v.Platform},
+		Numbers: conf.Numbers(d.StateDir(d.State)),
+		Shield:  shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
 		Policy: func() (httpapi.Policy, error) {
 			p, err := policies.Load()
 			if err != nil {
@@ -201,21 +207,6 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.
 			}
 			return httpapi.Policy{Digest: p.Digest(), File: p.Name(), Roots: p.Roots(), Words: p.Words(), Text: string(p.Text())}, nil
 		},
-		Ready: func(ctx context.Context) []httpapi.Check {
-			_, policyErr := policies.Load()
-			_, stateErr := rooms.List(ctx, d.Operator(), app.Filter{Limit: 1})
-			var some *app.Unreadable
-			if errors.As(stateErr, &some) {
-				stateErr = nil // of some runs; the others are there
-			}
-			return []httpapi.Check{check("policy", policyErr), check("state", stateErr), check("accounts", people.Ping(ctx))}
-		},
+		Ready: doctor.Ready(ctx, d, doctor.House{Policy: policies.Load, List: rooms.List, Accounts: people.Ping}),
 	})
-}
-
-func check(name string, err error) httpapi.Check {
-	if err != nil {
-		return httpapi.Check{Name: name, Detail: err.Error()}
-	}
-	return httpapi.Check{Name: name, OK: true}
 }

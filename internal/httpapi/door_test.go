@@ -31,6 +31,7 @@ import (
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
+	"paddock/internal/httpapi/entry/gate/profile"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/store"
 	"paddock/internal/store/tables/sqlite"
@@ -162,7 +163,7 @@ func open(t *testing.T, change func(*Config)) *stand {
 	s.desk.accounts["scoped"] = gate.Caller{Name: "operator", Role: gate.Operator, Verbs: []gate.Verb{gate.RunsRead}}
 	people := s.people()
 	cfg := Config{
-		More: people.Routes,
+		More: func(in *entry.Entrance) { people.Routes(in); profile.Routes(in, true) },
 		App:  s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",
 		Shield: shield.Config{Loopback: true, Log: slog.New(slog.NewTextHandler(s.log, nil)), Now: time.Now},
 		Tick:   func(time.Duration) (<-chan time.Time, func()) { return s.beat, func() {} },

@@ -17,6 +17,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -54,7 +55,8 @@ type Check struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Config says what a Door works with. All but Policy, Ready, Pages, More and Tick must be set.
+// Config says what a Door works with. All but Policy, Ready, Pages, More,
+// Build, Numbers and Tick must be set.
 type Config struct {
 	App    Verbs
 	Gate   gate.Gate
@@ -71,6 +73,10 @@ type Config struct {
 	Pages func(http.Handler) http.Handler
 	// More adds routes of those who keep accounts; nil adds none.
 	More func(*entry.Entrance)
+	// Build is what the program was made of, for admins.
+	Build Build
+	// Numbers adds further ones to those that the door counts; nil adds none.
+	Numbers func(*meter.Registry)
 	// Tick gives heartbeats; nil means a time.Ticker.
 	Tick func(time.Duration) (<-chan time.Time, func())
 }
@@ -135,6 +141,12 @@ func (d *Door) count() {
 	refused := d.numbers.Counter("paddock_refusals_total", "Requests that were refused, by the code of the refusal.", "code")
 	d.numbers.Gauge("paddock_event_streams", "Event streams that are open.", func() float64 { return float64(d.streams.Held()) })
 	d.numbers.Gauge("paddock_followed_runs", "Runs that are read for those streams.", func() float64 { return float64(d.hub.Runs()) })
+	b := d.cfg.Build
+	d.numbers.Info("paddock_build_info", "What the server was made of; modified is true when its sources differed from the revision.",
+		[]string{"version", "revision", "modified", "go"}, d.cfg.Version, b.Revision, strconv.FormatBool(b.Modified), b.Go)
+	if d.cfg.Numbers != nil {
+		d.cfg.Numbers(d.numbers)
+	}
 	begun := float64(d.cfg.Shield.Now().UnixMilli()) / 1000
 	d.numbers.Gauge("process_start_time_seconds", "When the server started, since 1970.", func() float64 { return begun })
 	d.cfg.Shield.Each = func(n shield.Note, t time.Duration) {
