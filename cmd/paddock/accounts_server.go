@@ -6,9 +6,11 @@ import (
 	"context"
 
 	"paddock/internal/httpapi/entry/gate/accounts/opened"
+	"paddock/internal/store/tables/sqlite"
 )
 
 func init() {
+	copyDatabase, renewDatabase = sqlite.Backup, sqlite.Restore
 	openAccounts = func(ctx context.Context, c accountsConfig) (accounts, error) {
 		return opened.Open(ctx, opened.Config{State: c.state, Postgres: c.postgres, Secure: c.secure, Now: c.now, Other: c.other, Hub: c.hub})
 	}

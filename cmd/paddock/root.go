@@ -82,7 +82,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 		}
 	}
 	add("runs", slices.Concat(runs.Commands(d), pages.Commands(d), audits.Commands(d), kept.Commands(d), stock.Commands(d))...)
-	add("runs", asked.Command(d), states.Command(d), repos.Command(d), plans.Command(d), delegates.Command(d))
+	add("runs", asked.Command(d), states.Command(d, databases(d)), repos.Command(d), plans.Command(d), delegates.Command(d))
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", mcpCommand(d), serveCommand(d), conf.Command(d))
 	root.AddCommand(versionCommand(d), manCommand(d))

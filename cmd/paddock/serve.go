@@ -14,14 +14,17 @@ import (
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/conf"
+	"paddock/cmd/paddock/internal/desk/doctor"
 	"paddock/cmd/paddock/internal/desk/doorway/remote"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
+	"paddock/cmd/paddock/internal/desk/states"
 	"paddock/internal/app"
 	"paddock/internal/executor/stages"
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/agents"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/profile"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/listen"
 	"paddock/internal/httpapi/listen/sd"
@@ -56,6 +59,14 @@ type accountsConfig struct {
 // openAccounts opens them in the build of the server; elsewhere it is nil, since the
 // drivers of databases would cost every command that is typed.
 var openAccounts func(ctx context.Context, c accountsConfig) (accounts, error)
+
+// copyDatabase and renewDatabase are set where openAccounts is.
+var copyDatabase, renewDatabase func(ctx context.Context, from, to string) error
+
+// databases is what the commands about the state directory know of the server's.
+func databases(d *desk.Desk) states.Server {
+	return states.Server{Copy: copyDatabase, Renew: renewDatabase, Become: func() error { return becomeServer(d) }, Version: thisVersion().Version}
+}
 
 // warmForServer is how many supervisors wait for the next commands.
 const warmForServer = 2
@@ -193,13 +204,17 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.
 	if public != "" {
 		origins = []string{public}
 	}
+	v := thisVersion()
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: people, Workers: workers.Connected, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
+		App: rooms, Gate: people, Workers: workers.Connected, Limits: entry.Limits(s.Limits), Version: v.Version, Pages: web.Handler,
 		More: func(in *entry.Entrance) {
 			people.Routes(in)
+			profile.Routes(in, s.Pprof)
 			agents.Routes(in, tools, agents.Config{Public: public, Secure: s.Secure()})
 		},
-		Shield: shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
+		Build:   httpapi.Build{Revision: v.Revision, Modified: v.Modified, Go: v.Go, Platform: v.Platform},
+		Numbers: conf.Numbers(d.StateDir(d.State)),
+		Shield:  shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
 		Policy: func() (httpapi.Policy, error) {
 			p, err := policies.Load()
 			if err != nil {
@@ -207,21 +222,6 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.
 			}
 			return httpapi.Policy{Digest: p.Digest(), File: p.Name(), Roots: p.Roots(), Words: p.Words(), Text: string(p.Text())}, nil
 		},
-		Ready: func(ctx context.Context) []httpapi.Check {
-			_, policyErr := policies.Load()
-			_, stateErr := rooms.List(ctx, d.Operator(), app.Filter{Limit: 1})
-			var some *app.Unreadable
-			if errors.As(stateErr, &some) {
-				stateErr = nil // of some runs; the others are there
-			}
-			return []httpapi.Check{check("policy", policyErr), check("state", stateErr), check("accounts", people.Ping(ctx))}
-		},
+		Ready: doctor.Ready(ctx, d, doctor.House{Policy: policies.Load, List: rooms.List, Accounts: people.Ping}),
 	})
-}
-
-func check(name string, err error) httpapi.Check {
-	if err != nil {
-		return httpapi.Check{Name: name, Detail: err.Error()}
-	}
-	return httpapi.Check{Name: name, OK: true}
 }

@@ -33,6 +33,7 @@ import (
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
+	"paddock/internal/httpapi/entry/gate/profile"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/relay"
 	"paddock/internal/store"
@@ -175,6 +176,7 @@ func open(t *testing.T, change func(*Config)) *stand {
 	cfg := Config{
 		More: func(in *entry.Entrance) {
 			people.Routes(in)
+			profile.Routes(in, true)
 			machines.New(machines.Config{Store: kept, Hub: hub, Recorder: noRecord{}, Now: time.Now}).Routes(in)
 			agents.Routes(in, s.mcp, agents.Config{Docs: "https://paddock.example/docs/mcp.md"})
 		},

@@ -17,6 +17,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -54,7 +55,8 @@ type Check struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Config says what a Door works with. All but Policy, Ready, Pages, More, Workers and Tick must be set.
+// Config says what a Door works with. All but Policy, Ready, Pages, More, Workers,
+// Build, Numbers and Tick must be set.
 type Config struct {
 	App    Verbs
 	Gate   gate.Gate
@@ -73,6 +75,10 @@ type Config struct {
 	More func(*entry.Entrance)
 	// Workers says how many are connected; nil means that none can be.
 	Workers func() int
+	// Build is what the program was made of, for admins.
+	Build Build
+	// Numbers adds further ones to those that the door counts; nil adds none.
+	Numbers func(*meter.Registry)
 	// Tick gives heartbeats; nil means a time.Ticker.
 	Tick func(time.Duration) (<-chan time.Time, func())
 }
@@ -139,6 +145,12 @@ func (d *Door) count() {
 	d.numbers.Gauge("paddock_followed_runs", "Runs that are read for those streams.", func() float64 { return float64(d.hub.Runs()) })
 	if d.cfg.Workers != nil {
 		d.numbers.Gauge("paddock_connected_workers", "Workers that are connected to this server.", func() float64 { return float64(d.cfg.Workers()) })
+	}
+	b := d.cfg.Build
+	d.numbers.Info("paddock_build_info", "What the server was made of; modified is true when its sources differed from the revision.",
+		[]string{"version", "revision", "modified", "go"}, d.cfg.Version, b.Revision, strconv.FormatBool(b.Modified), b.Go)
+	if d.cfg.Numbers != nil {
+		d.cfg.Numbers(d.numbers)
 	}
 	begun := float64(d.cfg.Shield.Now().UnixMilli()) / 1000
 	d.numbers.Gauge("process_start_time_seconds", "When the server started, since 1970.", func() float64 { return begun })

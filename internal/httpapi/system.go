@@ -21,7 +21,17 @@ const apiDescription = `Runs of programs under a policy. Names are snake_case, t
 type Health struct {
 	OK      bool    `json:"ok"`
 	Version string  `json:"version,omitempty"`
+	Build   *Build  `json:"build,omitempty"`
 	Checks  []Check `json:"checks,omitempty"`
+}
+
+// A Build is what a program was made of.
+type Build struct {
+	Revision string `json:"revision,omitempty"`
+	// Modified is set when the sources differed from the revision.
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
 }
 
 // Me is who is logged in.
@@ -120,7 +130,7 @@ func (d *Door) ready(c *entry.Call) error {
 	}
 	h.OK = !slices.ContainsFunc(h.Checks, func(k Check) bool { return !k.OK })
 	if c.Caller.May(gate.MetricsRead) {
-		h.Version = d.cfg.Version
+		h.Version, h.Build = d.cfg.Version, &d.cfg.Build
 	} else {
 		h.Checks = nil
 	}

@@ -63,6 +63,20 @@ func (r *Registry) Gauge(name, help string, read func() float64) {
 	r.add(name, &family{kind: "gauge", help: help, read: read})
 }
 
+// Total adds a counter that is asked for when it is read.
+func (r *Registry) Total(name, help string, read func() float64) {
+	r.add(name, &family{kind: "counter", help: help, read: read})
+}
+
+// Info adds a number that is always 1, for what its labels say.
+func (r *Registry) Info(name, help string, labels []string, values ...string) {
+	f := &family{kind: "gauge", help: help, labels: labels}
+	r.add(name, f)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f.at(values).value = 1
+}
+
 // A Counter only grows.
 type Counter struct {
 	registry *Registry

@@ -42,6 +42,8 @@ type Settings struct {
 	Postgres string
 	// LogFormat is text or json.
 	LogFormat string
+	// Pprof lets admins take profiles.
+	Pprof bool
 	// Connections is how many there may be at once.
 	Connections int
 	Limits      Limits
@@ -91,7 +93,7 @@ func (f Fault) String() string { return f.Where + ": " + f.Message }
 func variables() map[string]string {
 	return map[string]string{
 		"listen": "PADDOCK_LISTEN", "public_url": "PADDOCK_PUBLIC_URL", "trusted_proxies": "PADDOCK_TRUSTED_PROXIES", "hosts": "PADDOCK_HOSTS",
-		"token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "store.postgres": "PADDOCK_STORE_POSTGRES", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
+		"token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "pprof": "PADDOCK_PPROF", "store.postgres": "PADDOCK_STORE_POSTGRES", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
 	}
 }
 
@@ -131,6 +133,7 @@ func document() shape.Object {
 			}},
 		}},
 		{Name: "log", Doc: "The form of the log.", Shape: shape.Choice{"text", "json"}},
+		{Name: "pprof", Doc: "Whether admins may take profiles of the server.", Shape: shape.Boolean{}},
 		{Name: "limits", Doc: "What is too much.", Shape: shape.Object{Keys: []shape.Key{
 			{Name: "connections", Doc: "connections at once.", Shape: count},
 			{Name: "requests_per_second", Doc: "of one account.", Shape: rate},
@@ -245,6 +248,7 @@ func (r *reader) settings(l Limits) Settings {
 			}
 			return ""
 		}),
+		Pprof:       r.one("pprof", "false", wrongBool) == "true",
 		Connections: int(r.number("limits.connections", 20_000)),
 		Limits: Limits{
 			PerSecond: r.number("limits.requests_per_second", l.PerSecond), Burst: int(r.number("limits.burst", float64(l.Burst))),
@@ -292,6 +296,13 @@ func (r *reader) together(s Settings) {
 func relative(path string) string {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 		return "an absolute path is wanted"
+	}
+	return ""
+}
+
+func wrongBool(s string) string {
+	if s != "true" && s != "false" {
+		return "it is true or false"
 	}
 	return ""
 }

@@ -82,6 +82,21 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// Profiles are off unless they are turned on.
+func TestPprof(t *testing.T) {
+	for file, want := range map[string]bool{"": false, "pprof: true": true, "pprof: false": false} {
+		if s, faults := read("version: 1\n"+file+"\n", nil, nil); faults != "" || s.Pprof != want {
+			t.Errorf("%s: %v %s", file, s.Pprof, faults)
+		}
+	}
+	if _, faults := read("version: 1\npprof: yes\n", nil, nil); !strings.Contains(faults, "server.yaml:2") {
+		t.Error(faults)
+	}
+	if _, faults := read("", map[string]string{"PADDOCK_PPROF": "1"}, nil); !strings.Contains(faults, "PADDOCK_PPROF: pprof") {
+		t.Error(faults)
+	}
+}
+
 // Accounts are in the state directory, or in a database whose address is in a file.
 func TestStore(t *testing.T) {
 	for file, want := range map[string]string{"store: sqlite": "", "store: {postgres: /etc/paddock/database}": "/etc/paddock/database"} {

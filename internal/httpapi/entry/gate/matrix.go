@@ -64,6 +64,7 @@ const (
 	WorkersChange     = auth.WorkersChange
 	MetricsRead       = auth.MetricsRead
 	MCPUse            = auth.MCPUse
+	ProfilesRead      = auth.ProfilesRead
 )
 
 // OfTools lists the verbs that have no route of their own: there are tools at /mcp for
@@ -84,7 +85,7 @@ func Verbs() []Verb {
 		SessionsList, SessionsRevoke, PasswordChange, FactorsChange, TokensList, TokensCreate, TokensRevoke,
 		RunsStart, RunsList, RunsRead, RunsOutput, RunsFollow, RunsKill,
 		PolicyRead, PolicyExplain, ApprovalsList, ApprovalsRead, ApprovalsVote,
-		UsersRead, UsersChange, InvitationsRead, InvitationsChange, Connect, WorkersChange, MetricsRead, MCPUse,
+		UsersRead, UsersChange, InvitationsRead, InvitationsChange, Connect, WorkersChange, MetricsRead, ProfilesRead, MCPUse,
 	}, OfTools()...)
 }
 

@@ -22,16 +22,16 @@ import (
 type commands struct{ *desk.Desk }
 
 // Command returns state, with those below it.
-func Command(at *desk.Desk) *cobra.Command {
+func Command(at *desk.Desk, s Server) *cobra.Command {
 	d := commands{at}
 	cmd := d.Group(&cobra.Command{
 		Use:   "state",
-		Short: "Check the state directory, and make its index again",
+		Short: "Check, back up and restore the state directory, and make its index again",
 		Long: `The state directory has a directory for each run, which is the truth about it, and
 an index by which runs are found. Deleting the index loses nothing: state rebuild
 makes it again.`,
 	})
-	cmd.AddCommand(d.checkCommand(), d.rebuildCommand())
+	cmd.AddCommand(d.checkCommand(), d.rebuildCommand(), d.backupCommand(s), d.restoreCommand(s))
 	return cmd
 }
 
