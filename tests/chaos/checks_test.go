@@ -172,6 +172,11 @@ func (f *field) checkRun(s *shot, run paddock.Run) {
 		f.t.Errorf("%s is lost, and nothing was attacked: %+v\n%v", run.ID, run.Outcome.Reason, s)
 	}
 	dir := filepath.Dir(f.file(run, "outcome.json"))
+	for _, h := range s.heard {
+		if kept, err := os.ReadFile(filepath.Join(dir, "stdout")); h.run == string(run.ID) && (err != nil && !os.IsNotExist(err) || !bytes.Equal(kept, h.stdout)) {
+			f.t.Errorf("a reader by tools was told %d bytes of %s, and %d are kept, %v\n%v", len(h.stdout), run.ID, len(kept), err, s)
+		}
+	}
 	stdout, stderr := s.printed()
 	for name, c := range map[string]struct {
 		want []byte
