@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -307,7 +308,12 @@ func (f *field) noLocks() {
 	f.t.Helper()
 	locks, err := filepath.Glob(filepath.Join(f.state, "runs/*/*/lock"))
 	must(f.t, err)
-	for _, name := range append(locks, filepath.Join(f.state, "claim.lock"), filepath.Join(f.state, "journal", "lock")) {
+	others, err := filepath.Glob(filepath.Join(f.state, "*.lock"))
+	must(f.t, err)
+	if !slices.Contains(others, filepath.Join(f.state, "claim.lock")) {
+		f.t.Errorf("there are only the locks %q", others)
+	}
+	for _, name := range append(append(locks, others...), filepath.Join(f.state, "journal", "lock")) {
 		lock, err := os.Open(name)
 		must(f.t, err)
 		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
