@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -172,6 +173,11 @@ func (f *field) checkRun(s *shot, run paddock.Run) {
 		f.t.Errorf("%s is lost, and nothing was attacked: %+v\n%v", run.ID, run.Outcome.Reason, s)
 	}
 	dir := filepath.Dir(f.file(run, "outcome.json"))
+	for _, h := range s.heard {
+		if kept, err := os.ReadFile(filepath.Join(dir, "stdout")); h.run == string(run.ID) && (err != nil && !os.IsNotExist(err) || !bytes.Equal(kept, h.stdout)) {
+			f.t.Errorf("a reader by tools was told %d bytes of %s, and %d are kept, %v\n%v", len(h.stdout), run.ID, len(kept), err, s)
+		}
+	}
 	stdout, stderr := s.printed()
 	for name, c := range map[string]struct {
 		want []byte
@@ -302,7 +308,12 @@ func (f *field) noLocks() {
 	f.t.Helper()
 	locks, err := filepath.Glob(filepath.Join(f.state, "runs/*/*/lock"))
 	must(f.t, err)
-	for _, name := range append(locks, filepath.Join(f.state, "claim.lock"), filepath.Join(f.state, "journal", "lock")) {
+	others, err := filepath.Glob(filepath.Join(f.state, "*.lock"))
+	must(f.t, err)
+	if !slices.Contains(others, filepath.Join(f.state, "claim.lock")) {
+		f.t.Errorf("there are only the locks %q", others)
+	}
+	for _, name := range append(append(locks, others...), filepath.Join(f.state, "journal", "lock")) {
 		lock, err := os.Open(name)
 		must(f.t, err)
 		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {

@@ -3,12 +3,9 @@
 package chaos_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -49,6 +46,7 @@ type shot struct {
 	killed   []string
 	said     []string       // what went wrong for whom
 	stories  []*lives.Story // what readers at the server were told
+	heard    []heard        // what readers by tools were
 }
 
 var (
@@ -194,7 +192,7 @@ func (f *field) again() {
 func (s *shot) ask() {
 	args := []string{"--state", s.f.state, "--policy", s.f.policies[s.level]}
 	if s.door == "mcp" {
-		s.askTools(append([]string{"mcp"}, args...))
+		s.askTools()
 		return
 	}
 	args = append([]string{"run"}, args...)
@@ -227,80 +225,6 @@ func (s *shot) command(args ...string) *testproc.Cmd {
 	cmd.Dir = s.f.root
 	return cmd
 }
-
-// askTools asks a server of our own, which is gone afterwards.
-func (s *shot) askTools(args []string) {
-	cmd := s.command(args...)
-	in, err := cmd.StdinPipe()
-	must2(s, err)
-	out, err := cmd.StdoutPipe()
-	must2(s, err)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	must2(s, cmd.Start())
-	call := map[string]any{"argv": []string{"sh", "-c", s.script()}, "timeoutMs": s.limit.Milliseconds()}
-	if s.key != "" {
-		call["idempotencyKey"] = s.key
-	}
-	for i, message := range []map[string]any{
-		{"id": 1, "method": "initialize", "params": map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "chaos", "version": "1"}}},
-		{"method": "notifications/initialized"},
-		{"id": 2, "method": "tools/call", "params": map[string]any{"name": "run_command_bg", "arguments": call}},
-	} {
-		message["jsonrpc"] = "2.0"
-		line, err := json.Marshal(message)
-		must2(s, err)
-		if _, err := in.Write(append(line, '\n')); err != nil {
-			break // the server is gone
-		}
-		if i != 1 && !s.answer(out, i) {
-			break
-		}
-	}
-	_ = in.Close() // it may be gone
-	_, _ = io.Copy(io.Discard, out)
-	if err := cmd.Wait(); err != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.said = append(s.said, fmt.Sprint(err, " ", own(errs.String())))
-	}
-}
-
-// answer reads the server's answer to message i; the server may be gone.
-func (s *shot) answer(out io.Reader, i int) bool {
-	var answer struct {
-		ID     int `json:"id"`
-		Result struct {
-			IsError    bool `json:"isError"`
-			Structured struct {
-				TaskID string `json:"taskId"`
-			} `json:"structuredContent"`
-		} `json:"result"`
-		Error json.RawMessage `json:"error"`
-	}
-	lines := bufio.NewReader(&one{out})
-	for answer.ID == 0 {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return false
-		}
-		must2(s, json.Unmarshal(line, &answer))
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if id := answer.Result.Structured.TaskID; id != "" {
-		s.accepted = append(s.accepted, id)
-	} else if i == 2 {
-		s.said = append(s.said, fmt.Sprintf("the server answered %+v", answer))
-	}
-	return true
-}
-
-// one reads a byte at a time, so that a reader which buffers takes no more than
-// its line.
-type one struct{ r io.Reader }
-
-func (o *one) Read(p []byte) (int, error) { return o.r.Read(p[:min(1, len(p))]) }
 
 // strike kills, some time after the start of the shot.
 func (s *shot) strike(ctx context.Context) {

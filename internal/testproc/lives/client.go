@@ -61,10 +61,11 @@ func (c *Client) Ask(ctx context.Context, method, path, key, body string) (statu
 		header["Idempotency-Key"] = key
 	}
 	for {
-		status, answer, err = c.once(ctx, method, path, body, header)
-		if err == nil && status < 500 && status != http.StatusTooManyRequests {
-			c.Keeper.Told()
-			return status, answer, nil
+		if status, answer, err = c.once(ctx, method, path, body, header); err == nil {
+			c.Keeper.Told() // a fault, too: nobody has to stay who has nothing else to say
+			if status < 500 && status != http.StatusTooManyRequests {
+				return status, answer, nil
+			}
 		}
 		if restErr := rest(ctx); restErr != nil {
 			return status, answer, errors.Join(restErr, err, fmt.Errorf("the last answer was %d %s", status, answer))
@@ -179,6 +180,7 @@ func (c *Client) connection(ctx context.Context, run string, s *Story, leave fun
 	defer func() { _ = a.Body.Close() }() // it may be broken
 	if a.StatusCode != http.StatusOK {
 		if a.StatusCode >= 500 || a.StatusCode == http.StatusTooManyRequests {
+			c.Keeper.Told()
 			return nil
 		}
 		return fmt.Errorf("the events of %s: %s", run, a.Status)
@@ -190,7 +192,7 @@ func (c *Client) connection(ctx context.Context, run string, s *Story, leave fun
 			return ctx.Err() // a part of an event is no event
 		}
 		if kind == "" || id == "" && kind != "truncated" {
-			continue // a comment, or a hint
+			continue // a comment, or a hint, as that the server gives up
 		}
 		if err := s.take(run, id, kind, data); err != nil {
 			return err
