@@ -16,6 +16,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/conf"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/app"
+	"paddock/internal/auth"
 	"paddock/internal/executor/stages"
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/entry"
@@ -30,6 +31,8 @@ import (
 // Accounts are who may log in.
 type accounts interface {
 	gate.Gate
+	// Vouch adds our word that a second factor was shown to a vote that somebody brings.
+	Vouch(who auth.Who, vote []byte) ([]byte, error)
 	// Routes are those by which accounts are kept.
 	Routes(in *entry.Entrance)
 	// FirstLink is the code by which the first admin logs in, as long as he has no other
@@ -183,7 +186,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.
 		origins = []string{public}
 	}
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: people, More: people.Routes, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
+		App: rooms, Gate: people, Vouch: people.Vouch, More: people.Routes, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
 		Shield: shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
 		Policy: func() (httpapi.Policy, error) {
 			p, err := policies.Load()

@@ -22,6 +22,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/shield"
@@ -54,7 +55,7 @@ type Check struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Config says what a Door works with. All but Policy, Ready, Pages, More and Tick must be set.
+// Config says what a Door works with. All but Policy, Ready, Pages, Vouch, More and Tick must be set.
 type Config struct {
 	App    Verbs
 	Gate   gate.Gate
@@ -69,6 +70,9 @@ type Config struct {
 	// Pages answers what isn't of the API, and leaves to the other what it doesn't
 	// know; nil means that there are no pages.
 	Pages func(http.Handler) http.Handler
+	// Vouch adds our word that a second factor was shown to a vote that somebody brings,
+	// where it was; nil never does.
+	Vouch func(who auth.Who, vote []byte) ([]byte, error)
 	// More adds routes of those who keep accounts; nil adds none.
 	More func(*entry.Entrance)
 	// Tick gives heartbeats; nil means a time.Ticker.
