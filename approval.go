@@ -7,6 +7,8 @@ import "time"
 type Approvals struct {
 	// Keys are those whose signatures count.
 	Keys []ApprovalKey
+	// Verifiers are servers that are believed that a second factor was shown to them.
+	Verifiers []ApprovalVerifier
 	// Approvers is how many different ones must approve; at least one.
 	Approvers int
 	// Expires is how long a request waits, and Lasts how long what was approved may
@@ -23,6 +25,27 @@ type ApprovalKey struct {
 	Key string `json:"key"`
 	// Principal is the id of who holds the key, whose own requests it can't approve.
 	Principal string `json:"principal,omitempty"`
+	// Account is the holder's at the verifiers. Without one the key can't approve what
+	// wants a second factor.
+	Account string `json:"account,omitempty"`
+}
+
+// Person names who holds the key: two keys of one person are one person's.
+func (k ApprovalKey) Person() string {
+	switch {
+	case k.Principal != "":
+		return "principal " + k.Principal
+	case k.Account != "":
+		return "account " + k.Account
+	}
+	return "key " + k.Name
+}
+
+// An ApprovalVerifier is a server that second factors are shown to, as a policy lists it.
+type ApprovalVerifier struct {
+	Name string `json:"name"`
+	// Key is what it signs with that one was shown, in the form of [ApprovalKey].
+	Key string `json:"key"`
 }
 
 // An ApprovalID names what was asked.
@@ -37,7 +60,9 @@ type Matter struct {
 	PolicyDigest  Digest    `json:"policy_digest"`
 	// Rules are the names of those that asked.
 	Rules []string `json:"rules"`
-	Argv  []string `json:"argv"`
+	// SecondFactor is set when one of them wants a second factor of who approves.
+	SecondFactor bool     `json:"second_factor,omitempty"`
+	Argv         []string `json:"argv"`
 	// Programs are the files that are executed or read to execute others, with what
 	// they held when they were looked at.
 	Programs []ProgramFile `json:"programs"`
@@ -101,4 +126,15 @@ type Vote struct {
 	Uses    int       `json:"uses,omitempty"`
 	At      time.Time `json:"at"`
 	Until   time.Time `json:"until,omitzero"`
+	// Factor says by whose word a second factor was shown; nil when nobody says so.
+	Factor *FactorShown `json:"second_factor,omitempty"`
+}
+
+// A FactorShown is a second factor that who votes showed to a server.
+type FactorShown struct {
+	// Verifier is the server's name in the policy.
+	Verifier string `json:"verifier"`
+	// Account is whose factor it is, there.
+	Account string    `json:"account"`
+	ShownAt time.Time `json:"shown_at"`
 }

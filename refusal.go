@@ -15,6 +15,8 @@ type Refusal struct {
 	// Rule names the policy's rule that refused, where one did.
 	Rule string `json:"rule,omitempty"`
 	Gate Gate   `json:"gate,omitempty"`
+	// SecondFactor is set when that rule wants a second factor of who approves.
+	SecondFactor bool `json:"second_factor,omitempty"`
 	// Position is where in the policy the decision was made.
 	Position *Position `json:"position,omitempty"`
 	// Suggestion is a form that the caller probably meant.

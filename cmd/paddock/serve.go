@@ -19,6 +19,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/cmd/paddock/internal/desk/states"
 	"paddock/internal/app"
+	"paddock/internal/auth"
 	"paddock/internal/executor/stages"
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/entry"
@@ -36,6 +37,8 @@ import (
 // Accounts are who may log in.
 type accounts interface {
 	gate.Gate
+	// Vouch adds our word that a second factor was shown to a vote that somebody brings.
+	Vouch(who auth.Who, vote []byte) ([]byte, error)
 	// Routes are those by which accounts are kept.
 	Routes(in *entry.Entrance)
 	// FirstLink is the code by which the first admin logs in, as long as he has no other
@@ -206,7 +209,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.
 	}
 	v := thisVersion()
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: people, Workers: workers.Connected, Limits: entry.Limits(s.Limits), Version: v.Version, Pages: web.Handler,
+		App: rooms, Gate: people, Vouch: people.Vouch, Workers: workers.Connected, Limits: entry.Limits(s.Limits), Version: v.Version, Pages: web.Handler,
 		More: func(in *entry.Entrance) {
 			people.Routes(in)
 			profile.Routes(in, s.Pprof)

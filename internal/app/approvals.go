@@ -62,9 +62,7 @@ func (a *App) Vote(ctx context.Context, p paddock.Principal, id paddock.Approval
 	one, err := a.exec.Consent().Vote(ctx, id, envelope)
 	var void *approval.Void
 	if errors.As(err, &void) {
-		r := paddock.Refused(paddock.Forbidden, "The vote on %s doesn't count: %v.", id, void)
-		r.Hint = "Look at it with `paddock approve show`, and sign it with a key that its policy lists under `approvals`, and that isn't of who asks."
-		return one, r
+		return one, void.Refusal(id)
 	}
 	if err != nil {
 		return one, err

@@ -18,7 +18,8 @@
 // approved, to the last fact, is compared by who starts it, and by his digest here.
 // Whoever may write to the state directory can't approve, but can take files away:
 // a denial, or a use. Which person holds a key is the policy's word; who uses it
-// says so himself. Second factors aren't asked for.
+// says so himself. Whether a second factor was shown is the word of a server that the
+// policy lists: package vouched has its form.
 package approval
 
 import (
@@ -94,16 +95,17 @@ type ask struct {
 	ExpiresAt time.Time      `json:"expires_at"`
 	Matter    paddock.Matter `json:"matter"`
 	// Keys and the numbers are the policy's when it was asked, for who looks at it.
-	Keys      []paddock.ApprovalKey `json:"keys"`
-	Approvers int                   `json:"approvers"`
-	Uses      int                   `json:"uses"`
-	LastsMS   int64                 `json:"lasts_ms"`
+	Keys      []paddock.ApprovalKey      `json:"keys"`
+	Verifiers []paddock.ApprovalVerifier `json:"verifiers,omitempty"`
+	Approvers int                        `json:"approvers"`
+	Uses      int                        `json:"uses"`
+	LastsMS   int64                      `json:"lasts_ms"`
 }
 
 func (a *ask) FileVersion() int { return a.Version }
 
 func (a *ask) settings() paddock.Approvals {
-	return paddock.Approvals{Keys: a.Keys, Approvers: a.Approvers, Uses: a.Uses, Expires: a.ExpiresAt.Sub(a.AskedAt), Lasts: time.Duration(a.LastsMS) * time.Millisecond}
+	return paddock.Approvals{Keys: a.Keys, Verifiers: a.Verifiers, Approvers: a.Approvers, Uses: a.Uses, Expires: a.ExpiresAt.Sub(a.AskedAt), Lasts: time.Duration(a.LastsMS) * time.Millisecond}
 }
 
 // Statement is what a vote signs.

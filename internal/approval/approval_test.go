@@ -116,6 +116,7 @@ func TestEveryFactCounts(t *testing.T) {
 		"names": func(m *paddock.Matter) { m.EnvironmentNames = nil }, "values": func(m *paddock.Matter) { m.EnvironmentDigest = "" },
 		"stdin": func(m *paddock.Matter) { m.Stdin = "sha256:0" }, "limits": func(m *paddock.Matter) { m.Limits.Output = 1 },
 		"containment": func(m *paddock.Matter) { m.Containment.Level = paddock.Off }, "version": func(m *paddock.Matter) { m.Version = 2 },
+		"factor": func(m *paddock.Matter) { m.SecondFactor = true },
 	} {
 		m := matterOf("git")
 		change(&m)

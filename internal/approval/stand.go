@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"paddock"
+	"paddock/internal/approval/vouched"
 	"paddock/internal/journal/sign"
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/trust"
@@ -69,11 +70,7 @@ func (t *tally) count(v paddock.Vote, listed paddock.ApprovalKey) {
 		t.denied = true
 		return
 	}
-	who := listed.Principal // two keys of one person are one person
-	if who == "" {
-		who = "\x00" + listed.Name
-	}
-	t.people[who] = true
+	t.people[listed.Person()] = true
 	t.uses = min(t.uses, v.Uses)
 	if t.until.IsZero() || v.Until.Before(t.until) {
 		t.until = v.Until
@@ -103,7 +100,7 @@ func (t *tally) state(a paddock.Approval, ended bool, now time.Time) paddock.App
 
 // vote returns what the holder of key signed; nil when nothing.
 func (b Book) vote(a paddock.Approval, listed paddock.ApprovalKey, key *sign.Public, approve bool, by paddock.Approvals) (*paddock.Vote, error) {
-	text, err := durable.Read(b.path(a.ID, voteName(key, approve)), mostVote)
+	text, err := durable.Read(b.path(a.ID, voteName(key, approve)), vouched.MostBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -119,7 +116,14 @@ func (b Book) vote(a paddock.Approval, listed paddock.ApprovalKey, key *sign.Pub
 
 // check returns the vote in an envelope, if it is one on a by key that counts.
 func check(text []byte, a paddock.Approval, listed paddock.ApprovalKey, key *sign.Public, by paddock.Approvals) (*paddock.Vote, error) {
-	payload, err := key.Unseal(PayloadType, text)
+	signed, word, err := unwrap(text, by.Verifiers)
+	if err != nil {
+		return nil, err
+	}
+	if len(signed) > mostVote {
+		return nil, fmt.Errorf("it is longer than %d bytes", mostVote)
+	}
+	payload, err := key.Unseal(PayloadType, signed)
 	if err != nil {
 		return nil, err
 	}
@@ -127,13 +131,14 @@ func check(text []byte, a paddock.Approval, listed paddock.ApprovalKey, key *sig
 	if err != nil {
 		return nil, err
 	}
+	factor, unproven := word.factor(a, listed)
 	requester := a.Matter.Principal // or somebody for whom he works
 	switch {
 	case s.Ask != a.Digest:
 		return nil, errors.New("it is about another request")
 	case s.Policy != a.Matter.PolicyDigest:
 		return nil, errors.New("it is about another policy")
-	case s.Approve && (requester.Answers(s.By) || requester.Answers(listed.Principal)):
+	case s.Approve && (requester.Answers(s.By) || requester.Answers(listed.Principal) || listed.Account != "" && requester.Answers("user:"+listed.Account)):
 		return nil, errors.New("who asks can't approve it")
 	case s.At.Before(a.AskedAt.Add(-skew)), s.At.After(a.ExpiresAt.Add(skew)):
 		return nil, errors.New("it wasn't signed while the request waited")
@@ -141,8 +146,10 @@ func check(text []byte, a paddock.Approval, listed paddock.ApprovalKey, key *sig
 		return nil, fmt.Errorf("its reason isn't one line of at most %d bytes", MostReason)
 	case s.Approve && (s.Uses < 1 || s.Until.IsZero()):
 		return nil, errors.New("it doesn't say for how many uses and until when")
+	case s.Approve && a.Matter.SecondFactor && unproven != nil:
+		return nil, unproven
 	}
-	v := &paddock.Vote{Name: listed.Name, By: s.By, Approve: s.Approve, Reason: s.Reason, At: s.At}
+	v := &paddock.Vote{Name: listed.Name, By: s.By, Approve: s.Approve, Reason: s.Reason, At: s.At, Factor: factor}
 	if s.Approve { // no more than the policy gives
 		v.Uses, v.Until = min(s.Uses, max(1, by.Uses)), s.Until
 		if last := s.At.Add(by.Lasts); last.Before(v.Until) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/approval/vouched"
 	"paddock/internal/journal/sign"
 	"paddock/internal/rundir/record/durable"
 )
@@ -98,7 +99,7 @@ func (b Book) Ask(m paddock.Matter, by paddock.Approvals, now time.Time) (paddoc
 	id := paddock.ApprovalID(fmt.Sprintf("%s%d", prefix(facts), n+1))
 	text, err := durable.EncodeJSON(ask{
 		Version: durable.Version, Nonce: durable.RandomHex(16), AskedAt: now.UTC().Truncate(time.Millisecond), ExpiresAt: now.Add(by.Expires).UTC().Truncate(time.Millisecond),
-		Matter: m, Keys: by.Keys, Approvers: by.Approvers, Uses: by.Uses, LastsMS: by.Lasts.Milliseconds(),
+		Matter: m, Keys: by.Keys, Verifiers: by.Verifiers, Approvers: by.Approvers, Uses: by.Uses, LastsMS: by.Lasts.Milliseconds(),
 	}, true)
 	if err != nil {
 		return paddock.Approval{}, err
@@ -194,14 +195,6 @@ func Sign(key *sign.Key, a paddock.Approval, s Statement) ([]byte, error) {
 	return key.Seal(PayloadType, payload).Text()
 }
 
-// Void is the error of a vote that doesn't count.
-type Void struct{ Why error }
-
-func (v *Void) Error() string { return v.Why.Error() }
-
-// Unwrap returns why.
-func (v *Void) Unwrap() error { return v.Why }
-
 // Vote puts a signed vote on id down, and returns how the matter stands by it. A vote
 // that doesn't count is a [*Void] and isn't put down; one that is there already
 // stays. Before it is put down tell is called.
@@ -214,8 +207,12 @@ func (b Book) Vote(id paddock.ApprovalID, envelope []byte, now time.Time, tell f
 	if err != nil {
 		return a, err
 	}
-	if len(envelope) > mostVote {
-		return a, &Void{fmt.Errorf("it is longer than %d bytes", mostVote)}
+	if len(envelope) > vouched.MostBytes {
+		return a, &Void{fmt.Errorf("it is longer than %d bytes", vouched.MostBytes)}
+	}
+	signed, _, err := unwrap(envelope, asked.Verifiers)
+	if err != nil {
+		return a, &Void{err}
 	}
 	why := errors.New("no key that the policy lists signed it")
 	for _, listed := range asked.Keys {
@@ -223,7 +220,7 @@ func (b Book) Vote(id paddock.ApprovalID, envelope []byte, now time.Time, tell f
 		if err != nil {
 			continue
 		}
-		if _, err := key.Unseal(PayloadType, envelope); err != nil {
+		if _, err := key.Unseal(PayloadType, signed); err != nil {
 			continue
 		}
 		v, err := check(envelope, a, listed, key, asked.settings())

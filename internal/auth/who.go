@@ -27,6 +27,8 @@ type Who struct {
 	Scopes, Workspaces []string
 	// Proven is until when a second factor counts that was shown in the session.
 	Proven time.Time
+	// Shown is when it was shown.
+	Shown time.Time
 
 	began time.Time // the session
 	at    time.Time // when it was found out
@@ -39,7 +41,7 @@ func Local() Who { return Who{Name: "the operator of this machine", Role: Admin,
 // OfSession is the user whose session s is, at a moment. A second factor counts for as
 // long as fresh.
 func OfSession(user store.User, s store.Session, fresh time.Duration, now store.Moment) Who {
-	return Who{User: user.ID, Name: user.Name, Role: user.Role, Session: s.ID, Proven: s.Proven.After(fresh).Time, began: s.Created.Time, at: now.Time}
+	return Who{User: user.ID, Name: user.Name, Role: user.Role, Session: s.ID, Proven: s.Proven.After(fresh).Time, Shown: s.Proven.Time, began: s.Created.Time, at: now.Time}
 }
 
 // OfToken is the user whose token t is, as far as it lets him.

@@ -233,10 +233,12 @@ func (e *Executor) StateDir() string { return e.state.Path() }
 // Delegates is what the policy says of agents that may be given tasks; nil for nothing.
 func (e *Executor) Delegates() (*compiled.Delegates, error) {
 	p, err := e.cfg.Policy.Load()
-	if err != nil {
-		return nil, err
-	}
-	return p.Delegates(), nil
+	return p.Delegates(), err
+}
+
+// Refused has a refusal written down that came before anything was started.
+func (e *Executor) Refused(ctx context.Context, req paddock.Request, policy paddock.Digest, r *paddock.Refusal) {
+	e.notes.Refused(ctx, req, policy, r)
 }
 
 // Now is the time.

@@ -23,6 +23,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/shield"
@@ -55,8 +56,8 @@ type Check struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Config says what a Door works with. All but Policy, Ready, Pages, More, Workers,
-// Build, Numbers and Tick must be set.
+// Config says what a Door works with. All but Policy, Ready, Pages, Vouch, More,
+// Workers, Build, Numbers and Tick must be set.
 type Config struct {
 	App    Verbs
 	Gate   gate.Gate
@@ -71,6 +72,9 @@ type Config struct {
 	// Pages answers what isn't of the API, and leaves to the other what it doesn't
 	// know; nil means that there are no pages.
 	Pages func(http.Handler) http.Handler
+	// Vouch adds our word that a second factor was shown to a vote that somebody brings,
+	// where it was; nil never does.
+	Vouch func(who auth.Who, vote []byte) ([]byte, error)
 	// More adds routes of those who keep accounts; nil adds none.
 	More func(*entry.Entrance)
 	// Workers says how many are connected; nil means that none can be.

@@ -88,8 +88,20 @@ func (d *Door) rules() {
 		if err != nil {
 			return paddock.Approval{}, err
 		}
-		return d.cfg.App.Vote(ctx, c.As(), id, []byte(in.Body.Envelope))
+		return d.vote(ctx, c, id, []byte(in.Body.Envelope))
 	})
+}
+
+// vote brings a vote; with our word that a second factor was shown where one is wanted.
+func (d *Door) vote(ctx context.Context, c *entry.Call, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error) {
+	asked, err := d.cfg.App.Approval(ctx, c.As(), id)
+	if err == nil && asked.Matter.SecondFactor && d.cfg.Vouch != nil {
+		envelope, err = d.cfg.Vouch(c.Caller.Who, envelope)
+	}
+	if err != nil {
+		return paddock.Approval{}, err
+	}
+	return d.cfg.App.Vote(ctx, c.As(), id, envelope)
 }
 
 func (d *Door) policies() {

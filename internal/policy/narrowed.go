@@ -64,7 +64,12 @@ func (p *Policy) Applied(principal paddock.Principal, root string) *Policy {
 func (p *Policy) ProvidersRoots() []string { return p.file.ProvidersRoots() }
 
 // Delegates says which agents may be given tasks, and how many; nil for none.
-func (p *Policy) Delegates() *compiled.Delegates { return p.file.Delegates }
+func (p *Policy) Delegates() *compiled.Delegates {
+	if p == nil {
+		return nil
+	}
+	return p.file.Delegates
+}
 
 // CheckFloor says everything that is wrong with data, the content of a floor called
 // name; the error is an [*Errors].

@@ -515,6 +515,35 @@ func approvedAndNoMore(t *testing.T) {
 	}
 }
 
+// What narrows a policy can want a second factor, and can't take one away.
+func TestSecondFactorIsOnlyAdded(t *testing.T) {
+	t.Parallel()
+	const key = "ed25519:nKS5MVsuhyaDvtB+nCibMTak0N7Ma8tJ9BDEhhNnDXE="
+	base := func(rule string) policy.Source {
+		return policy.Source{Name: "/base.yaml", Data: []byte(minimal + "\napprovals: {keys: [{name: a, key: \"" + key + "\"}]}\nrules: [{name: base, " + rule + "}]\n")}
+	}
+	for name, c := range map[string]struct {
+		base, narrower string
+		want           bool
+	}{
+		"neither":   {"ask: 'true'", "ask: 'true'", false},
+		"added":     {"ask: 'true'", "ask: 'true', second_factor: true", true},
+		"kept":      {"ask: 'true', second_factor: true", "ask: 'true'", true},
+		"unsaid":    {"ask: 'true', second_factor: true", "ask: 'true', second_factor: false", true},
+		"elsewhere": {"ask: 'true'", "ask: 'false', second_factor: true", false},
+	} {
+		p, err := policy.Load("/policy.yaml", []byte("version: 1\nextends: /base.yaml\nrules: [{name: narrower, "+c.narrower+"}]\n"), base(c.base))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		req := ask("go", "test")
+		d := policy.Decide(p, req, friendly(p, req))
+		if got := slices.ContainsFunc(d.Refusals, func(r paddock.Refusal) bool { return r.SecondFactor }); d.Effect != paddock.Ask || got != c.want {
+			t.Errorf("%s: %s, %+v", name, d.Effect, d.Refusals)
+		}
+	}
+}
+
 // What the floor of a machine asks nobody can approve whom a policy lists.
 func TestFloorsAskIsNotApproved(t *testing.T) {
 	floor := policy.Source{Name: "floor.yaml", Floor: true, Data: []byte("version: 1\nrules: [{name: floor-asks, ask: 'argv.size() > 1'}]\n")}
@@ -538,23 +567,38 @@ func TestApprovalsSection(t *testing.T) {
 		"{}":                  "keys",
 		"{keys: []}":          "keys",
 		"{keys: [{name: a}]}": "key",
-		"{keys: [{name: a, key: \"" + key + "\"}, {name: a, key: \"" + other + "\"}]}":                                           "listed before",
-		"{keys: [{name: a, key: \"" + key + "\"}, {name: b, key: \"" + key + "\"}]}":                                             "listed before",
-		"{keys: [{name: a, key: \"" + key + "\"}], approvers: 2}":                                                                "more must approve",
-		"{keys: [{name: a, key: \"" + key + "\", principal: p}, {name: b, key: \"" + other + "\", principal: p}], approvers: 2}": "more must approve",
-		"{keys: [{name: a, key: \"ed25519:nKS5MVsuhyaDvtB+nCibMTak0N7Ma8tJ9BDEhhNnDXF=\"}]}":                                     "base 64", // another spelling of the same
-		"{keys: [{name: a, key: \"ed25519:nKS5\"}]}":                                                                             "base 64",
-		"{keys: [{name: a, key: \"" + key + "\"}], approvers: 0}":                                                                "from 1 to 16",
-		"{keys: [{name: a, key: \"" + key + "\"}], second_factor: totp}":                                                         "second factors",
-		"{keys: [{name: a, key: \"" + key + "\"}], more: 1}":                                                                     "more",
+		"{keys: [{name: a, key: \"" + key + "\"}, {name: a, key: \"" + other + "\"}]}":                                             "listed before",
+		"{keys: [{name: a, key: \"" + key + "\"}, {name: b, key: \"" + key + "\"}]}":                                               "listed before",
+		"{keys: [{name: a, key: \"" + key + "\"}], approvers: 2}":                                                                  "more must approve",
+		"{keys: [{name: a, key: \"" + key + "\", principal: p}, {name: b, key: \"" + other + "\", principal: p}], approvers: 2}":   "more must approve",
+		"{keys: [{name: a, key: \"ed25519:nKS5MVsuhyaDvtB+nCibMTak0N7Ma8tJ9BDEhhNnDXF=\"}]}":                                       "base 64", // another spelling of the same
+		"{keys: [{name: a, key: \"ed25519:nKS5\"}]}":                                                                               "base 64",
+		"{keys: [{name: a, key: \"" + key + "\"}], approvers: 0}":                                                                  "from 1 to 16",
+		"{keys: [{name: a, key: \"" + key + "\"}], second_factor: true}":                                                           "second_factor",
+		"{keys: [{name: a, key: \"" + key + "\", account: anna}], verifiers: [{name: desk, key: \"" + other + "\"}]}":              "",
+		"{keys: [{name: a, key: \"" + key + "\", account: anna}], verifiers: []}":                                                  "at least one item",
+		"{keys: [{name: a, key: \"" + key + "\", account: \"a\\0\"}]}":                                                             "an account",
+		"{keys: [{name: a, key: \"" + key + "\", account: " + "Anna" + "}]}":                                                       "an account",
+		"{keys: [{name: a, key: \"" + key + "\"}], verifiers: [{name: desk, key: \"" + key + "\"}]}":                               "listed before",
+		"{keys: [{name: a, key: \"" + key + "\"}], verifiers: [{name: desk, key: x}]}":                                             "base 64",
+		"{keys: [{name: a, key: \"" + key + "\", account: anna}, {name: b, key: \"" + other + "\", account: anna}], approvers: 2}": "more must approve",
+		"{keys: [{name: a, key: \"" + key + "\", account: anna, principal: p}, {name: b, key: \"" + other + "\", account: anna}]}": "another principal",
+		"{keys: [{name: a, key: \"" + key + "\", account: anna, principal: p}, {name: b, key: \"" + other + "\", principal: p}]}":  "another `account`",
+		"{keys: [{name: a, key: \"" + key + "\"}], more: 1}":                                                                       "more",
 	} {
 		_, err := policy.Load("policy.yaml", []byte(minimal+"\napprovals: "+text+"\n"))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := policy.Load("policy.yaml", []byte(minimal+"\nrules: [{name: a, ask: 'true', second_factor: totp}]\n")); err == nil || !strings.Contains(err.Error(), "second factors") {
-		t.Errorf("a second factor of a rule: %v", err)
+	for rule, want := range map[string]string{
+		"ask: 'true', second_factor: true": "", "ask: 'true', second_factor: false": "", "ask: 'true', second_factor: totp": "true or false", "ask: 'true', second_factor: [true]": "true or false",
+		"deny: 'true', second_factor: true": "ask", "ask: 'true', second_factor: true, second_factor: false": "second_factor",
+	} {
+		_, err := policy.Load("policy.yaml", []byte(minimal+"\nrules: [{name: a, "+rule+"}]\n"))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", rule, err, want)
+		}
 	}
 }
 

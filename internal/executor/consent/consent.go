@@ -162,6 +162,9 @@ func (c Case) Refusal() *paddock.Refusal {
 	case paddock.ApprovalWaiting:
 		r = paddock.Refused(paddock.ApprovalRequired, "%s asked about as %s, and waits for approval until %s.", rules(c.Matter.Rules), c.ID, c.ExpiresAt.UTC().Format(time.RFC3339))
 		r.Hint, r.Retryable = fmt.Sprintf("A person looks at it with `paddock approve show %[1]s` and approves it with `paddock approve yes %[1]s`; ask for exactly the same again then.", c.ID), true
+		if r.SecondFactor = c.Matter.SecondFactor; r.SecondFactor {
+			r.Hint = fmt.Sprintf("A person looks at it with `paddock approve show %s`, and brings a signed vote to a server of the policy's `approvals.verifiers` to which a second factor was shown; ask for exactly the same again then.", c.ID)
+		}
 	case paddock.ApprovalDeclined:
 		by, why := c.denial()
 		r = paddock.Refused(paddock.ApprovalDenied, "%s denied this request (%s)%s.", by, c.ID, why)

@@ -54,7 +54,8 @@ func (j *Judgement) conclude(ctx context.Context, by *Judge, reasons []paddock.R
 		return
 	}
 	for i := range j.Decision.Refusals {
-		j.Decision.Refusals[i].Retryable, j.Decision.Refusals[i].Hint = true, "A person can approve it, with `paddock approve`; ask for exactly the same again then."
+		r := &j.Decision.Refusals[i]
+		r.Retryable, r.Hint = true, speech.Approvable(r.SecondFactor)
 	}
 }
 
@@ -76,11 +77,7 @@ func (j *Judgement) Matter(ctx context.Context) (paddock.Matter, error) {
 	if err != nil {
 		return paddock.Matter{}, err
 	}
-	var rules []string
-	for _, r := range j.Decision.Refusals {
-		rules = append(rules, r.Rule)
-	}
-	return matter.Of(ctx, j.request.Principal, *j.would, rules, j.programs(j.would.Grant), j.Found.Launch.File, stdin)
+	return matter.Of(ctx, j.request.Principal, *j.would, j.Decision.Refusals, j.programs(j.would.Grant), j.Found.Launch.File, stdin)
 }
 
 // Claimed has j, which judged a waiting run anew, be given what the run was when it

@@ -121,7 +121,20 @@ func parse(text string) (*Key, error) {
 	if err != nil || len(raw) != 1+ed25519.SeedSize || raw[0] != keyType || signer.Name() != Name {
 		return nil, errors.New("it isn't an ed25519 key of a journal")
 	}
-	private := ed25519.NewKeyFromSeed(raw[1:])
+	return fromSeed(raw[1:], signer)
+}
+
+// FromSeed is the key whose private part is seed.
+func FromSeed(seed []byte) (*Key, error) {
+	if len(seed) != ed25519.SeedSize {
+		return nil, fmt.Errorf("a key is made of %d bytes and not of %d", ed25519.SeedSize, len(seed))
+	}
+	return fromSeed(seed, nil)
+}
+
+// fromSeed is a key that signs notes by signer; with nil it signs envelopes alone.
+func fromSeed(seed []byte, signer note.Signer) (*Key, error) {
+	private := ed25519.NewKeyFromSeed(seed)
 	public, err := PublicOf(private.Public().(ed25519.PublicKey))
 	if err != nil {
 		return nil, err
@@ -131,6 +144,9 @@ func parse(text string) (*Key, error) {
 
 // Checkpoint signs a statement and returns the signed note.
 func (k *Key) Checkpoint(s journal.Statement) (string, error) {
+	if k.signer == nil {
+		return "", errors.New("this key signs envelopes alone")
+	}
 	signed, err := note.Sign(&note.Note{Text: s.Text()}, k.signer)
 	return string(signed), err
 }

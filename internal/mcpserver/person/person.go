@@ -69,6 +69,9 @@ func question(a paddock.Approval) string {
 		fmt.Fprintf(&b, "program: %q %s\n", p.Path, p.Digest)
 	}
 	fmt.Fprintf(&b, "rules: %s\ncontainment: %s\n", strings.Join(m.Rules, ", "), m.Containment)
+	if m.SecondFactor {
+		fmt.Fprintf(&b, "An approver brings a vote to a server to which he showed a second factor; `paddock approve yes` isn't enough. ")
+	}
 	fmt.Fprintf(&b, "An approver runs `paddock approve show %[1]s` and `paddock approve yes %[1]s`. Decline takes the request back.", a.ID)
 	return string(clean.Bytes([]byte(b.String()), clean.Text))
 }

@@ -206,7 +206,7 @@ func (c *compiler) rules(rules []document.Rule) []Rule {
 		for _, f := range faults {
 			c.fault(r.Expression.Within(f.Line, f.Column), "%s", f.Message)
 		}
-		out = append(out, Rule{At: r.Expression.At, Name: r.Name.Value, Ask: r.Ask, Rule: compiled, Message: r.Message.Value})
+		out = append(out, Rule{At: r.Expression.At, Name: r.Name.Value, Ask: r.Ask, SecondFactor: r.SecondFactor, Rule: compiled, Message: r.Message.Value})
 	}
 	return out
 }

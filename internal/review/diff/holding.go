@@ -12,6 +12,7 @@ import (
 	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/policy/compiled/pattern"
 	"paddock/internal/policy/compiled/pattern/language"
+	"paddock/internal/review/diff/change/asking"
 	"paddock/internal/review/diff/measure"
 )
 
@@ -121,30 +122,8 @@ func (d *differ) containment() {
 
 // rules compares the rules in CEL by their text.
 func (d *differ) rules() {
-	has := func(s side, expression string, ask bool) bool {
-		for _, r := range s.rules {
-			if r.Expression.Value == expression && r.Ask == ask {
-				return true
-			}
-		}
-		return false
-	}
-	for _, r := range d.old.rules {
-		at := "rules." + r.Name.Value
-		switch {
-		case has(d.new, r.Expression.Value, r.Ask):
-		case r.Ask && has(d.new, r.Expression.Value, false):
-			d.add(Narrowed, at, r.Expression.At, "What needed a person's approval is denied.")
-		case has(d.new, r.Expression.Value, true):
-			d.add(Unclear, at, r.Expression.At, "What was denied can be approved by a person.")
-		default:
-			d.add(Unclear, at, r.Expression.At, "The rule is gone or says something else; what only it refused is allowed now, and what that is can't be told.")
-		}
-	}
-	for _, r := range d.new.rules {
-		if !has(d.old, r.Expression.Value, r.Ask) && !has(d.old, r.Expression.Value, !r.Ask) {
-			d.add(Narrowed, "rules."+r.Name.Value, r.Expression.At, "A rule is new; it refuses what it describes.")
-		}
+	for _, c := range asking.Rules(d.old.rules, d.new.rules) {
+		d.add(c.Effect, c.At, c.Position, "%s", c.Message)
 	}
 }
 

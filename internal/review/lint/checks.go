@@ -28,6 +28,7 @@ var checks = []Check{
 	{"L035", "rules that couldn't be looked at", "They are too many, or use expressions that look around themselves, so that lint can't tell what they allow.", "Write them more simply: fewer rules for a program, no `\\b`, no `(?m)`."},
 	{"L036", "a rule that asks nobody", "Whatever it is about is refused: the policy lists no keys by which persons could approve.", "List who can approve under `approvals`, or say `deny`."},
 	{"L037", "somebody whose requests nobody can approve", "Who asks can't approve, and there are too few others.", "List more keys, or ask fewer `approvers`."},
+	{"L038", "a second factor that nobody can show", "What the rule asks about can't be approved: no server is believed that one was shown, or too few of those who approve have an account there.", "List the server under `approvals.verifiers`, and the `account` of each person beside the key."},
 	{"L040", "a variable that steers programs is passed on", "Its value is whatever Paddock's own environment happens to hold, and it can change what commands do.", "Give it a fixed value under `set`, or remove it."},
 	{"L041", "a caller may set a variable to anything", "The token matches words with dashes, slashes and spaces alike.", "Use `<word>`, a set, or a narrower expression."},
 	{"L042", "a variable that makes programs load code", "Every program, and what it starts, loads what the value names before it does anything.", "Remove it, or say it for the one executable that needs it."},

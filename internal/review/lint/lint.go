@@ -95,6 +95,7 @@ func Lint(name string, data []byte, facts Facts, more ...policy.Source) ([]Findi
 	l.limits()
 	l.secrets()
 	l.approvals()
+	l.factors()
 	l.quotas()
 	l.containment()
 	if len(source.Tests) == 0 {

@@ -53,7 +53,10 @@ func program(path string, args string) string {
 	return fmt.Sprintf("executables:\n  - name: p\n    path: %s\n    args: %s\n", path, args)
 }
 
-const aKey = "ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+const (
+	aKey       = "ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+	anotherKey = "ed25519:BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+)
 
 func TestFindings(t *testing.T) {
 	at := lint.Facts{File: "/data/checkout/p.yaml", Home: "/home/dev"}
@@ -125,6 +128,10 @@ func TestFindings(t *testing.T) {
 		{"a shell as a provider", lint.Facts{}, program("/usr/bin/uptime", "[{allow: []}]") + "secrets: {A: {exec: [/bin/sh, /opt/say], env_for: [p]}}", []string{"L081 secrets.A", "L083 secrets.A"}},
 		{"asks nobody", lint.Facts{}, "rules: [{name: r, ask: 'size(argv) > 1'}, {name: d, deny: 'size(argv) > 1'}]", []string{"L036 rules.r"}},
 		{"asks somebody", lint.Facts{}, "rules: [{name: r, ask: 'size(argv) > 1'}]\napprovals: {keys: [{name: a, key: '" + aKey + "'}]}", nil},
+		{"a factor without verifiers", lint.Facts{}, "rules: [{name: r, ask: 'size(argv) > 1', second_factor: true}]\napprovals: {keys: [{name: a, key: '" + aKey + "', account: anna}]}", []string{"L038 rules.r"}},
+		{"a factor of nobody", lint.Facts{}, "rules: [{name: r, ask: 'size(argv) > 1', second_factor: true}]\napprovals: {keys: [{name: a, key: '" + aKey + "'}], verifiers: [{name: v, key: '" + anotherKey + "'}]}", []string{"L038 rules.r"}},
+		{"a factor of somebody", lint.Facts{}, "rules: [{name: r, ask: 'size(argv) > 1', second_factor: true}]\napprovals: {keys: [{name: a, key: '" + aKey + "', account: anna}], verifiers: [{name: v, key: '" + anotherKey + "'}]}", nil},
+		{"a factor of no one at all", lint.Facts{}, "rules: [{name: r, ask: 'size(argv) > 1', second_factor: true}]", []string{"L036 rules.r"}},
 		{"asks who asks", lint.Facts{}, "rules: [{name: r, ask: 'size(argv) > 1'}]\napprovals: {keys: [{name: a, key: '" + aKey + "', principal: 'operator:uid=1'}]}", []string{"L037 approvals"}},
 		{"more in a day than in 24 hours", lint.Facts{}, "quotas: {principal: {runs_per_hour: 10, runs_per_day: 240}}", []string{"L052 quotas.principal.runs_per_day"}},
 		{"more in an hour than in a day", lint.Facts{}, "quotas: {total: {runs_per_hour: 10, runs_per_day: 10}}", []string{"L052 quotas.total.runs_per_hour"}},

@@ -86,6 +86,27 @@ func (l *linter) approvals() {
 	}
 }
 
+// factors looks for second factors that nobody, or too few, can show.
+func (l *linter) factors() {
+	a, people := l.source.Approvals, map[string]bool{}
+	for _, k := range a.Keys {
+		if k.Account != "" {
+			people[k.Person()] = true
+		}
+	}
+	for _, r := range l.file.Rules {
+		if !r.SecondFactor || len(a.Keys) == 0 {
+			continue // without keys nobody is asked
+		}
+		switch at := "rules." + r.Name; {
+		case len(a.Verifiers) == 0:
+			l.add("L038", at, r.At, fmt.Sprintf("Rule `%s` wants a second factor of who approves, and the policy lists no `verifiers` to which one is shown.", r.Name), nil)
+		case len(people) < a.Approvers:
+			l.add("L038", at, r.At, fmt.Sprintf("Rule `%s` wants a second factor of who approves: %d must, and %d have an `account` beside their key.", r.Name, a.Approvers, len(people)), nil)
+		}
+	}
+}
+
 // quotas looks for those that never hold anybody back, or do so at once.
 func (l *linter) quotas() {
 	at := l.source.Sections["quotas"]

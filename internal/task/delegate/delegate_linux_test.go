@@ -3,6 +3,7 @@
 package delegate_test
 
 import (
+	"encoding/json/v2"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"paddock"
 	"paddock/internal/executor"
+	"paddock/internal/journal"
 	"paddock/internal/task/delegate"
 	"paddock/internal/testproc"
 )
@@ -493,4 +495,56 @@ func TestAgainAndAgain(t *testing.T) {
 	openOther()
 	w.collect(delegate.Collect{All: true})
 	w.collect(delegate.Collect{All: true, Principal: bob})
+}
+
+// What is refused when a task is given is written down as other refusals are: who asked
+// for what, the code, and where it was judged the policy.
+func TestRefusalsAreWrittenDown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, policyText)
+	for name, c := range map[string]struct {
+		change func(*delegate.Ask)
+		code   paddock.Code
+		argv   string // as far as it was known
+		judged bool
+	}{
+		"empty":    {func(a *delegate.Ask) { a.Task = "" }, paddock.InvalidRequest, "", false},
+		"unknown":  {func(a *delegate.Ask) { a.Provider = "nobody" }, paddock.InvalidRequest, "", false},
+		"outside":  {func(a *delegate.Ask) { a.Dir = "/" }, paddock.CwdOutsideRoot, "worker", true},
+		"too long": {func(a *delegate.Ask) { a.Timeout = paddock.Duration(24 * time.Hour) }, paddock.LimitExceeded, "worker", true},
+	} {
+		ask := delegate.Ask{Principal: paddock.Principal{Kind: paddock.Agent, ID: name}, Door: paddock.DoorMCP, Provider: "worker", Task: "true"}
+		c.change(&ask)
+		_, err := w.room.Delegate(t.Context(), ask)
+		w.refused(err, c.code, "")
+		var found []journal.Entry
+		for _, e := range w.journal() {
+			if e.Kind == journal.Refusal && e.Principal != nil && e.Principal.ID == name {
+				found = append(found, e)
+			}
+		}
+		if len(found) != 1 {
+			t.Errorf("%s: %d entries", name, len(found))
+			continue
+		}
+		r := found[0].Refusal
+		if r.Code != c.code || r.Door != paddock.DoorMCP || (r.PolicyDigest != "") != c.judged || (c.argv == "") != (len(r.Argv) == 0) || len(r.Argv) > 0 && r.Argv[0] != c.argv {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	if all, err := w.room.List(t.Context(), paddock.Principal{Kind: paddock.Agent, ID: "outside"}); err != nil || len(all) != 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+func (w *world) journal() (all []journal.Entry) {
+	w.Helper()
+	text, err := os.ReadFile(filepath.Join(w.dir, "state", "journal", "000001.jsonl"))
+	w.must(err)
+	for line := range strings.Lines(string(text)) {
+		var e journal.Entry
+		w.must(json.Unmarshal([]byte(line), &e))
+		all = append(all, e)
+	}
+	return all
 }

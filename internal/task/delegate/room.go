@@ -2,6 +2,7 @@ package delegate
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ type Executor interface {
 	Settled(ctx context.Context, id paddock.RunID) error
 	Kill(ctx context.Context, id paddock.RunID, end executor.Ending) (paddock.Run, error)
 	Output(ctx context.Context, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
+	Refused(ctx context.Context, req paddock.Request, policy paddock.Digest, r *paddock.Refusal)
 	Bank(ctx context.Context, p paddock.Principal, door paddock.Door, label string, payload []byte) (paddock.Run, error)
 	Seen(p paddock.Principal, id paddock.RunID) error
 	// Delegates is what the policy says of them now; nil for nothing.
@@ -67,14 +69,26 @@ func (r *Room) Close() {
 }
 
 // Delegate gives a task to an agent and returns at once: with one that runs or waits
-// for its turn. What the policy doesn't allow is a [*paddock.Refusal].
+// for its turn. What the policy doesn't allow is a [*paddock.Refusal], which is written
+// down.
 func (r *Room) Delegate(ctx context.Context, a Ask) (Delegate, error) {
-	if err := a.check(); err != nil {
+	d, policy, err := r.delegate(ctx, a)
+	if refusal, ok := errors.AsType[*paddock.Refusal](err); ok {
+		r.exec.Refused(ctx, errand.Asked(d, a.Principal, a.Door), policy, refusal)
 		return Delegate{}, err
 	}
-	d, err := r.prepare(ctx, a)
+	return d, err
+}
+
+// delegate is Delegate, and says what was asked for and by which policy it was judged,
+// as far as that came.
+func (r *Room) delegate(ctx context.Context, a Ask) (Delegate, paddock.Digest, error) {
+	if err := a.check(); err != nil {
+		return Delegate{}, "", err
+	}
+	d, policy, err := r.prepare(ctx, a)
 	if err != nil {
-		return Delegate{}, err
+		return d, policy, err
 	}
 	err = r.book.Locked(ctx, func() error {
 		all, err := r.book.Load()
@@ -100,13 +114,14 @@ func (r *Room) Delegate(ctx context.Context, a Ask) (Delegate, error) {
 		return r.book.Write(d)
 	})
 	if err != nil {
-		return Delegate{}, err
+		return d, policy, err
 	}
 	if _, err := r.turn(context.WithoutCancel(ctx)); err != nil { // it is there, whatever comes now
-		return d, nil //nolint:nilerr // whoever looks next moves it on, and is told
+		return d, "", nil //nolint:nilerr // whoever looks next moves it on, and is told
 	}
 	r.drive()
-	return r.book.Find(a.Principal, d.ID)
+	d, err = r.book.Find(a.Principal, d.ID)
+	return d, "", err
 }
 
 func (a Ask) check() error {
@@ -127,19 +142,19 @@ func oneLine(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// prepare has the delegate judged as if it began now.
-func (r *Room) prepare(ctx context.Context, a Ask) (Delegate, error) {
+// prepare has the delegate judged as if it began now, by the policy that it returns.
+func (r *Room) prepare(ctx context.Context, a Ask) (d Delegate, by paddock.Digest, err error) {
 	rules, err := r.exec.Delegates()
 	if err != nil {
-		return Delegate{}, err
+		return d, "", err
 	}
 	if a.Provider, err = errand.Choose(rules, a.Provider); err != nil {
-		return Delegate{}, err
+		return d, "", err
 	}
 	now := r.exec.Now()
-	d := Delegate{Version: durable.Version, State: Queued, Principal: a.Principal, Door: a.Door, Provider: a.Provider, Label: a.Label, CreatedAt: now}
+	d = Delegate{Version: durable.Version, State: Queued, Principal: a.Principal, Door: a.Door, Provider: a.Provider, Label: a.Label, CreatedAt: now}
 	if err := r.below(ctx, &d, a, rules); err != nil {
-		return Delegate{}, err
+		return d, "", err
 	}
 	if d.Label == "" {
 		first, _, _ := strings.Cut(strings.TrimSpace(a.Task), "\n")
@@ -151,7 +166,7 @@ func (r *Room) prepare(ctx context.Context, a Ask) (Delegate, error) {
 		}, book.Cut(d.Provider+": "+first, 100))
 	}
 	if d.ID, err = book.NewID(now); err != nil {
-		return Delegate{}, err
+		return d, "", err
 	}
 	if a.Key != "" {
 		d.Key = durable.HashOf(a.Key, d.Provider, a.Dir, a.Label, a.Task)
@@ -161,12 +176,12 @@ func (r *Room) prepare(ctx context.Context, a Ask) (Delegate, error) {
 	d.Job = &job
 	decision, err := r.exec.Explain(ctx, errand.Request(d))
 	if err != nil {
-		return Delegate{}, err
+		return d, "", err
 	}
 	if refusal := decision.Refusal(); refusal != nil && !refusal.Retryable {
-		return Delegate{}, refusal
+		return d, decision.PolicyDigest, refusal
 	}
-	return d, nil
+	return d, decision.PolicyDigest, nil
 }
 
 // Cancel ends a delegate. One that has a result comes back unchanged.

@@ -21,14 +21,17 @@ import (
 	"paddock/internal/rundir"
 )
 
-// Of is the matter of what d would allow p. The first of the programs is the file
-// binary.
-func Of(ctx context.Context, p paddock.Principal, d paddock.Decision, rules, programs []string, binary *os.File, stdin paddock.Digest) (paddock.Matter, error) {
+// Of is the matter of what d would allow p, where asks are the questions of rules. The
+// first of the programs is the file binary.
+func Of(ctx context.Context, p paddock.Principal, d paddock.Decision, asks []paddock.Refusal, programs []string, binary *os.File, stdin paddock.Digest) (paddock.Matter, error) {
 	g := d.Grant
 	m := paddock.Matter{
-		Version: 1, Principal: p, RequestDigest: d.RequestDigest, PolicyDigest: d.PolicyDigest, Rules: rules,
+		Version: 1, Principal: p, RequestDigest: d.RequestDigest, PolicyDigest: d.PolicyDigest,
 		Argv: g.Argv, Root: g.Root, Dir: g.Dir, EnvironmentNames: g.EnvironmentNames, Limits: g.Limits, Containment: g.Contain,
 		EnvironmentDigest: paddock.DigestOf(sha256.Sum256([]byte(strings.Join(g.Environment, "\x00")))), Stdin: stdin,
+	}
+	for _, r := range asks {
+		m.Rules, m.SecondFactor = append(m.Rules, r.Rule), m.SecondFactor || r.SecondFactor
 	}
 	for i, path := range programs {
 		if slices.Contains(programs[:i], path) {

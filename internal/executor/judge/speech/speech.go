@@ -49,6 +49,14 @@ func Key(key string) error {
 	return paddock.Refused(paddock.InvalidRequest, "The idempotency key must be valid UTF-8 without NUL.")
 }
 
+// Approvable says how what a rule asks about is approved.
+func Approvable(factor bool) string {
+	if factor {
+		return "A person can approve it, by a vote that is brought to a server to which a second factor was shown; ask for exactly the same again then."
+	}
+	return "A person can approve it, with `paddock approve`; ask for exactly the same again then."
+}
+
 // Changeable refuses what could be different when a request that needs approval starts.
 func Changeable(s paddock.Stdin) []paddock.Refusal {
 	if s.File == "" {

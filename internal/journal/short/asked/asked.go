@@ -35,6 +35,11 @@ type Detail struct {
 	Name     string         `json:"name,omitempty"`
 	Envelope paddock.Digest `json:"envelope,omitempty"`
 	Reason   string         `json:"reason,omitempty"`
+	// SecondFactor is set when a rule wants one. Verifier says that it was shown, and
+	// Account by whom.
+	SecondFactor bool   `json:"second_factor,omitempty"`
+	Verifier     string `json:"verifier,omitempty"`
+	Account      string `json:"account,omitempty"`
 }
 
 // Of is a step of a. The vote is that of who approves or denies.
@@ -43,9 +48,13 @@ func Of(step string, a paddock.Approval, vote *paddock.Vote, envelope paddock.Di
 	switch {
 	case vote != nil:
 		d.Name, d.Reason = short.Text(vote.Name, mostText), short.Text(vote.Reason, mostText)
+		if vote.Factor != nil {
+			d.Verifier, d.Account = short.Text(vote.Factor.Verifier, mostText), short.Text(vote.Factor.Account, mostText)
+		}
 	case step == "asked":
 		d.Argv, d.ArgvCount = short.Words(a.Matter.Argv, mostArgv)
 		d.Rules, _ = short.Words(a.Matter.Rules, mostNames)
+		d.SecondFactor = a.Matter.SecondFactor
 		d.RequestDigest, d.PolicyDigest = a.Matter.RequestDigest, a.Matter.PolicyDigest
 	}
 	return d

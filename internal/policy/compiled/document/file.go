@@ -308,7 +308,7 @@ func (b *builder) argumentRule(v *shape.Value) ArgumentRule {
 func (b *builder) rule(v *shape.Value) Rule {
 	r := Rule{Name: b.text(v.Get("name")), Expression: b.text(v.Get("deny")), Message: b.text(v.Get("message"))}
 	if ask := v.Get("ask"); ask != nil {
-		r.Ask, r.Expression = true, b.text(ask)
+		r.Ask, r.Expression, r.SecondFactor = true, b.text(ask), b.text(v.Get("second_factor")).Value == "true"
 	}
 	return r
 }

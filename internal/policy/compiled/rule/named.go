@@ -12,19 +12,25 @@ type Named struct {
 	Name string
 	Ask  bool
 	// Floor is set when the machine's floor asks: whom the policy lists can't approve.
-	Floor   bool
+	Floor bool
+	// SecondFactor is set when who approves must have shown one.
+	SecondFactor bool
+
 	Rule    *Rule
 	Message string
 }
 
 // Refusal is the rule's answer, in its own words where it has some.
 func (r *Named) Refusal(code paddock.Code, verb string) *paddock.Refusal {
+	if r.SecondFactor {
+		verb = "wants a person's approval, with a second factor, for"
+	}
 	message := r.Message
 	if message == "" {
 		message = fmt.Sprintf("Rule `%s` %s this request.", r.Name, verb)
 	}
 	refusal := paddock.Refused(code, "%s", message)
-	refusal.Rule = r.Name
+	refusal.Rule, refusal.SecondFactor = r.Name, r.SecondFactor
 	return refusal
 }
 

@@ -94,7 +94,7 @@ func Parts(narrow []compiled.Narrowing) []Part {
 }
 
 // Approvals says whether n lets more be approved than o, or less: a further key or
-// other owner of one, fewer who must approve, longer and oftener is more.
+// other owner of one, a further verifier, fewer who must approve, longer and oftener is more.
 func Approvals(o, n paddock.Approvals) (wider, narrower bool) {
 	wider = len(o.Keys) > 0 && len(n.Keys) > 0 && (n.Approvers < o.Approvers || n.Expires > o.Expires || n.Lasts > o.Lasts || n.Uses > o.Uses)
 	narrower = n.Approvers > o.Approvers || n.Expires < o.Expires || n.Lasts < o.Lasts || n.Uses < o.Uses
@@ -103,6 +103,12 @@ func Approvals(o, n paddock.Approvals) (wider, narrower bool) {
 	}
 	for _, k := range o.Keys {
 		narrower = narrower || !slices.Contains(n.Keys, k)
+	}
+	for _, v := range n.Verifiers {
+		wider = wider || !slices.Contains(o.Verifiers, v)
+	}
+	for _, v := range o.Verifiers {
+		narrower = narrower || !slices.Contains(n.Verifiers, v)
 	}
 	return wider, narrower
 }

@@ -39,7 +39,7 @@ and who approves say more, and only if nothing is different then.`,
   paddock approve yes ID
   paddock approve deny ID --reason 'not on a Friday'`,
 	})
-	cmd.AddCommand(d.listCommand(), d.showCommand(), d.voteCommand(true), d.voteCommand(false), d.exportCommand(), d.signCommand(), d.addCommand(), d.keyCommand())
+	cmd.AddCommand(d.listCommand(), d.showCommand(), d.voteCommand(true), d.voteCommand(false), d.exportCommand(), d.signCommand(), d.addCommand(), d.keyCommand(), d.verifierCommand())
 	return cmd
 }
 
@@ -131,10 +131,16 @@ func (d commands) show(a paddock.Approval) error {
 		[2]string{"stdin", stdin}, [2]string{"containment", desk.Plain(m.Containment.String())}, [2]string{"policy", string(m.PolicyDigest)},
 		[2]string{"digest", string(a.Digest)}, [2]string{"approvers", fmt.Sprint(a.Approvers)},
 	)
+	if m.SecondFactor {
+		lines = append(lines, [2]string{"factor", "who approves shows a second factor to a verifier of the policy"})
+	}
 	for _, v := range a.Votes {
 		said := "denies"
 		if v.Approve {
 			said = fmt.Sprintf("approves, %d use(s) until %s", v.Uses, v.Until.UTC().Format(time.RFC3339))
+		}
+		if v.Factor != nil {
+			said += fmt.Sprintf(", second factor of %s shown to %s at %s", v.Factor.Account, v.Factor.Verifier, v.Factor.ShownAt.UTC().Format(time.RFC3339))
 		}
 		if v.Reason != "" {
 			said += ": " + v.Reason

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/approval"
+	"paddock/internal/auth/keyfile"
 	"paddock/internal/journal/sign"
 )
 
@@ -132,6 +134,38 @@ func (d commands) addCommand() *cobra.Command {
 				}
 				return d.said(a)
 			})
+		},
+	}
+}
+
+func (d commands) verifierCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "verifier",
+		Short: "Print the key by which the server of this state directory vouches for second factors",
+		Long: `Print the key by which the server of this state directory vouches that who brought a
+vote had shown a second factor to it, as a policy lists it under approvals.verifiers.
+Where the server has no key yet it is made.`,
+		Args: desk.Wants(0, 0, "no words"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if d.ServerURL() != "" {
+				return desk.Usage("a server's key is in its state directory", "use it on the machine of the server, without --server")
+			}
+			if err := d.With(cmd.Context(), func(desk.Verbs) error { return nil }); err != nil {
+				return err // it makes the state directory
+			}
+			secret, err := keyfile.Open(filepath.Join(d.StateDir(d.State), keyfile.Name))
+			if err != nil {
+				return err
+			}
+			k, err := keyfile.Verifier(secret)
+			if err != nil {
+				return err
+			}
+			if d.JSON {
+				return d.Object(map[string]string{"key": approval.KeyText(&k.Public)})
+			}
+			_, err = fmt.Fprintln(d.Out, approval.KeyText(&k.Public))
+			return err
 		},
 	}
 }

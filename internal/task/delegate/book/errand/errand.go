@@ -75,6 +75,19 @@ func Request(d book.Delegate) paddock.Request {
 	}
 }
 
+// Asked is what who asks for d asked for, of which little may be known yet: what is
+// written down of one that is refused.
+func Asked(d book.Delegate, p paddock.Principal, door paddock.Door) paddock.Request {
+	if d.Job != nil {
+		return Request(d)
+	}
+	req := paddock.Request{Principal: p, Door: door, Room: Name}
+	if d.Provider != "" {
+		req.Command.Argv = []string{d.Provider}
+	}
+	return req
+}
+
 // Explain judges d, which has a principal, a door, a provider and a job without words, as
 // if it began now with all the tools that the policy gives it, and changes nothing.
 func Explain(ctx context.Context, j Judge, d book.Delegate) (paddock.Decision, error) {

@@ -10,35 +10,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"paddock/internal/approval/vouched"
 	"paddock/internal/auth"
 	"paddock/internal/auth/desk"
+	"paddock/internal/auth/keyfile"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
 	"paddock/internal/journal"
 	"paddock/internal/journal/short/account"
+	"paddock/internal/journal/sign"
 	"paddock/internal/journal/writer"
 	"paddock/internal/relay"
 	"paddock/internal/store/tables"
 	"paddock/internal/store/tables/postgres"
 	"paddock/internal/store/tables/sqlite"
-	"paddock/internal/trust"
 )
 
-// Names of files in the state directory.
-const (
-	Database = "server.db"
-	Key      = "server.key"
-)
+// Database is the file in the state directory.
+const Database = "server.db"
 
 // forgetAfter is how long sessions, tokens and the like are kept that are over.
 const forgetAfter = 90 * 24 * time.Hour
@@ -64,6 +59,9 @@ type Accounts struct {
 	store   *tables.Tables
 	journal *writer.Writer
 	workers *machines.Machines // nil if none are taken in
+	// verifier signs that second factors were shown.
+	verifier *sign.Key
+	now      func() time.Time
 }
 
 // Open opens them; Close lets go of what they are kept in.
@@ -72,10 +70,13 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the accounts' store: %w", err)
 	}
-	a := &Accounts{store: s}
-	key, err := keyOf(filepath.Join(c.State, Key))
+	a := &Accounts{store: s, now: c.Now}
+	key, err := keyfile.Open(filepath.Join(c.State, keyfile.Name))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the accounts' key: %w", err), a.Close())
+	}
+	if a.verifier, err = keyfile.Verifier(key); err != nil {
+		return nil, errors.Join(err, a.Close())
 	}
 	if a.journal, err = writer.Open(journal.Dir(c.State), writer.Options{Now: c.Now}); err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -106,59 +107,20 @@ func open(ctx context.Context, c Config) (*tables.Tables, error) {
 	if c.Postgres == "" {
 		return sqlite.Open(ctx, filepath.Join(c.State, Database))
 	}
-	address, err := secret(c.Postgres, 4096)
+	address, err := keyfile.Secret(c.Postgres, 4096)
 	if err != nil {
 		return nil, err
 	}
 	return postgres.Open(ctx, strings.TrimSpace(string(address)), postgres.Options{})
 }
 
-// secret reads a file that nobody else can read or change.
-func secret(path string, most int64) ([]byte, error) {
-	f, _, err := trust.User().Open(path)
-	if err != nil {
-		return nil, err
+// Vouch is the envelope of a vote with our word that who brings it has just shown a
+// second factor, where he has; else it is the vote alone. Who decides knows the rest.
+func (a *Accounts) Vouch(who auth.Who, vote []byte) ([]byte, error) {
+	if who.Session == "" || !who.Fresh() || len(vote) > vouched.MostBytes || vouched.Is(vote) {
+		return vote, nil
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s can be read by others (mode %04o); chmod 600 it", path, info.Mode().Perm())
-	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s is too long", path)
-	}
-	return data, err
-}
-
-// keyOf reads the key of the server, and makes it where there is none: whole, under
-// another name, and put in its place without replacing one.
-func keyOf(path string) ([]byte, error) {
-	key, err := secret(path, 1024)
-	if !errors.Is(err, os.ErrNotExist) {
-		return key, err
-	}
-	fresh, err := os.CreateTemp(filepath.Dir(path), Key+".*")
-	if err != nil {
-		return nil, err
-	}
-	_, err = fresh.Write(desk.NewKey())
-	if err == nil {
-		err = fresh.Sync()
-	}
-	err = errors.Join(err, fresh.Close())
-	if err == nil {
-		if err = unix.Link(fresh.Name(), path); errors.Is(err, unix.EEXIST) {
-			err = nil // another server was first
-		}
-	}
-	if err := errors.Join(err, os.Remove(fresh.Name())); err != nil {
-		return nil, err
-	}
-	return secret(path, 1024)
+	return vouched.Sign(a.verifier, vouched.Statement{Vote: string(vote), Account: who.Name, ShownAt: who.Shown, At: a.now()})
 }
 
 // FirstLink returns the code that logs the first admin in, as long as he is alone and has

@@ -9,8 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/approval/vouched"
+	"paddock/internal/auth"
+	"paddock/internal/auth/keyfile"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts/opened"
+	"paddock/internal/store"
 	"paddock/internal/testproc"
 )
 
@@ -51,7 +55,7 @@ func TestKept(t *testing.T) {
 	if err != nil || code == "" || !until.After(time.Now()) {
 		t.Fatalf("%q, %v, %v", code, until, err)
 	}
-	key, err := os.ReadFile(filepath.Join(c.State, opened.Key))
+	key, err := os.ReadFile(filepath.Join(c.State, keyfile.Name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,10 +69,10 @@ func TestKept(t *testing.T) {
 	if err := again.Forget(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if same, err := os.ReadFile(filepath.Join(c.State, opened.Key)); err != nil || string(same) != string(key) || len(key) != 32 {
+	if same, err := os.ReadFile(filepath.Join(c.State, keyfile.Name)); err != nil || string(same) != string(key) || len(key) != 32 {
 		t.Error("the key is another one", err)
 	}
-	for _, name := range []string{opened.Database, opened.Key} {
+	for _, name := range []string{opened.Database, keyfile.Name} {
 		if st, err := os.Stat(filepath.Join(c.State, name)); err != nil || st.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, st, err)
 		}
@@ -83,7 +87,7 @@ func TestKept(t *testing.T) {
 func TestOpenToOthers(t *testing.T) {
 	t.Parallel()
 	dir := state(t)
-	for name, mode := range map[string]os.FileMode{opened.Key: 0o640, opened.Database: 0o604, "address": 0o644} {
+	for name, mode := range map[string]os.FileMode{keyfile.Name: 0o640, opened.Database: 0o604, "address": 0o644} {
 		c := opened.Config{State: filepath.Join(dir, name+".state"), Now: time.Now}
 		file := filepath.Join(c.State, name)
 		if name == "address" {
@@ -101,5 +105,42 @@ func TestOpenToOthers(t *testing.T) {
 		if a, err := opened.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "can be read") {
 			t.Errorf("%s: %v, %v", name, a, err)
 		}
+	}
+}
+
+// The server's word stands beside a vote only where a factor was just shown, in a session.
+func TestVouch(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	c := opened.Config{State: state(t), Now: func() time.Time { return now }}
+	a := open(t, c)
+	secret, err := keyfile.Read(filepath.Join(c.State, keyfile.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := keyfile.Verifier(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := store.User{ID: "u1", Name: "anna"}
+	who := func(shown time.Duration) auth.Who {
+		return auth.OfSession(user, store.Session{ID: "s1", Proven: store.At(now.Add(-shown))}, vouched.Fresh, store.At(now))
+	}
+	bare := auth.OfSession(user, store.Session{ID: "s1"}, vouched.Fresh, store.At(now))
+	for name, w := range map[string]auth.Who{"nobody": {}, "no factor": bare, "too old": who(vouched.Fresh), "a token": auth.OfToken(user, store.Token{ID: "t1"}, store.At(now)), "the operator": auth.Local()} {
+		if got, err := a.Vouch(w, []byte("vote")); err != nil || string(got) != "vote" {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+	word, err := a.Vouch(who(time.Minute), []byte("vote"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := vouched.Open(&key.Public, word)
+	if err != nil || said.Vote != "vote" || said.Account != "anna" || said.Check("anna", now, now) != nil || said.Check("ben", now, now) == nil {
+		t.Errorf("%+v, %v", said, err)
+	}
+	if again, err := a.Vouch(who(0), word); err != nil || string(again) != string(word) {
+		t.Errorf("it is vouched for twice: %s, %v", again, err)
 	}
 }

@@ -118,6 +118,8 @@ type Rule struct {
 	Name, Expression, Message Text
 	// Ask is set when the rule asks for approval, else it denies.
 	Ask bool
+	// SecondFactor is set when who approves must show one.
+	SecondFactor bool
 }
 
 // An Environment is what programs get. Accept is only of the whole policy.

@@ -92,12 +92,13 @@ var executable = shape.Object{
 var rule = shape.Object{
 	Doc:   "A rule in CEL over argv, executable, path, cwd, principal, principal_kind, env and stdin.",
 	OneOf: []string{"deny", "ask"},
-	Later: map[string]string{"second_factor": "second factors of approvals"},
+	Needs: map[string]string{"second_factor": "ask"},
 	Keys: []shape.Key{
 		{Name: "name", Doc: "Names the rule in refusals.", Required: true,
 			Shape: shape.Text{Say: "a name of letters, digits and . _ -", Pattern: shape.Expression(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)}},
 		{Name: "deny", Doc: "A CEL expression; the request is refused when it is true.", Shape: sentence},
 		{Name: "ask", Doc: "A CEL expression; the request needs a person's approval when it is true.", Shape: sentence},
+		{Name: "second_factor", Doc: "Whether who approves must have shown a second factor to one of the `verifiers` of `approvals`.", Shape: shape.Boolean{}},
 		{Name: "message", Doc: "What the refused caller is told, word for word.", Shape: sentence},
 	},
 }
@@ -205,16 +206,25 @@ func without(key string) map[string]any {
 	return map[string]any{"not": map[string]any{"required": []any{key}}}
 }
 
+var (
+	personName = shape.Text{Say: "a name of letters, digits and . _ -", Pattern: shape.Expression(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)}
+	publicKey  = shape.Text{Say: "ed25519: and 32 bytes in base 64, as paddock approve key prints it", Pattern: shape.Expression(`^ed25519:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$`)}
+)
+
 var approvals = shape.Object{
-	Later: map[string]string{"second_factor": "second factors of approvals"},
 	Keys: []shape.Key{
 		{Name: "keys", Doc: "whose signatures count, a list like `- {name: anna, key: \"ed25519:…\"}`.", Required: true, Shape: shape.List{Min: 1, Of: shape.Object{
 			Keys: []shape.Key{
-				{Name: "name", Doc: "who it is.", Required: true,
-					Shape: shape.Text{Say: "a name of letters, digits and . _ -", Pattern: shape.Expression(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)}},
-				{Name: "key", Doc: "the public key, as `paddock approve key` prints it.", Required: true,
-					Shape: shape.Text{Say: "ed25519: and 32 bytes in base 64, as paddock approve key prints it", Pattern: shape.Expression(`^ed25519:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$`)}},
+				{Name: "name", Doc: "who it is.", Required: true, Shape: personName},
+				{Name: "key", Doc: "the public key, as `paddock approve key` prints it.", Required: true, Shape: publicKey},
 				{Name: "principal", Doc: "The id of who holds the key, such as `operator:uid=1000`; what that principal asks for can't be approved with it.", Shape: sentence},
+				{Name: "account", Doc: "The name of the holder's account at the verifiers. Without it the key can't approve what wants a second factor.",
+					Shape: shape.Text{Say: "an account's name of lower case letters and digits with single . _ - between", Pattern: shape.Expression(`^[a-z][a-z0-9]*([._-][a-z0-9]+)*$`)}},
+			}}}},
+		{Name: "verifiers", Doc: "Servers that are believed that a second factor was shown to them, a list like `- {name: desk, key: \"ed25519:…\"}`.", Shape: shape.List{Min: 1, Of: shape.Object{
+			Keys: []shape.Key{
+				{Name: "name", Doc: "which server it is.", Required: true, Shape: personName},
+				{Name: "key", Doc: "its public key, as `paddock approve verifier` prints it there.", Required: true, Shape: publicKey},
 			}}}},
 		{Name: "approvers", Doc: "How many of them must approve; 1 if absent.", Shape: shape.Integer{Min: 1, Max: 16}},
 		{Name: "expires", Doc: "How long a request waits for them; an hour if absent.", Shape: duration},
