@@ -10,6 +10,6 @@ import (
 
 func init() {
 	openAccounts = func(ctx context.Context, c accountsConfig) (accounts, error) {
-		return opened.Open(ctx, opened.Config{State: c.state, Postgres: c.postgres, Secure: c.secure, Now: c.now, Other: c.other, Hub: c.hub})
+		return opened.Open(ctx, opened.Config{State: c.state, Postgres: c.postgres, Secure: c.secure, Now: c.now, Other: c.other, Hub: c.hub, House: c.house, Roots: c.roots})
 	}
 }

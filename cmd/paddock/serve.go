@@ -20,6 +20,7 @@ import (
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/listen"
 	"paddock/internal/httpapi/listen/sd"
@@ -31,6 +32,7 @@ import (
 // Accounts are who may log in.
 type accounts interface {
 	gate.Gate
+	narrow.Workspaces
 	// Routes are those by which accounts are kept.
 	Routes(in *entry.Entrance)
 	// FirstLink is the code by which the first admin logs in, as long as he has no other
@@ -49,6 +51,8 @@ type accountsConfig struct {
 	now             func() time.Time
 	other           gate.Gate
 	hub             *relay.Hub
+	house           *app.App
+	roots           []string // in which workspaces are made
 }
 
 // openAccounts opens them in the build of the server; elsewhere it is nil, since the
@@ -150,7 +154,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	workers := relay.NewHub(ctx, 0)
 	defer workers.Close()
 	people, err := openAccounts(ctx, accountsConfig{
-		state: d.StateDir(d.State), postgres: s.Postgres, secure: s.Secure(), now: d.Now, other: operator, hub: workers,
+		state: d.StateDir(d.State), postgres: s.Postgres, secure: s.Secure(), now: d.Now, other: operator, hub: workers, house: rooms, roots: s.Workspaces,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -188,7 +192,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.
 		origins = []string{public}
 	}
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: people, More: people.Routes, Workers: workers.Connected, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
+		App: rooms, Gate: people, More: people.Routes, Workers: workers.Connected, Workspaces: people, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
 		Shield: shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
 		Policy: func() (httpapi.Policy, error) {
 			p, err := policies.Load()

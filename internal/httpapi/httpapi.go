@@ -21,9 +21,9 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/app"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/entry/shield/pace"
 	"paddock/internal/httpapi/feed"
@@ -32,13 +32,9 @@ import (
 
 // Verbs is what the door asks of the house. *app.App has them.
 type Verbs interface {
-	feed.House
+	narrow.House
 	Explain(ctx context.Context, req paddock.Request) (paddock.Decision, error)
 	Start(ctx context.Context, req paddock.Request) (paddock.Run, error)
-	Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, wait time.Duration) (paddock.Run, error)
-	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
-	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
-	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
 	PolicyText(ctx context.Context, p paddock.Principal, id paddock.RunID) ([]byte, error)
 	Approvals(ctx context.Context, p paddock.Principal) ([]paddock.Approval, error)
 	Approval(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error)
@@ -54,7 +50,7 @@ type Check struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Config says what a Door works with. All but Policy, Ready, Pages, More, Workers and Tick must be set.
+// Config says what a Door works with. All but Policy, Ready, Pages, More, Workspaces, Workers and Tick must be set.
 type Config struct {
 	App    Verbs
 	Gate   gate.Gate
@@ -71,6 +67,8 @@ type Config struct {
 	Pages func(http.Handler) http.Handler
 	// More adds routes of those who keep accounts; nil adds none.
 	More func(*entry.Entrance)
+	// Workspaces are those that callers work in; nil means that there are none.
+	Workspaces narrow.Workspaces
 	// Workers says how many are connected; nil means that none can be.
 	Workers func() int
 	// Tick gives heartbeats; nil means a time.Ticker.

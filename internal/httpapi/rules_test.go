@@ -32,6 +32,7 @@ var wanted = map[gate.Verb]string{ // who may: nobody logged in, Viewer, Operato
 	gate.TokensList: "VOPA", gate.TokensCreate: "VOPA", gate.TokensRevoke: "VOPA",
 	gate.UsersRead: "A", gate.UsersChange: "A", gate.InvitationsRead: "A", gate.InvitationsChange: "A",
 	gate.MetricsRead: "A", gate.WorkersChange: "A",
+	gate.WorkspacesRead: "VOPA", gate.WorkspacesCreate: "OPA", gate.WorkspacesClone: "OPA", gate.WorkspacesRemove: "OPA",
 }
 
 func TestMatrix(t *testing.T) {
