@@ -45,6 +45,10 @@ type Command struct {
 	// Dir is the working directory, absolute or relative to the first root of
 	// the policy; empty means that root.
 	Dir string `json:"dir,omitempty"`
+	// Workspace, when not empty, is the only root that there is for this command: a
+	// directory inside one of the policy's, absolute, whose name no link is part of.
+	// It can only narrow. Doors set it for who owns it.
+	Workspace string `json:"workspace,omitempty"`
 	// Env holds the variables that the caller asks for. Each must be named by
 	// the policy's environment.accept; nil asks for none.
 	Env map[string]string `json:"env,omitempty"`

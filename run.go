@@ -297,6 +297,7 @@ type Run struct {
 	Label     string    `json:"label"`
 	Argv      []string  `json:"argv"`
 	Dir       string    `json:"dir"`
+	Workspace string    `json:"workspace,omitempty"` // that it was confined to, where the root is one
 	Principal Principal `json:"principal"`
 	Door      Door      `json:"door"`
 	Tied      bool      `json:"tied,omitempty"`

@@ -25,6 +25,7 @@ import (
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/agents"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/gate/profile"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/listen"
@@ -39,6 +40,7 @@ type accounts interface {
 	gate.Gate
 	// Vouch adds our word that a second factor was shown to a vote that somebody brings.
 	Vouch(who auth.Who, vote []byte) ([]byte, error)
+	narrow.Workspaces
 	// Routes are those by which accounts are kept.
 	Routes(in *entry.Entrance)
 	// FirstLink is the code by which the first admin logs in, as long as he has no other
@@ -57,6 +59,8 @@ type accountsConfig struct {
 	now             func() time.Time
 	other           gate.Gate
 	hub             *relay.Hub
+	house           *app.App
+	roots           []string // in which workspaces are made
 }
 
 // openAccounts opens them in the build of the server; elsewhere it is nil, since the
@@ -166,7 +170,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	workers := relay.NewHub(ctx, 0)
 	defer workers.Close()
 	people, err := openAccounts(ctx, accountsConfig{
-		state: d.StateDir(d.State), postgres: s.Postgres, secure: s.Secure(), now: d.Now, other: operator, hub: workers,
+		state: d.StateDir(d.State), postgres: s.Postgres, secure: s.Secure(), now: d.Now, other: operator, hub: workers, house: rooms, roots: s.Workspaces,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -209,7 +213,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.
 	}
 	v := thisVersion()
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: people, Vouch: people.Vouch, Workers: workers.Connected, Limits: entry.Limits(s.Limits), Version: v.Version, Pages: web.Handler,
+		App: rooms, Gate: people, Vouch: people.Vouch, Workers: workers.Connected, Workspaces: people, Limits: entry.Limits(s.Limits), Version: v.Version, Pages: web.Handler,
 		More: func(in *entry.Entrance) {
 			people.Routes(in)
 			profile.Routes(in, s.Pprof)

@@ -18,24 +18,26 @@ type Action string
 
 // The actions.
 const (
-	LoggedIn       Action = "login"           // Detail: by what
-	LoginRefused   Action = "login-refused"   // by whom isn't known, or isn't proven
-	LoggedOut      Action = "logout"          // Detail: the session
-	SessionsEnded  Action = "sessions-ended"  // Detail: why
-	Proved         Action = "second-factor"   // Detail: by what
-	LinkMade       Action = "link-made"       // Detail: its purpose
-	UserAdded      Action = "user-added"      // Detail: the role
-	UserChanged    Action = "user-changed"    // Detail: what
-	PasswordSet    Action = "password-set"    //
-	FactorChanged  Action = "factor-changed"  // Detail: which
-	Invited        Action = "invited"         // Detail: the role, and whom
-	InviteRemoved  Action = "invite-removed"  // Detail: the invitation
-	TokenMade      Action = "token-made"      // Detail: its id and scopes
-	TokenRevoked   Action = "token-revoked"   // Detail: its id
-	WorkerAdded    Action = "worker-added"    // Detail: its id
-	WorkerRemoved  Action = "worker-removed"  // Detail: its id
-	IdentityBound  Action = "identity-bound"  // Detail: the issuer
-	IdentityUnused Action = "identity-unused" // Detail: the issuer; nobody had invited it
+	LoggedIn         Action = "login"             // Detail: by what
+	LoginRefused     Action = "login-refused"     // by whom isn't known, or isn't proven
+	LoggedOut        Action = "logout"            // Detail: the session
+	SessionsEnded    Action = "sessions-ended"    // Detail: why
+	Proved           Action = "second-factor"     // Detail: by what
+	LinkMade         Action = "link-made"         // Detail: its purpose
+	UserAdded        Action = "user-added"        // Detail: the role
+	UserChanged      Action = "user-changed"      // Detail: what
+	PasswordSet      Action = "password-set"      //
+	FactorChanged    Action = "factor-changed"    // Detail: which
+	Invited          Action = "invited"           // Detail: the role, and whom
+	InviteRemoved    Action = "invite-removed"    // Detail: the invitation
+	TokenMade        Action = "token-made"        // Detail: its id and scopes
+	TokenRevoked     Action = "token-revoked"     // Detail: its id
+	WorkerAdded      Action = "worker-added"      // Detail: its id
+	WorkerRemoved    Action = "worker-removed"    // Detail: its id
+	WorkspaceMade    Action = "workspace-made"    // Detail: its id
+	WorkspaceRemoved Action = "workspace-removed" // Detail: its id
+	IdentityBound    Action = "identity-bound"    // Detail: the issuer
+	IdentityUnused   Action = "identity-unused"   // Detail: the issuer; nobody had invited it
 )
 
 // An Event is one thing that is done. It never has a secret in it, nor what somebody

@@ -13,6 +13,7 @@ import (
 // start is the body of a request for a run.
 type start struct {
 	Argv        []string          `json:"argv"`
+	Workspace   string            `json:"workspace,omitempty"`
 	Dir         string            `json:"dir,omitempty"`
 	Env         map[string]string `json:"env,omitempty"`
 	Stdin       paddock.Stdin     `json:"stdin,omitzero"`
@@ -27,7 +28,7 @@ type start struct {
 func of(req paddock.Request) *start {
 	c := req.Command
 	return &start{
-		Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdin: c.Stdin, Timeout: c.Timeout, Idle: c.Idle,
+		Argv: c.Argv, Workspace: c.Workspace, Dir: c.Dir, Env: c.Env, Stdin: c.Stdin, Timeout: c.Timeout, Idle: c.Idle,
 		OutputLimit: c.OutputLimit, DiskLimit: c.DiskLimit, Label: c.Label, key: req.IdempotencyKey,
 	}
 }

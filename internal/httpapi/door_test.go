@@ -33,6 +33,7 @@ import (
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
+	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
 	"paddock/internal/httpapi/entry/gate/profile"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/relay"
@@ -114,7 +115,7 @@ func (s *syncBuffer) String() string {
 }
 
 // people are the accounts of the desk, in a store.
-func (s *stand) people() (*accounts.Gate, machines.Store) {
+func (s *stand) people() (*accounts.Gate, store.Store) {
 	s.t.Helper()
 	kept, err := sqlite.Open(s.t.Context(), filepath.Join(s.dir, "state", "server.db"))
 	if err != nil {
@@ -173,10 +174,13 @@ func open(t *testing.T, change func(*Config)) *stand {
 	hub := relay.NewHub(t.Context(), 0)
 	t.Cleanup(hub.Close)
 	s.hub = hub
+	spaces := workspaces.New(workspaces.Config{Store: kept, House: s.app, Recorder: noRecord{}, Roots: []string{dir}, Now: time.Now})
 	cfg := Config{
+		Workspaces: spaces,
 		More: func(in *entry.Entrance) {
 			people.Routes(in)
 			profile.Routes(in, true)
+			spaces.Routes(in)
 			machines.New(machines.Config{Store: kept, Hub: hub, Recorder: noRecord{}, Now: time.Now}).Routes(in)
 			agents.Routes(in, s.mcp, agents.Config{Docs: "https://paddock.example/docs/mcp.md"})
 		},

@@ -82,7 +82,14 @@ func (d *Door) stream(ctx context.Context, c *entry.Call, at []sse.Cursor, sever
 			f.Close()
 		}
 	}()
+	house, err := d.seen(c)
+	if err != nil {
+		return err
+	}
 	for _, one := range at {
+		if _, err := house.Look(ctx, c.As(), one.Run); err != nil {
+			return err
+		}
 		f, err := d.hub.Follow(ctx, c.As(), one.Run, one.After)
 		switch {
 		case errors.Is(err, feed.ErrOver):

@@ -22,10 +22,10 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/app"
 	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/entry/shield/pace"
 	"paddock/internal/httpapi/feed"
@@ -34,13 +34,9 @@ import (
 
 // Verbs is what the door asks of the house. *app.App has them.
 type Verbs interface {
-	feed.House
+	narrow.House
 	Explain(ctx context.Context, req paddock.Request) (paddock.Decision, error)
 	Start(ctx context.Context, req paddock.Request) (paddock.Run, error)
-	Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, wait time.Duration) (paddock.Run, error)
-	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
-	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
-	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
 	PolicyText(ctx context.Context, p paddock.Principal, id paddock.RunID) ([]byte, error)
 	Approvals(ctx context.Context, p paddock.Principal) ([]paddock.Approval, error)
 	Approval(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error)
@@ -57,7 +53,7 @@ type Check struct {
 }
 
 // Config says what a Door works with. All but Policy, Ready, Pages, Vouch, More,
-// Workers, Build, Numbers and Tick must be set.
+// Workspaces, Workers, Build, Numbers and Tick must be set.
 type Config struct {
 	App    Verbs
 	Gate   gate.Gate
@@ -77,6 +73,8 @@ type Config struct {
 	Vouch func(who auth.Who, vote []byte) ([]byte, error)
 	// More adds routes of those who keep accounts; nil adds none.
 	More func(*entry.Entrance)
+	// Workspaces are those that callers work in; nil means that there are none.
+	Workspaces narrow.Workspaces
 	// Workers says how many are connected; nil means that none can be.
 	Workers func() int
 	// Build is what the program was made of, for admins.

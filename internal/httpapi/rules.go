@@ -116,7 +116,11 @@ func (d *Door) policies() {
 	entry.Add(d.in, explain, func(ctx context.Context, c *entry.Call, in *struct {
 		Body NewRun `body:""`
 	}) (paddock.Decision, error) {
-		return d.cfg.App.Explain(ctx, in.Body.request(c.Caller))
+		req, err := d.request(ctx, in.Body, c.Caller)
+		if err != nil {
+			return paddock.Decision{}, err
+		}
+		return d.cfg.App.Explain(ctx, req)
 	})
 	then := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/runs/{id}/policy", ID: "getRunPolicy", Summary: "The policy by which a run was judged", Tag: "policy"}, Verb: gate.PolicyRead}
 	entry.Add(d.in, then, func(ctx context.Context, c *entry.Call, in *oneRun) (PolicyOf, error) {

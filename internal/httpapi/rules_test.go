@@ -35,6 +35,7 @@ var wanted = map[gate.Verb]string{ // who may: nobody logged in, Viewer, Operato
 	gate.MetricsRead: "A", gate.WorkersChange: "A", gate.ProfilesRead: "A",
 	gate.MCPUse: "VOPA", auth.GitRead: "OPA", auth.TasksRead: "VOPA", auth.TasksWrite: "OPA",
 	auth.DelegatesStart: "OPA", auth.DelegatesRead: "VOPA", auth.DelegatesCancel: "OPA",
+	gate.WorkspacesRead: "VOPA", gate.WorkspacesCreate: "OPA", gate.WorkspacesClone: "OPA", gate.WorkspacesRemove: "OPA",
 }
 
 func TestMatrix(t *testing.T) {

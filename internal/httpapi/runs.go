@@ -15,13 +15,16 @@ import (
 	"paddock/internal/app"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/entry/table"
 )
 
 // A NewRun is what somebody wants run. Nothing in it is ever parsed by a shell.
 type NewRun struct {
-	Argv        []string          `json:"argv"`
+	Argv []string `json:"argv"`
+	// Workspace is the name of one of the caller's, or an id; what runs sees nothing else.
+	Workspace   string            `json:"workspace,omitempty"`
 	Dir         string            `json:"dir,omitempty"`
 	Env         map[string]string `json:"env,omitempty"`
 	Stdin       paddock.Stdin     `json:"stdin,omitzero"`
@@ -33,11 +36,17 @@ type NewRun struct {
 }
 
 // request is what is judged: whoever asks, it is his own.
-func (c NewRun) request(caller gate.Caller) paddock.Request {
+func (d *Door) request(ctx context.Context, c NewRun, caller gate.Caller) (paddock.Request, error) {
+	where, err := narrow.Path(ctx, d.cfg.Workspaces, caller, c.Workspace)
 	return paddock.Request{Principal: caller.Self(), Door: paddock.DoorHTTP, Command: paddock.Command{
-		Argv: c.Argv, Dir: c.Dir, Env: c.Env, Stdin: c.Stdin, Timeout: c.Timeout, Idle: c.Idle,
+		Argv: c.Argv, Workspace: where, Dir: c.Dir, Env: c.Env, Stdin: c.Stdin, Timeout: c.Timeout, Idle: c.Idle,
 		OutputLimit: c.OutputLimit, DiskLimit: c.DiskLimit, Label: c.Label,
-	}}
+	}}, err
+}
+
+// seen is the house as far as the caller's credential is for it.
+func (d *Door) seen(c *entry.Call) (narrow.House, error) {
+	return narrow.For(c.Context(), d.cfg.App, d.cfg.Workspaces, c.Caller)
 }
 
 type oneRun struct {
@@ -71,7 +80,11 @@ func (d *Door) runs() {
 		if err != nil {
 			return app.Detail{}, err
 		}
-		return d.cfg.App.Detail(ctx, c.As(), id)
+		house, err := d.seen(c)
+		if err != nil {
+			return app.Detail{}, err
+		}
+		return house.Detail(ctx, c.As(), id)
 	})
 	entry.Add(d.in, route(http.MethodPost, "/{id}/kill", "killRun", "End a run", gate.RunsKill), func(ctx context.Context, c *entry.Call, in *struct {
 		oneRun
@@ -81,7 +94,11 @@ func (d *Door) runs() {
 		if err != nil {
 			return paddock.Run{}, err
 		}
-		return d.cfg.App.Kill(ctx, c.As(), id, in.Body)
+		house, err := d.seen(c)
+		if err != nil {
+			return paddock.Run{}, err
+		}
+		return house.Kill(ctx, c.As(), id, in.Body)
 	})
 	entry.Add(d.in, route(http.MethodGet, "/{id}/output", "getOutput", "A page of a run's output, or the lines of it that match", gate.RunsOutput), d.output)
 	d.events()
@@ -91,7 +108,10 @@ func (d *Door) start(ctx context.Context, c *entry.Call, in *struct {
 	Key  string `header:"Idempotency-Key" doc:"Asking again with the same key returns the run of the first time. At most 200 bytes."`
 	Body NewRun `body:""`
 }) (paddock.Run, error) {
-	req := in.Body.request(c.Caller)
+	req, err := d.request(ctx, in.Body, c.Caller)
+	if err != nil {
+		return paddock.Run{}, err
+	}
 	req.IdempotencyKey = in.Key
 	run, err := d.cfg.App.Start(ctx, req)
 	if err != nil {
@@ -109,7 +129,11 @@ func (d *Door) list(ctx context.Context, c *entry.Call, in *struct {
 	Label  string `query:"label" doc:"Only runs with exactly this label"`
 	Active bool   `query:"active" doc:"Only runs that haven't ended"`
 }) (app.Listing, error) {
-	listing, err := d.cfg.App.List(ctx, c.As(), app.Filter{Limit: in.Limit, Before: paddock.RunID(in.Cursor), Label: in.Label, Active: in.Active})
+	house, err := d.seen(c)
+	if err != nil {
+		return app.Listing{}, err
+	}
+	listing, err := house.List(ctx, c.As(), app.Filter{Limit: in.Limit, Before: paddock.RunID(in.Cursor), Label: in.Label, Active: in.Active})
 	var broken *app.Unreadable
 	if errors.As(err, &broken) { // the others are an answer
 		shield.NoteOf(ctx).Fault, err = err, nil
@@ -136,14 +160,18 @@ func (d *Door) read(c *entry.Call) error {
 		if err != nil {
 			return err
 		}
+		house, err := d.seen(c)
+		if err != nil {
+			return err
+		}
 		var run paddock.Run
 		switch {
 		case in.Wait == nil:
-			run, err = d.cfg.App.Status(ctx, c.As(), id)
+			run, err = house.Status(ctx, c.As(), id)
 		case *in.Wait <= 0 || time.Duration(*in.Wait) > paddock.MaxWait:
 			return paddock.Refused(paddock.InvalidRequest, "wait_ms is %d; it is from 1 to %d.", time.Duration(*in.Wait).Milliseconds(), paddock.MaxWait.Milliseconds())
 		default:
-			run, err = d.cfg.App.Wait(ctx, c.As(), id, time.Duration(*in.Wait))
+			run, err = house.Wait(ctx, c.As(), id, time.Duration(*in.Wait))
 		}
 		if err != nil {
 			return err
@@ -197,7 +225,11 @@ func (d *Door) output(ctx context.Context, c *entry.Call, in *pageOf) (paddock.P
 	if err != nil {
 		return paddock.Page{}, err
 	}
-	return d.cfg.App.Output(ctx, c.As(), id, paddock.PageRequest{
+	house, err := d.seen(c)
+	if err != nil {
+		return paddock.Page{}, err
+	}
+	return house.Output(ctx, c.As(), id, paddock.PageRequest{
 		Stream: in.Stream, Offset: in.Offset, Line: in.Line, Tail: in.Tail, Limit: in.Limit,
 		Grep: in.Grep, GrepFixed: in.Fixed, GrepIgnoreCase: in.IgnoreCase, GrepInvert: in.Invert,
 		GrepBefore: in.Before, GrepAfter: in.After, GrepOwed: in.Owed, GrepCount: in.Count,

@@ -30,7 +30,7 @@ func (j *judge) directory() {
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The working directory must be a path of at most %d bytes of UTF-8 without NUL.", wellformed.MaxPath))
 	case !f.Found:
 		j.Refuse(at, paddock.Refused(paddock.CwdMissing, "The working directory, %s, doesn't exist or isn't a directory. Roots: %s.", asked, phrase.List(j.policy.file.Roots)))
-	case f.Real == "" || !slices.Contains(j.policy.file.Roots, f.Root):
+	case f.Real == "" || !slices.Contains(wellformed.Roots(j.policy.file.Roots, j.req.Command.Workspace), f.Root):
 		where := asked
 		if f.Real != "" && f.Real != dir {
 			where += ", which is " + phrase.Shown(f.Real) + ","

@@ -369,6 +369,23 @@ func TestRefusal_cwd_outside_root(t *testing.T) {
 		refusalCase{name: "a line break in the name", change: dir, facts: at("/etc\nroot: /", ""), want: `which is "/etc\nroot: /", isn't`, line: 2},
 		refusalCase{name: "no real path", change: dir, facts: at("", ""), want: `"link", isn't inside`, line: 2},
 	)
+	// A workspace narrows, whatever was found.
+	in := func(w string) func(*paddock.Request) { return func(r *paddock.Request) { r.Command.Workspace = w } }
+	refused(t, paddock.CwdOutsideRoot, paddock.GateDirectory,
+		refusalCase{name: "the root of a workspace", change: in("/srv/checkout/a"), facts: at("/srv/checkout", "/srv/checkout"), want: "isn't inside", line: 2},
+		refusalCase{name: "another workspace", change: in("/srv/checkout/a"), facts: at("/srv/checkout/b", "/srv/checkout/b"), want: "isn't inside", line: 2},
+		refusalCase{name: "no workspace of the root", change: in("/srv/checkoutx"), facts: at("/srv/checkoutx", "/srv/checkoutx"), want: "isn't inside", line: 2},
+		refusalCase{name: "dots", change: in("/srv/checkout/../x"), facts: at("/srv/x", "/srv/checkout/../x"), want: "isn't inside", line: 2},
+		refusalCase{name: "a relative one", change: in("a"), facts: at("a", "a"), want: "isn't inside", line: 2},
+	)
+	inside := load(t, minimal)
+	req := ask("go", "test")
+	req.Command.Workspace = "/srv/checkout/a"
+	facts := friendly(inside, req)
+	at("/srv/checkout/a/b", "/srv/checkout/a")(&facts)
+	if d := policy.Decide(inside, req, facts); d.Effect != paddock.Allow || d.Grant.Root != "/srv/checkout/a" {
+		t.Errorf("in a workspace: %v", d.Refusal())
+	}
 	p := load(t, strings.Replace(minimal, "/srv/checkout", "/", 1))
 	for _, real := range []string{"/", "/srv/x"} {
 		req := ask("go", "test")

@@ -250,7 +250,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 	wanted := p.Wanted(req)
 	theirs := p.Applied(req.Principal, "")
 	found := j.finder.Find(ctx, facts.Query{
-		Wanted: wanted, Roots: theirs.Roots(), Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: path,
+		Wanted: wanted, Roots: theirs.Roots(), Workspace: req.Command.Workspace, Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: path,
 		PrivateFiles: theirs.Contain().Level == paddock.Full,
 	})
 	if id := req.Command.Stdin.Run; id != "" && req.Command.Stdin.File == "" {

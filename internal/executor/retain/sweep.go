@@ -11,6 +11,7 @@ import (
 
 	"paddock/internal/journal"
 	"paddock/internal/policy"
+	"paddock/internal/policy/wellformed"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/prune"
@@ -66,7 +67,8 @@ func (s *Sweeper) Turn(ctx context.Context) error {
 // InRoots says of runs whether they are in one of the roots.
 func InRoots(roots []string) func(rundir.Sealed) bool {
 	return func(r rundir.Sealed) bool {
-		return r.Decision.Grant != nil && slices.Contains(roots, r.Decision.Grant.Root)
+		g := r.Decision.Grant
+		return g != nil && (slices.Contains(roots, g.Root) || slices.Contains(wellformed.Roots(roots, r.Request.Command.Workspace), g.Root))
 	}
 }
 

@@ -40,6 +40,8 @@ type Settings struct {
 	// Postgres is the file with the address of the database of accounts; empty means
 	// SQLite in the state directory.
 	Postgres string
+	// Workspaces are roots of the policy in which people make workspaces.
+	Workspaces []string
 	// LogFormat is text or json.
 	LogFormat string
 	// Pprof lets admins take profiles.
@@ -93,7 +95,7 @@ func (f Fault) String() string { return f.Where + ": " + f.Message }
 func variables() map[string]string {
 	return map[string]string{
 		"listen": "PADDOCK_LISTEN", "public_url": "PADDOCK_PUBLIC_URL", "trusted_proxies": "PADDOCK_TRUSTED_PROXIES", "hosts": "PADDOCK_HOSTS",
-		"token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "pprof": "PADDOCK_PPROF", "store.postgres": "PADDOCK_STORE_POSTGRES", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
+		"workspaces": "PADDOCK_WORKSPACES", "token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "pprof": "PADDOCK_PPROF", "store.postgres": "PADDOCK_STORE_POSTGRES", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
 	}
 }
 
@@ -132,6 +134,7 @@ func document() shape.Object {
 				{Name: "postgres", Doc: "file with the address of the database.", Shape: word("an absolute path"), Required: true},
 			}},
 		}},
+		{Name: "workspaces", Doc: "Roots of the policy in which people make workspaces.", Shape: shape.List{Of: word("an absolute path")}},
 		{Name: "log", Doc: "The form of the log.", Shape: shape.Choice{"text", "json"}},
 		{Name: "pprof", Doc: "Whether admins may take profiles of the server.", Shape: shape.Boolean{}},
 		{Name: "limits", Doc: "What is too much.", Shape: shape.Object{Keys: []shape.Key{
@@ -266,6 +269,13 @@ func (r *reader) settings(l Limits) Settings {
 			continue
 		}
 		s.Proxies = append(s.Proxies, p.Masked())
+	}
+	for _, one := range r.values["workspaces"] {
+		if why := relative(one.text); why != "" || filepath.Clean(one.text) != one.text {
+			r.fault(one.where, "%.100q is no root for workspaces; an absolute path is wanted, as the policy has it under roots.", one.text)
+			continue
+		}
+		s.Workspaces = append(s.Workspaces, one.text)
 	}
 	for _, one := range r.values["hosts"] {
 		if one.text == "" || strings.ContainsAny(one.text, ":/ @") {

@@ -10,6 +10,7 @@ package wellformed
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -46,6 +47,23 @@ func Request(r paddock.Request) string {
 		return "The label must be one line of valid UTF-8 without control characters."
 	}
 	return ""
+}
+
+// Roots are those of a command that is confined to a workspace, where it isn't empty:
+// that alone if it is inside one of the policy's, else none.
+func Roots(roots []string, workspace string) []string {
+	if workspace == "" {
+		return roots
+	}
+	if !path.IsAbs(workspace) || path.Clean(workspace) != workspace || !Path(workspace) {
+		return nil
+	}
+	for _, r := range roots {
+		if workspace == r || strings.HasPrefix(workspace, strings.TrimSuffix(r, "/")+"/") {
+			return []string{workspace}
+		}
+	}
+	return nil
 }
 
 // OneLine reports whether s is text that stays on its line.

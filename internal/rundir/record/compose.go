@@ -71,7 +71,7 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 func (s Sealed) run(state paddock.State) paddock.Run {
 	req, run := s.Request, paddock.Run{
 		ID: s.ID, State: state, Label: s.Request.Command.Label, Argv: s.Request.Command.Argv,
-		Dir: s.Request.Command.Dir, Principal: s.Request.Principal, CreatedAt: s.CreatedAt,
+		Dir: s.Request.Command.Dir, Workspace: s.Request.Command.Workspace, Principal: s.Request.Principal, CreatedAt: s.CreatedAt,
 		PolicyDigest: s.Decision.PolicyDigest, RequestDigest: s.RequestDigest,
 	}
 	run.Door, run.Tied, run.Approval = req.Door, req.Tied, s.Decision.Approval

@@ -16,6 +16,9 @@ type Query struct {
 	Wanted policy.Wanted
 	// Roots are the policy's, absolute, in its order.
 	Roots []string
+	// Workspace, when not empty, is a directory inside one of them that takes the
+	// place of all.
+	Workspace string
 	// Dir is the working directory as the caller named it.
 	Dir string
 	// Stdin is the file to feed in; empty means none.
@@ -131,6 +134,9 @@ func (f *Finder) Find(ctx context.Context, q Query) *Found {
 	in := roots.Open(q.Roots)
 	defer in.Close()
 	defer func() { found.note(in.Fault()) }()
+	if q.Workspace != "" {
+		in.Confine(q.Workspace)
+	}
 	found.Dir, found.DirFile = in.Dir(q.Dir)
 	if found.DirFile == nil {
 		return found

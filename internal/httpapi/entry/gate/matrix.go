@@ -62,6 +62,10 @@ const (
 	InvitationsRead   = auth.InvitationsRead
 	InvitationsChange = auth.InvitationsChange
 	WorkersChange     = auth.WorkersChange
+	WorkspacesRead    = auth.WorkspacesRead
+	WorkspacesCreate  = auth.WorkspacesCreate
+	WorkspacesClone   = auth.WorkspacesClone
+	WorkspacesRemove  = auth.WorkspacesRemove
 	MetricsRead       = auth.MetricsRead
 	MCPUse            = auth.MCPUse
 	ProfilesRead      = auth.ProfilesRead
@@ -86,6 +90,7 @@ func Verbs() []Verb {
 		RunsStart, RunsList, RunsRead, RunsOutput, RunsFollow, RunsKill,
 		PolicyRead, PolicyExplain, ApprovalsList, ApprovalsRead, ApprovalsVote,
 		UsersRead, UsersChange, InvitationsRead, InvitationsChange, Connect, WorkersChange, MetricsRead, ProfilesRead, MCPUse,
+		WorkspacesRead, WorkspacesCreate, WorkspacesClone, WorkspacesRemove,
 	}, OfTools()...)
 }
 

@@ -71,6 +71,38 @@ func Open(names []string) *Roots {
 	return r
 }
 
+// Confine puts a directory inside one of the roots in the place of all of them: by its
+// own name, of which no link is a part, so that nobody who may run elsewhere in the root
+// can put another in its place. What isn't such a directory leaves no roots.
+func (r *Roots) Confine(workspace string) {
+	of := r.list
+	r.list, r.first = nil, nil
+	var in *root
+	for i := range of {
+		if _, ok := inside(of[i].name, workspace); ok && (in == nil || len(of[i].name) > len(in.name)) {
+			in = &of[i]
+		}
+	}
+	if in != nil && path.Clean(workspace) == workspace {
+		rest, _ := inside(in.name, workspace)
+		file, err := openat2(int(in.file.Fd()), rest, unix.O_PATH|unix.O_DIRECTORY, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_MAGICLINKS|unix.RESOLVE_NO_SYMLINKS)
+		r.note(err)
+		if err == nil {
+			real, err := RealPath(file)
+			r.note(err)
+			if err == nil {
+				r.list = []root{{workspace, real, file}}
+				r.first = &r.list[0]
+			} else {
+				file.Close()
+			}
+		}
+	}
+	for _, one := range of {
+		one.file.Close()
+	}
+}
+
 // plantable reports whether one is a link inside another root: whoever runs
 // there could have put it in the place of the directory that was meant.
 func (r *Roots) plantable(one root) bool {

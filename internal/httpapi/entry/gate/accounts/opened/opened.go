@@ -22,6 +22,7 @@ import (
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
+	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
 	"paddock/internal/journal"
 	"paddock/internal/journal/short/account"
 	"paddock/internal/journal/sign"
@@ -50,6 +51,9 @@ type Config struct {
 	Other gate.Gate
 	// Hub takes workers in; nil means that none are.
 	Hub *relay.Hub
+	// House starts what is cloned into workspaces, which are made below Roots.
+	House workspaces.House
+	Roots []string
 }
 
 // Accounts are the accounts of a server.
@@ -62,6 +66,8 @@ type Accounts struct {
 	// verifier signs that second factors were shown.
 	verifier *sign.Key
 	now      func() time.Time
+	// Workspaces are those that people make.
+	*workspaces.Workspaces
 }
 
 // Open opens them; Close lets go of what they are kept in.
@@ -84,6 +90,7 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 	if a.desk, err = desk.New(desk.Config{Store: s, Recorder: recorder{a.journal}, Clock: c.Now, Key: key}); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
+	a.Workspaces = workspaces.New(workspaces.Config{Store: s, House: c.House, Recorder: recorder{a.journal}, Roots: c.Roots, Now: c.Now})
 	if c.Hub != nil {
 		a.workers = machines.New(machines.Config{Store: s, Hub: c.Hub, Recorder: recorder{a.journal}, Now: c.Now})
 	}
@@ -133,6 +140,7 @@ func (a *Accounts) FirstLink(ctx context.Context) (code string, until time.Time,
 // Routes adds the routes by which accounts and workers are kept.
 func (a *Accounts) Routes(in *entry.Entrance) {
 	a.Gate.Routes(in)
+	a.Workspaces.Routes(in)
 	if a.workers != nil {
 		a.workers.Routes(in)
 	}

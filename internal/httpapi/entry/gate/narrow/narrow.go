@@ -1,0 +1,128 @@
+// Package narrow is about the workspaces of callers: where they start what they start, and
+// a house that shows only runs in some workspaces: those that a token
+// is for.
+//
+// # Limits
+//
+// Whose a run is, is the house's to know; this only leaves out more. A page of a list may
+// have fewer runs than was asked for.
+package narrow
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"paddock"
+	"paddock/internal/app"
+	"paddock/internal/httpapi/entry/gate"
+)
+
+// House are the verbs about runs that are there.
+type House interface {
+	Look(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error)
+	Status(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error)
+	Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
+	Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, wait time.Duration) (paddock.Run, error)
+	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
+	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
+	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
+}
+
+// Workspaces knows those that callers work in.
+type Workspaces interface {
+	// Path is the directory in which c starts what he starts in the workspace of that
+	// name; of none where name is empty, if his credential is for all.
+	Path(ctx context.Context, c gate.Caller, name string) (string, error)
+	// Sees says of runs whether they are in a workspace that c's credential is for; nil
+	// where it is for all.
+	Sees(ctx context.Context, c gate.Caller) (func(paddock.Run) bool, error)
+}
+
+// Path is where c starts what he starts in the workspace of that name.
+func Path(ctx context.Context, w Workspaces, c gate.Caller, name string) (string, error) {
+	switch {
+	case w != nil:
+		return w.Path(ctx, c, name)
+	case name != "":
+		return "", paddock.Refused(paddock.NotFound, "There are no workspaces here.")
+	}
+	return "", nil
+}
+
+// For returns h as far as c's credential is for it.
+func For(ctx context.Context, h House, w Workspaces, c gate.Caller) (House, error) {
+	if w == nil {
+		return h, nil
+	}
+	sees, err := w.Sees(ctx, c)
+	return To(h, sees), err
+}
+
+// To returns h as far as sees says yes; nil means all of it.
+func To(h House, sees func(paddock.Run) bool) House {
+	if sees == nil {
+		return h
+	}
+	return narrowed{h, sees}
+}
+
+type narrowed struct {
+	House
+	sees func(paddock.Run) bool
+}
+
+// shown refuses what isn't to be seen, as what isn't there.
+func (n narrowed) shown(ctx context.Context, p paddock.Principal, id paddock.RunID) error {
+	_, err := n.Look(ctx, p, id)
+	return err
+}
+
+func (n narrowed) Look(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error) {
+	run, err := n.House.Look(ctx, p, id)
+	if err == nil && !n.sees(run) {
+		return paddock.Run{}, paddock.Refused(paddock.NotFound, "There is no such run among those that you may see.")
+	}
+	return run, err
+}
+
+func (n narrowed) Status(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error) {
+	if err := n.shown(ctx, p, id); err != nil {
+		return paddock.Run{}, err
+	}
+	return n.House.Status(ctx, p, id)
+}
+
+func (n narrowed) Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error) {
+	if err := n.shown(ctx, p, id); err != nil {
+		return paddock.Page{}, err
+	}
+	return n.House.Output(ctx, p, id, req)
+}
+
+func (n narrowed) Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, wait time.Duration) (paddock.Run, error) {
+	if err := n.shown(ctx, p, id); err != nil {
+		return paddock.Run{}, err
+	}
+	return n.House.Wait(ctx, p, id, wait)
+}
+
+func (n narrowed) Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error) {
+	if err := n.shown(ctx, p, id); err != nil {
+		return app.Detail{}, err
+	}
+	return n.House.Detail(ctx, p, id)
+}
+
+func (n narrowed) Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error) {
+	if err := n.shown(ctx, p, id); err != nil {
+		return paddock.Run{}, err
+	}
+	return n.House.Kill(ctx, p, id, req)
+}
+
+func (n narrowed) List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error) {
+	l, err := n.House.List(ctx, p, f)
+	l.Runs = slices.DeleteFunc(slices.Clone(l.Runs), func(r paddock.Run) bool { return !n.sees(r) })
+	return l, err
+}

@@ -1,0 +1,155 @@
+//go:build linux
+
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"paddock"
+	"paddock/internal/app"
+	"paddock/internal/auth"
+	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
+)
+
+func into[T any](t *testing.T, a reply, status int) (v T) {
+	t.Helper()
+	if err := json.Unmarshal(a.body, &v); err != nil || a.StatusCode != status {
+		t.Fatalf("%d %s, %v; want %d", a.StatusCode, a.body, err, status)
+	}
+	return v
+}
+
+// finished starts a command and waits for its end.
+func (s *stand) finished(as, body string) paddock.Run {
+	s.t.Helper()
+	run := into[paddock.Run](s.t, s.do(http.MethodPost, "/api/v1/runs", as, body), http.StatusCreated)
+	return into[paddock.Run](s.t, s.get("/api/v1/runs/"+string(run.ID)+"?wait_ms=45000", as), http.StatusOK)
+}
+
+func TestWorkspaces(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	w := into[workspaces.Workspace](t, s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"site"}`), http.StatusCreated)
+	dir := s.dir + "/operator/site"
+	if w.Name != "site" || filepath.Join(w.Root, w.Path) != dir {
+		t.Errorf("%+v", w)
+	}
+	s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"site"}`).problem(t, http.StatusConflict, paddock.Conflict)
+	for _, bad := range []string{`{}`, `{"name":".."}`, `{"name":"a/b"}`, `{"name":"A\u0000"}`, `{"name":"` + strings.Repeat("a", 300) + `"}`, `{"name":"ok","root":"/"}`, `{"name":"ok","root":"` + s.dir + `/"}`, `{"name":"ok","path":"/etc"}`, `{"name":"ok","name":"no"}`} {
+		s.do(http.MethodPost, "/api/v1/workspaces", "operator", bad).problem(t, http.StatusUnprocessableEntity, paddock.InvalidRequest)
+	}
+	// What is in the way isn't taken over.
+	if err := os.Mkdir(s.dir+"/operator/taken", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"taken"}`).problem(t, http.StatusConflict, paddock.Conflict)
+
+	run := s.finished("operator", `{"argv":["sh","-c","pwd; echo x > here"],"workspace":"site"}`)
+	if text, err := os.ReadFile(dir + "/here"); err != nil || string(text) != "x\n" || run.Workspace != dir || run.Outcome == nil || run.State != paddock.Exited {
+		t.Errorf("%q, %v, %+v", text, err, run)
+	}
+	s.do(http.MethodPost, "/api/v1/runs", "operator", `{"argv":["sh","-c","true"],"workspace":"site","dir":".."}`).problem(t, http.StatusForbidden, paddock.CwdOutsideRoot)
+	if d := into[paddock.Decision](t, s.do(http.MethodPost, "/api/v1/policy/explain", "operator", `{"argv":["sh"],"workspace":"site"}`), http.StatusOK); d.Grant == nil || d.Grant.Root != dir {
+		t.Errorf("%+v", d.Grant)
+	}
+	// Nobody else has it, by whatever name; an admin has, by its id.
+	for _, name := range []string{"site", string(w.ID), "../operator/site", dir, "\u0000"} {
+		body := fmt.Sprintf(`{"argv":["sh","-c","true"],"workspace":%q}`, name)
+		if name == "\u0000" {
+			body = `{"argv":["sh","-c","true"],"workspace":"\u0000"}`
+		}
+		s.do(http.MethodPost, "/api/v1/runs", "approver", body).problem(t, http.StatusNotFound, paddock.NotFound)
+	}
+	s.do(http.MethodDelete, "/api/v1/workspaces/"+string(w.ID), "approver", "").problem(t, http.StatusNotFound, paddock.NotFound)
+	s.do(http.MethodDelete, "/api/v1/workspaces/site", "approver", "").problem(t, http.StatusNotFound, paddock.NotFound)
+	if l := into[workspaces.List](t, s.get("/api/v1/workspaces", "approver"), http.StatusOK); len(l.Workspaces) != 0 {
+		t.Errorf("%+v", l)
+	}
+	if l := into[workspaces.List](t, s.get("/api/v1/workspaces", "admin"), http.StatusOK); len(l.Workspaces) != 1 || len(l.Roots) != 1 {
+		t.Errorf("%+v", l)
+	}
+	if run := s.finished("admin", `{"argv":["sh","-c","true"],"workspace":"`+string(w.ID)+`"}`); run.Workspace != dir {
+		t.Errorf("%+v", run)
+	}
+
+	// While something runs there it stays; then it goes with all that is in it.
+	long := into[paddock.Run](t, s.do(http.MethodPost, "/api/v1/runs", "operator", `{"argv":["sh","-c","exec sleep 1000"],"workspace":"site"}`), http.StatusCreated)
+	s.do(http.MethodDelete, "/api/v1/workspaces/site", "operator", "").problem(t, http.StatusConflict, paddock.Conflict)
+	s.do(http.MethodPost, "/api/v1/runs/"+string(long.ID)+"/kill", "operator", `{"signal":"KILL"}`)
+	if a := s.do(http.MethodDelete, "/api/v1/workspaces/site", "operator", ""); a.StatusCode != http.StatusNoContent {
+		t.Errorf("%d %s", a.StatusCode, a.body)
+	}
+	if left, _ := filepath.Glob(s.dir + "/operator/.*removed*"); len(left) > 0 {
+		t.Errorf("%q is left", left)
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		t.Error("the directory is left")
+	}
+	s.do(http.MethodPost, "/api/v1/runs", "operator", `{"argv":["sh"],"workspace":"site"}`).problem(t, http.StatusNotFound, paddock.NotFound)
+	into[workspaces.Workspace](t, s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"site"}`), http.StatusCreated)
+}
+
+// A token for one workspace starts nothing elsewhere, and sees nothing that ran elsewhere.
+func TestTokenOfOneWorkspace(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	for _, name := range []string{"site", "other"} {
+		into[workspaces.Workspace](t, s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"`+name+`"}`), http.StatusCreated)
+	}
+	c := s.desk.accounts["operator"]
+	who := auth.Who{User: c.Who.User, Name: c.Who.Name, Role: c.Who.Role, Token: "t0", Workspaces: []string{"site"}}
+	for _, v := range auth.Verbs() {
+		who.Scopes = append(who.Scopes, string(v))
+	}
+	s.desk.mu.Lock()
+	s.desk.accounts["token"] = gate.Caller{Name: c.Name, Role: c.Role, Who: who}
+	s.desk.mu.Unlock()
+
+	elsewhere := s.finished("operator", `{"argv":["sh","-c","echo other"],"workspace":"other"}`)
+	nowhere := s.finished("operator", `{"argv":["sh","-c","echo none"]}`)
+	mine := s.finished("token", `{"argv":["sh","-c","echo mine"],"workspace":"site"}`)
+	s.do(http.MethodPost, "/api/v1/runs", "token", `{"argv":["sh","-c","true"]}`).problem(t, http.StatusForbidden, paddock.Forbidden)
+	s.do(http.MethodPost, "/api/v1/policy/explain", "token", `{"argv":["sh","-c","true"]}`).problem(t, http.StatusForbidden, paddock.Forbidden)
+	s.do(http.MethodPost, "/api/v1/runs", "token", `{"argv":["sh","-c","true"],"workspace":"other"}`).problem(t, http.StatusNotFound, paddock.NotFound)
+	s.do(http.MethodPost, "/api/v1/workspaces", "token", `{"name":"third"}`).problem(t, http.StatusNotFound, paddock.NotFound)
+	s.do(http.MethodDelete, "/api/v1/workspaces/other", "token", "").problem(t, http.StatusNotFound, paddock.NotFound)
+	for _, run := range []paddock.Run{elsewhere, nowhere} {
+		for _, path := range []string{"", "?wait_ms=1", "/detail", "/output", "/events"} {
+			s.get("/api/v1/runs/"+string(run.ID)+path, "token").problem(t, http.StatusNotFound, paddock.NotFound)
+		}
+		s.get("/api/v1/events?runs="+string(mine.ID)+","+string(run.ID), "token").problem(t, http.StatusNotFound, paddock.NotFound)
+		s.do(http.MethodPost, "/api/v1/runs/"+string(run.ID)+"/kill", "token", `{}`).problem(t, http.StatusNotFound, paddock.NotFound)
+	}
+	if page := into[paddock.Page](t, s.get("/api/v1/runs/"+string(mine.ID)+"/output", "token"), http.StatusOK); page.Content != "mine\n" {
+		t.Errorf("%+v", page)
+	}
+	if l := into[app.Listing](t, s.get("/api/v1/runs", "token"), http.StatusOK); len(l.Runs) != 1 || l.Runs[0].ID != mine.ID {
+		t.Errorf("%+v", l)
+	}
+	if l := into[workspaces.List](t, s.get("/api/v1/workspaces", "token"), http.StatusOK); len(l.Workspaces) != 1 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// A clone is a run under the policy, and no address names a program or has a password.
+func TestClone(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	into[workspaces.Workspace](t, s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"site"}`), http.StatusCreated)
+	for _, bad := range []string{"", "x", "/etc", "file:///etc", "ext::sh -c id", "--upload-pack=id", "-x", "https://", "https://ann@example.org/x", "https://a:b@example.org/x", "ssh://git:pw@example.org/x", "https://example.org/\n", "git@example.org:x", "https://example.org/" + strings.Repeat("x", 3000)} {
+		body, err := json.Marshal(workspaces.Clone{URL: bad})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.do(http.MethodPost, "/api/v1/workspaces/site/clone", "operator", string(body)).problem(t, http.StatusUnprocessableEntity, paddock.InvalidRequest)
+	}
+	s.do(http.MethodPost, "/api/v1/workspaces/none/clone", "operator", `{"url":"https://example.org/x"}`).problem(t, http.StatusNotFound, paddock.NotFound)
+	s.do(http.MethodPost, "/api/v1/workspaces/site/clone", "operator", `{"url":"https://example.org/x"}`).problem(t, http.StatusForbidden, paddock.ExecutableNotAllowed)
+}

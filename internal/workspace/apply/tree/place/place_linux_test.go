@@ -1,0 +1,85 @@
+package place
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"paddock/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
+
+func there(p string) bool { _, err := os.Lstat(p); return err == nil }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMakeAndRemove(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	must(t, os.Mkdir(base+"/real", 0o755))
+	must(t, os.Symlink("real", base+"/root")) // the operator's own link
+	root := base + "/root"
+	must(t, Make(root, "ann", "site"))
+	must(t, Make(root, "ann", "other"))
+	if err := Make(root, "ann", "site"); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	if info, err := os.Stat(base + "/real/ann/site"); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+	deep := root + "/ann/site" + strings.Repeat("/d", 200)
+	must(t, os.MkdirAll(deep, 0o700))
+	must(t, os.WriteFile(deep+"/x", nil, 0o400))
+	must(t, os.Symlink(root+"/ann/other", root+"/ann/site/link"))
+	must(t, os.Chmod(root+"/ann/site/d", 0))
+	must(t, Remove(root, "ann", "site", ".removed-1"))
+	if there(root+"/ann/site") || there(root+"/ann/.removed-1") || !there(root+"/ann/other") {
+		t.Error("too little was removed, or too much")
+	}
+	must(t, Remove(root, "ann", "site", ".removed-1"))
+	must(t, Remove(root, "bob", "site", ".removed-1"))
+	if err := Make(base+"/none", "ann", "site"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// A link in the place of a directory leads nowhere, and names are names.
+func TestNothingLeadsElsewhere(t *testing.T) {
+	t.Parallel()
+	root, outside := t.TempDir(), t.TempDir()
+	must(t, os.Mkdir(outside+"/site", 0o755))
+	must(t, os.WriteFile(outside+"/site/keep", nil, 0o600))
+	must(t, os.Symlink(outside, root+"/eve"))
+	if err := Make(root, "eve", "new"); err == nil || there(outside+"/new") {
+		t.Errorf("made beyond a link: %v", err)
+	}
+	if err := Remove(root, "eve", "site", ".removed-1"); err == nil || !there(outside+"/site/keep") {
+		t.Errorf("removed beyond a link: %v", err)
+	}
+	must(t, Make(root, "ann", "a"))
+	must(t, os.Symlink(outside+"/site", root+"/ann/site"))
+	if err := Make(root, "ann", "site"); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	must(t, Remove(root, "ann", "site", ".removed-1")) // the link
+	if !there(outside+"/site/keep") || there(root+"/ann/site") {
+		t.Error("the link was followed")
+	}
+	for _, name := range []string{"", ".", "..", "a/b", "/etc", "a\x00", strings.Repeat("a", 300)} {
+		if Make(root, name, "a") == nil || Make(root, "ann", name) == nil || Remove(root, name, "a", "b") == nil || Remove(root, "ann", name, "b") == nil || Remove(root, "ann", "a", name) == nil {
+			t.Errorf("%.20q is a name", name)
+		}
+	}
+	if all, _ := filepath.Glob(root + "/*"); len(all) != 2 {
+		t.Errorf("%q", all)
+	}
+}

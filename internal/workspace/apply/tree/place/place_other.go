@@ -1,0 +1,15 @@
+//go:build !linux
+
+package place
+
+import "errors"
+
+// Make can't be done here.
+func Make(_, owner, name string) error {
+	return errors.Join(wrong(owner), wrong(name), errors.ErrUnsupported)
+}
+
+// Remove can't be done here.
+func Remove(_, owner, name, as string) error {
+	return errors.Join(wrong(owner), wrong(name), wrong(as), errors.ErrUnsupported)
+}
