@@ -166,7 +166,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, c Caller) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(d.life, cancel)()
-	a := &reply.Answer{ResponseWriter: w, Control: http.NewResponseController(w), Now: d.cfg.Now}
+	a := &reply.Answer{ResponseWriter: w, Control: http.NewResponseController(w)}
 	if !d.enter(c.Owner) {
 		a.Fail(reply.Later(http.StatusTooManyRequests, "Too many requests are under way."))
 		return

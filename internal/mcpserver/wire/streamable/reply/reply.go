@@ -74,7 +74,6 @@ const writeTime = 20 * time.Second
 type Answer struct {
 	http.ResponseWriter
 	Control *http.ResponseController
-	Now     func() time.Time
 	// ID is that of the request, once it is known.
 	ID jsonrpc.ID
 	// First, when not nil, is called before anything is sent.
@@ -116,7 +115,7 @@ func (a *Answer) streams() bool { return a.Header().Get("Content-Type") == "text
 
 // extend gives what is written next its time to leave. Where there are no deadlines,
 // as in tests, there are none.
-func (a *Answer) extend() { _ = a.Control.SetWriteDeadline(a.Now().Add(writeTime)) }
+func (a *Answer) extend() { _ = a.Control.SetWriteDeadline(time.Now().Add(writeTime)) }
 
 // Write implements [io.Writer].
 func (a *Answer) Write(p []byte) (int, error) {
