@@ -87,8 +87,9 @@ type Caller struct {
 	// Still reports whether the credential is good for as much as it was; it is asked
 	// while streams are open. Nil means that it is.
 	Still func() error
-	// Open makes what answers; it ends with ctx.
-	Open func(ctx context.Context) (Opened, error)
+	// Open makes what answers; it ends with ctx. Only, where it isn't empty, is the name of
+	// the one tool that will be asked for, so that no others need be made.
+	Open func(ctx context.Context, only string) (Opened, error)
 }
 
 // A Door answers the requests of MCP clients.
@@ -225,7 +226,7 @@ func (d *Door) post(a *reply.Answer, r *http.Request, c Caller) *reply.Fault {
 		if f != nil {
 			return d.forModel(f, m)
 		}
-		return d.once(a, r, c)
+		return d.once(a, r, c, m.tool)
 	}
 	id := r.Header.Get(sessionHeader)
 	if id == "" {
@@ -256,8 +257,8 @@ func (d *Door) forModel(f *reply.Fault, m message) *reply.Fault {
 }
 
 // once answers a request that stands for itself.
-func (d *Door) once(a *reply.Answer, r *http.Request, c Caller) *reply.Fault {
-	o, err := c.Open(r.Context())
+func (d *Door) once(a *reply.Answer, r *http.Request, c Caller, tool string) *reply.Fault {
+	o, err := c.Open(r.Context(), tool)
 	if err != nil {
 		return d.broken("opening", err)
 	}

@@ -88,7 +88,7 @@ func (s *stand) serve(w http.ResponseWriter, r *http.Request) {
 			defer s.mu.Unlock()
 			return s.good[name]
 		},
-		Open: func(ctx context.Context) (Opened, error) {
+		Open: func(ctx context.Context, _ string) (Opened, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.open++

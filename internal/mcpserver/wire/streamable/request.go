@@ -75,6 +75,7 @@ type message struct {
 	env    wire.Envelope
 	batch  bool
 	single bool // stands for itself, by what it says of its revision
+	tool   string
 }
 
 // read reads the body, looks at it strictly, and gives it back to r. What can be said of
@@ -103,7 +104,7 @@ func read(r *http.Request, most int64) (m message, f *reply.Fault) {
 		err = inBatch(body)
 	} else {
 		_, err = wire.Decode(body, &m.env)
-		m.single = m.single || revision(body) != ""
+		m.look(body)
 	}
 	if err != nil {
 		return m, reply.Invalid(http.StatusBadRequest, "%s", err)
@@ -136,17 +137,22 @@ func inBatch(body []byte) error {
 	return nil
 }
 
-// revision is what a message says of its revision by itself.
-func revision(body []byte) string {
-	var m struct {
+// look takes from a message what it says of its revision by itself, and the tool that it
+// calls.
+func (m *message) look(body []byte) {
+	var in struct {
 		Params struct {
+			Name string `json:"name"`
 			Meta struct {
 				Revision string `json:"io.modelcontextprotocol/protocolVersion"`
 			} `json:"_meta"`
 		} `json:"params"`
 	}
-	if err := json.Unmarshal(body, &m); err != nil {
-		return "" // of another form, which is for the library to look at
+	if err := json.Unmarshal(body, &in); err != nil {
+		return // of another form, which is for the library to look at
 	}
-	return m.Params.Meta.Revision
+	m.single = m.single || in.Params.Meta.Revision != ""
+	if m.env.Method() == wire.ToolCall {
+		m.tool = in.Params.Name
+	}
 }

@@ -45,7 +45,7 @@ func (d *Door) greet(a *reply.Answer, r *http.Request, c Caller, m message) *rep
 	ctx, cancel := context.WithCancel(d.life)
 	s.cancel = cancel
 	var err error
-	if s.Opened, err = c.Open(ctx); err != nil {
+	if s.Opened, err = c.Open(ctx, ""); err != nil {
 		d.forget(s)
 		cancel()
 		return d.broken("opening", err)
