@@ -8,7 +8,7 @@ export GORACE := atexit_sleep_ms=0
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build release test check race fuzz bench bench-parts peers lint vuln cover chaos long e2e-agents docs clean cc modules decided queries database chromium
+.PHONY: conformance help demo build release test check race fuzz bench bench-parts peers lint vuln cover chaos long e2e-agents docs clean cc modules decided queries database chromium
 
 # The go command stamps the version from git, where it can ask git.
 VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
@@ -16,6 +16,7 @@ FUZZTIME ?= 30s
 ROUNDS   ?= 60
 BYTES    ?= 1073741824
 SRT      := bin/peers/sandbox-runtime
+SUITE    := bin/conformance
 TOOL     := go tool -modfile=tools/go.mod
 INSIDE   := internal/executor/stages/dist
 TEST     := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --
@@ -86,6 +87,12 @@ chaos: cc ## end, starve and repeat runs on purpose, PADDOCK_CHAOS_RUNS (2000) o
 
 long: ## the tests that take minutes: 10,000 runs, a line of 1 GiB, logs of 10 GiB, 10 GiB under a limit of 1, 100,000 commits
 	PADDOCK_LONG=1 $(TEST) -count=1 -timeout 60m -run 'TestManyRunsDoNotGrow|TestOneLongLine|TestLineOfALongLog|TestStressUnderCollector|TestEveryStepCanFail|TestLineOfALongPackedLog|TestReadersOfLiveRuns|TestManyRunsByOneServer|TestLargeRepository|TestServeBecomesTheServer|TestTenTimesTheLimit|TestNotedIsCounted|TestModel' ./runner ./internal/artifact/... ./internal/spawn ./internal/executor ./cmd/paddock ./internal/git ./internal/supervise ./internal/books ./internal/approval
+
+conformance: build ## run the official MCP conformance suite (npm gets it, and the Node.js that it needs)
+	@[ -f $(SUITE)/node_modules/@modelcontextprotocol/conformance/dist/index.js ] || \
+		npm install --ignore-scripts --silent --no-fund --no-audit --prefix $(SUITE) @modelcontextprotocol/conformance@0.2.0-alpha.12 \
+			"node-$$(uname -s | tr A-Z a-z)-$$(uname -m | sed 's/x86_64/x64/;s/aarch64/arm64/')@22"
+	PADDOCK_CONFORMANCE=$(CURDIR)/$(SUITE) go test -count=1 -timeout 20m -v -run 'Conformance' ./internal/mcpserver/wire/streamable ./cmd/paddock
 
 e2e-agents: build ## drive the coding agents that are installed here
 	@git grep -q 'func TestAgents' -- '*_test.go' || { echo 'no test drives a coding agent in this version' >&2; exit 1; }

@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"paddock"
+	"paddock/internal/testproc"
 )
 
 // bearing shows a token with each request.
@@ -183,5 +188,53 @@ func TestServeMCPSessions(t *testing.T) {
 	_, h, _ = s.mcp(all, "", hello)
 	if _, _, body := s.mcp(all, h.Get("Mcp-Session-Id"), call("command_list", `{}`)); !strings.Contains(body, `"prog"`) {
 		t.Errorf("the run is gone: %s", body)
+	}
+}
+
+// What of the official suite asks for no tools of its own finds nothing wrong with the
+// server as it is. `make conformance` gets the suite.
+func TestServeMCPConformance(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("PADDOCK_CONFORMANCE")
+	if dir == "" {
+		t.Skip("the conformance suite is run by `make conformance`")
+	}
+	node, err := filepath.Glob(filepath.Join(dir, "node_modules", "node-*", "bin", "node"))
+	if err != nil || len(node) == 0 {
+		t.Fatalf("no node in %s: %v", dir, err)
+	}
+	y := newYard(t)
+	s := y.serve()
+	defer s.end()
+	s.enter()
+	word, _ := s.token("mcp.*", "runs.*", "tasks.*")
+	at, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := &http.Transport{}
+	defer plain.CloseIdleConnections()
+	// The suite shows no token: what stands between does.
+	between := httptest.NewServer(&httputil.ReverseProxy{Transport: plain, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(at)
+		r.Out.Host = r.In.Host // as the suite says it
+		r.Out.Header.Set("Authorization", "Bearer "+word)
+	}})
+	defer between.Close()
+	for revision, scenarios := range map[string][]string{
+		"2025-11-25": {"server-initialize", "ping", "tools-list", "dns-rebinding-protection", "server-session-lifecycle"},
+		"2026-07-28": {"tools-list", "dns-rebinding-protection", "http-header-validation"},
+	} {
+		for _, scenario := range scenarios {
+			t.Run(revision+" "+scenario, func(t *testing.T) {
+				out := t.TempDir()
+				cmd := testproc.Command(t, node[0], filepath.Join(dir, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js"),
+					"server", "--url", between.URL+"/mcp", "--spec-version", revision, "--scenario", scenario, "--output-dir", out)
+				cmd.Dir = out
+				if text, err := cmd.CombinedOutput(); err != nil {
+					t.Errorf("%v\n%s", err, text)
+				}
+			})
+		}
 	}
 }

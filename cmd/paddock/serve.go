@@ -177,7 +177,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	}
 	defer func() { err = errors.Join(err, people.Close()) }()
 	serveTools(d, rooms)
-	tools := remote.New(d, thisVersion().Version, policies, rooms, log)
+	tools := remote.New(ctx, d, thisVersion().Version, policies, rooms, log)
 	defer tools.Close()
 	door, err := newDoor(ctx, d, s, rooms, policies, people, tools, workers, log)
 	if err != nil {

@@ -10,13 +10,15 @@ import (
 
 // inputSchema makes the schema of a tool's input from its type and bounds.
 func inputSchema[In ask.Input]() *jsonschema.Schema {
-	s := schema.Of[In]()
-	var in In
-	in.Bounds(s.Properties)
-	return s
+	return schema.Once[In]("input", func() *jsonschema.Schema {
+		s := schema.Of[In]()
+		var in In
+		in.Bounds(s.Properties)
+		return s
+	})
 }
 
 // outputSchema makes the schema of what a tool answers.
 func outputSchema[Out any]() *jsonschema.Schema {
-	return schema.Either(schema.Of[Out](), schema.Of[answer.Refusal]())
+	return schema.Once[Out]("output", func() *jsonschema.Schema { return schema.Either(schema.Of[Out](), schema.Of[answer.Refusal]()) })
 }

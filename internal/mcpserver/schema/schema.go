@@ -9,7 +9,9 @@ package schema
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -22,6 +24,23 @@ func Of[T any]() *jsonschema.Schema {
 	}
 	dropNull(s)
 	return s
+}
+
+// once are the schemas that were made, by what they are of: a server may be made for
+// each request. Nobody changes them.
+var once sync.Map
+
+// Once is what make returns, made at most a few times for each T and use of it.
+func Once[T any](use string, make func() *jsonschema.Schema) *jsonschema.Schema {
+	key := struct {
+		use string
+		of  reflect.Type
+	}{use, reflect.TypeFor[T]()}
+	if s, ok := once.Load(key); ok {
+		return s.(*jsonschema.Schema) //nolint:forcetypeassert // nothing else is stored
+	}
+	s, _ := once.LoadOrStore(key, make())
+	return s.(*jsonschema.Schema) //nolint:forcetypeassert // the same
 }
 
 // Either is the schema of what a tool answers: its result, or a refusal. Some

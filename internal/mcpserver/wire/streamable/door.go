@@ -31,6 +31,7 @@ import (
 
 	"paddock/internal/mcpserver/wire"
 	"paddock/internal/mcpserver/wire/streamable/replay"
+	"paddock/internal/mcpserver/wire/streamable/reply"
 )
 
 // Limits bound what one owner, and all together, may hold.
@@ -54,9 +55,7 @@ func DefaultLimits() Limits {
 }
 
 const (
-	beatEvery  = 15 * time.Second // a comment goes out on a stream that is quiet
 	sweepEvery = time.Minute
-	writeTime  = 20 * time.Second // for a piece of a stream to leave
 	// Of a session the last answers are kept, for clients that come back for them.
 	keptBytes, keptStreams = 1 << 20, 64
 )
@@ -88,8 +87,9 @@ type Caller struct {
 	// Still reports whether the credential is good for as much as it was; it is asked
 	// while streams are open. Nil means that it is.
 	Still func() error
-	// Open makes what answers; it ends with ctx.
-	Open func(ctx context.Context) (Opened, error)
+	// Open makes what answers; it ends with ctx. Only, where it isn't empty, is the name of
+	// the one tool that will be asked for, so that no others need be made.
+	Open func(ctx context.Context, only string) (Opened, error)
 }
 
 // A Door answers the requests of MCP clients.
@@ -109,8 +109,8 @@ type Door struct {
 	busy     map[string]int // requests under way, by owner
 }
 
-// New returns a Door; Close ends its sessions.
-func New(cfg Config) *Door {
+// New returns a Door; Close, or the end of ctx, ends its sessions.
+func New(ctx context.Context, cfg Config) *Door {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
@@ -121,7 +121,7 @@ func New(cfg Config) *Door {
 		}
 	}
 	d := &Door{cfg: cfg, sessions: map[string]*session{}, owned: map[string][]*session{}, busy: map[string]int{}}
-	d.life, d.end = context.WithCancel(context.Background())
+	d.life, d.end = context.WithCancel(ctx)
 	log := slog.New(wire.Warnings{Handler: cfg.Log.Handler()})
 	// Whether the name is ours and the origin is known was looked at before.
 	d.held = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
@@ -167,26 +167,26 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, c Caller) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(d.life, cancel)()
-	a := &answer{ResponseWriter: w, control: http.NewResponseController(w), now: d.cfg.Now}
+	a := &reply.Answer{ResponseWriter: w, Control: http.NewResponseController(w)}
 	if !d.enter(c.Owner) {
-		a.fail(tooMany("Too many requests are under way."))
+		a.Fail(reply.Later(http.StatusTooManyRequests, "Too many requests are under way."))
 		return
 	}
 	defer d.leave(c.Owner)
-	defer a.beat(ctx, cancel, d.cfg.Tick, c.Still)()
-	var f *fault
+	defer a.Beat(ctx, cancel, d.cfg.Tick, c.Still)()
+	var f *reply.Fault
 	switch r = r.WithContext(ctx); {
 	case d.life.Err() != nil:
-		f = &fault{status: http.StatusServiceUnavailable, code: codeServer, message: "The server is closing. Come back soon."}
+		f = reply.Later(http.StatusServiceUnavailable, "The server is closing. Come back soon.")
 	case r.Method == http.MethodPost:
 		f = d.post(a, r, c)
 	case r.Method == http.MethodGet || r.Method == http.MethodDelete:
 		f = d.get(a, r, c)
 	default:
-		f = &fault{status: http.StatusMethodNotAllowed, code: codeServer, message: "Send messages by POST.", allow: "GET, POST, DELETE"}
+		f = reply.NoMethod("Send messages by POST.", "GET, POST, DELETE")
 	}
 	if f != nil {
-		a.fail(f)
+		a.Fail(f)
 	}
 }
 
@@ -210,7 +210,7 @@ func (d *Door) leave(owner string) {
 }
 
 // post answers a message, or a few.
-func (d *Door) post(a *answer, r *http.Request, c Caller) *fault {
+func (d *Door) post(a *reply.Answer, r *http.Request, c Caller) *reply.Fault {
 	if f := headers(r); f != nil {
 		return f
 	}
@@ -218,15 +218,15 @@ func (d *Door) post(a *answer, r *http.Request, c Caller) *fault {
 		return f
 	}
 	m, f := read(r, d.cfg.Body)
-	a.id = m.env.ID()
-	if err := a.control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	a.ID = m.env.ID()
+	if err := a.Control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return d.broken("a request's time to arrive", err)
 	}
 	if m.single {
 		if f != nil {
 			return d.forModel(f, m)
 		}
-		return d.once(a, r, c)
+		return d.once(a, r, c, m.tool)
 	}
 	id := r.Header.Get(sessionHeader)
 	if id == "" {
@@ -237,7 +237,7 @@ func (d *Door) post(a *answer, r *http.Request, c Caller) *fault {
 	}
 	s := d.find(id, c)
 	if s == nil {
-		return unknownSession()
+		return reply.UnknownSession()
 	}
 	defer d.release(s)
 	if f != nil {
@@ -249,16 +249,16 @@ func (d *Door) post(a *answer, r *http.Request, c Caller) *fault {
 
 // forModel makes of what is wrong with a tool call a tool's error: models see those, and
 // few clients show them errors of the protocol.
-func (d *Door) forModel(f *fault, m message) *fault {
+func (d *Door) forModel(f *reply.Fault, m message) *reply.Fault {
 	if m.env.Method() == wire.ToolCall && m.env.ID().IsValid() {
-		return &fault{status: http.StatusOK, result: d.cfg.ToolError(f.message), complete: m.single}
+		return &reply.Fault{Status: http.StatusOK, Result: d.cfg.ToolError(f.Message), Complete: m.single}
 	}
 	return f
 }
 
 // once answers a request that stands for itself.
-func (d *Door) once(a *answer, r *http.Request, c Caller) *fault {
-	o, err := c.Open(r.Context())
+func (d *Door) once(a *reply.Answer, r *http.Request, c Caller, tool string) *reply.Fault {
+	o, err := c.Open(r.Context(), tool)
 	if err != nil {
 		return d.broken("opening", err)
 	}
@@ -268,24 +268,24 @@ func (d *Door) once(a *answer, r *http.Request, c Caller) *fault {
 	return nil
 }
 
-// get is what concerns a session and is no message: its stream, and its end.
-func (d *Door) get(a *answer, r *http.Request, c Caller) *fault {
+// get is what concerns a session and is no Message: its stream, and its end.
+func (d *Door) get(a *reply.Answer, r *http.Request, c Caller) *reply.Fault {
 	if f := headers(r); f != nil {
 		return f
 	}
 	if r.Header.Get(versionHeader) >= single {
-		return &fault{status: http.StatusMethodNotAllowed, code: codeServer, message: "From " + single + " on there are no sessions; send messages by POST.", allow: "POST"}
+		return reply.NoMethod("From "+single+" on there are no sessions; send messages by POST.", "POST")
 	}
 	if r.Method == http.MethodGet && !accepts(r, "text/event-stream") {
-		return notAcceptable("text/event-stream")
+		return reply.NotAcceptable("text/event-stream")
 	}
 	id := r.Header.Get(sessionHeader)
 	if id == "" {
-		return &fault{status: http.StatusBadRequest, code: jsonrpc.CodeInvalidRequest, message: "The header " + sessionHeader + " is missing; the answer to initialize has it."}
+		return &reply.Fault{Status: http.StatusBadRequest, Code: jsonrpc.CodeInvalidRequest, Message: "The header " + sessionHeader + " is missing; the answer to initialize has it."}
 	}
 	s := d.find(id, c)
 	if s == nil {
-		return unknownSession()
+		return reply.UnknownSession()
 	}
 	defer d.release(s)
 	if r.Method == http.MethodDelete {
@@ -293,7 +293,7 @@ func (d *Door) get(a *answer, r *http.Request, c Caller) *fault {
 		a.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	if err := a.control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := a.Control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return d.broken("a stream's time", err)
 	}
 	ctx, done := s.follow(r.Context(), r.Header.Get(lastHeader))
@@ -303,7 +303,7 @@ func (d *Door) get(a *answer, r *http.Request, c Caller) *fault {
 }
 
 // broken says that something is our fault.
-func (d *Door) broken(what string, err error) *fault {
+func (d *Door) broken(what string, err error) *reply.Fault {
 	d.cfg.Log.Error("MCP over HTTP: "+what, "err", err)
-	return &fault{status: http.StatusInternalServerError, code: jsonrpc.CodeInternalError, message: "Something is wrong on our side. The server's log says what."}
+	return &reply.Fault{Status: http.StatusInternalServerError, Code: jsonrpc.CodeInternalError, Message: "Something is wrong on our side. The server's log says what."}
 }

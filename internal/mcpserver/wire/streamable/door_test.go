@@ -60,7 +60,7 @@ func open(t *testing.T, change func(*Config)) *stand {
 	if change != nil {
 		change(&cfg)
 	}
-	s.door = New(cfg)
+	s.door = New(context.WithoutCancel(t.Context()), cfg)
 	server := httptest.NewServer(http.HandlerFunc(s.serve))
 	s.url = server.URL
 	t.Cleanup(func() {
@@ -88,7 +88,7 @@ func (s *stand) serve(w http.ResponseWriter, r *http.Request) {
 			defer s.mu.Unlock()
 			return s.good[name]
 		},
-		Open: func(ctx context.Context) (Opened, error) {
+		Open: func(ctx context.Context, _ string) (Opened, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.open++
@@ -122,7 +122,7 @@ func (s *stand) server(life context.Context) *mcp.Server {
 	return server
 }
 
-type reply struct {
+type got struct {
 	*http.Response
 	body string
 }
@@ -165,7 +165,7 @@ func (s *stand) begin(q ask) (*http.Response, error) {
 	return http.DefaultClient.Do(r)
 }
 
-func (s *stand) do(q ask) reply {
+func (s *stand) do(q ask) got {
 	s.t.Helper()
 	a, err := s.begin(q)
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *stand) do(q ask) reply {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return reply{a, string(text)}
+	return got{a, string(text)}
 }
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"%s","capabilities":{},"clientInfo":{"name":"test","version":"0"}}}`
@@ -209,7 +209,7 @@ func now(tool string) ask {
 
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"0"},"io.modelcontextprotocol/clientCapabilities":{}}`
 
-func (a reply) wants(t *testing.T, status int, some ...string) {
+func (a got) wants(t *testing.T, status int, some ...string) {
 	t.Helper()
 	if a.StatusCode != status {
 		t.Errorf("%d %s, want %d", a.StatusCode, a.body, status)
@@ -320,13 +320,13 @@ func TestComingBack(t *testing.T) {
 	back := func(last string) ask {
 		return ask{method: "GET", session: id, version: "2025-11-25", change: func(r *http.Request) { r.Header.Set(lastHeader, last) }}
 	}
-	got := s.do(back(last))
-	for got.StatusCode == http.StatusConflict { // we don't know yet that the client is gone
-		got = s.do(back(last))
+	answer := s.do(back(last))
+	for answer.StatusCode == http.StatusConflict { // we don't know yet that the client is gone
+		answer = s.do(back(last))
 	}
-	got.wants(t, 200, `"id":7`, "waited")
-	if strings.Contains(got.body, "waiting") {
-		t.Errorf("what was seen comes again: %s", got.body)
+	answer.wants(t, 200, `"id":7`, "waited")
+	if strings.Contains(answer.body, "waiting") {
+		t.Errorf("what was seen comes again: %s", answer.body)
 	}
 	s.do(back(last)).wants(t, 200, "waited")
 	s.do(back("nonsense")).wants(t, 400, "Last-Event-ID")

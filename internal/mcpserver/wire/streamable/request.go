@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"paddock/internal/mcpserver/wire"
+	"paddock/internal/mcpserver/wire/streamable/reply"
 )
 
 const (
@@ -28,28 +29,28 @@ const (
 
 // headers says what is wrong with those that decide where a request goes: each may be
 // there once, and is short and printable.
-func headers(r *http.Request) *fault {
+func headers(r *http.Request) *reply.Fault {
 	for _, name := range []string{sessionHeader, versionHeader, lastHeader, "Content-Type", "Content-Encoding"} {
 		values := r.Header.Values(name)
 		if len(values) > 1 {
-			return invalid(http.StatusBadRequest, "The header %s is there more than once.", name)
+			return reply.Invalid(http.StatusBadRequest, "The header %s is there more than once.", name)
 		}
 		if len(values) == 1 && (len(values[0]) > longest || strings.ContainsFunc(values[0], func(c rune) bool { return c < ' ' || c > '~' })) {
-			return invalid(http.StatusBadRequest, "The header %s isn't %d printable characters at most.", name, longest)
+			return reply.Invalid(http.StatusBadRequest, "The header %s isn't %d printable characters at most.", name, longest)
 		}
 	}
 	return nil
 }
 
 // wantsPost says what is wrong with how a message is sent.
-func wantsPost(r *http.Request) *fault {
+func wantsPost(r *http.Request) *reply.Fault {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset, said := params["charset"]
 	if err != nil || media != "application/json" || said && !strings.EqualFold(charset, "utf-8") || r.Header.Get("Content-Encoding") != "" {
-		return invalid(http.StatusUnsupportedMediaType, "A message is JSON, and says so: Content-Type: application/json, and no Content-Encoding.")
+		return reply.Invalid(http.StatusUnsupportedMediaType, "A message is JSON, and says so: Content-Type: application/json, and no Content-Encoding.")
 	}
 	if !accepts(r, "application/json") || !accepts(r, "text/event-stream") {
-		return notAcceptable("application/json, text/event-stream")
+		return reply.NotAcceptable("application/json, text/event-stream")
 	}
 	return nil
 }
@@ -74,38 +75,39 @@ type message struct {
 	env    wire.Envelope
 	batch  bool
 	single bool // stands for itself, by what it says of its revision
+	tool   string
 }
 
 // read reads the body, looks at it strictly, and gives it back to r. What can be said of
 // a body that is wrong is in the message too.
-func read(r *http.Request, most int64) (m message, f *fault) {
+func read(r *http.Request, most int64) (m message, f *reply.Fault) {
 	m.single = r.Header.Get(versionHeader) >= single
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
 	body = bytes.TrimSpace(body)
 	m.env.Write(body)
 	if err != nil {
 		if _, long := errors.AsType[*http.MaxBytesError](err); long {
-			return m, invalid(http.StatusRequestEntityTooLarge, "The message is longer than %d bytes; put large text in a file and name the file.", most)
+			return m, reply.Invalid(http.StatusRequestEntityTooLarge, "The message is longer than %d bytes; put large text in a file and name the file.", most)
 		}
-		return m, invalid(http.StatusBadRequest, "The message didn't arrive whole.")
+		return m, reply.Invalid(http.StatusBadRequest, "The message didn't arrive whole.")
 	}
 	if len(body) == 0 {
-		return m, invalid(http.StatusBadRequest, "The body is empty; it is one message of JSON-RPC.")
+		return m, reply.Invalid(http.StatusBadRequest, "The body is empty; it is one message of JSON-RPC.")
 	}
 	if why, code := wire.Check(body); why != "" {
 		if code == jsonrpc.CodeParseError {
 			m.env = wire.Envelope{} // what isn't JSON has no id either
 		}
-		return m, &fault{status: http.StatusBadRequest, code: code, message: why}
+		return m, &reply.Fault{Status: http.StatusBadRequest, Code: code, Message: why}
 	}
 	if m.batch = body[0] == '['; m.batch {
 		err = inBatch(body)
 	} else {
 		_, err = wire.Decode(body, &m.env)
-		m.single = m.single || revision(body) != ""
+		m.look(body)
 	}
 	if err != nil {
-		return m, invalid(http.StatusBadRequest, "%s", err)
+		return m, reply.Invalid(http.StatusBadRequest, "%s", err)
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return m, nil
@@ -135,17 +137,22 @@ func inBatch(body []byte) error {
 	return nil
 }
 
-// revision is what a message says of its revision by itself.
-func revision(body []byte) string {
-	var m struct {
+// look takes from a message what it says of its revision by itself, and the tool that it
+// calls.
+func (m *message) look(body []byte) {
+	var in struct {
 		Params struct {
+			Name string `json:"name"`
 			Meta struct {
 				Revision string `json:"io.modelcontextprotocol/protocolVersion"`
 			} `json:"_meta"`
 		} `json:"params"`
 	}
-	if err := json.Unmarshal(body, &m); err != nil {
-		return "" // of another form, which is for the library to look at
+	if err := json.Unmarshal(body, &in); err != nil {
+		return // of another form, which is for the library to look at
 	}
-	return m.Params.Meta.Revision
+	m.single = m.single || in.Params.Meta.Revision != ""
+	if m.env.Method() == wire.ToolCall {
+		m.tool = in.Params.Name
+	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"paddock/internal/mcpserver/wire/streamable/reply"
 )
 
 // A session is what a client began by initialize. Its fields below mu are guarded by
@@ -31,24 +33,24 @@ type session struct {
 }
 
 // greet answers the message that begins a session.
-func (d *Door) greet(a *answer, r *http.Request, c Caller, m message) *fault {
+func (d *Door) greet(a *reply.Answer, r *http.Request, c Caller, m message) *reply.Fault {
 	if m.batch || m.env.Method() != "initialize" || !m.env.ID().IsValid() {
-		return &fault{status: http.StatusBadRequest, code: jsonrpc.CodeInvalidRequest, message: "Outside of a session there is only initialize; its answer has the header " + sessionHeader + " to show from then on."}
+		return &reply.Fault{Status: http.StatusBadRequest, Code: jsonrpc.CodeInvalidRequest, Message: "Outside of a session there is only initialize; its answer has the header " + sessionHeader + " to show from then on."}
 	}
 	s := &session{owner: c.Owner, scope: c.Scope, users: 1, last: d.cfg.Now(), streams: map[string]*following{}}
 	if !d.room(s) {
-		return tooMany("Too many sessions are in use. End one by DELETE.")
+		return reply.Later(http.StatusTooManyRequests, "Too many sessions are in use. End one by DELETE.")
 	}
 	defer d.running.Done()
 	ctx, cancel := context.WithCancel(d.life)
 	s.cancel = cancel
 	var err error
-	if s.Opened, err = c.Open(ctx); err != nil {
+	if s.Opened, err = c.Open(ctx, ""); err != nil {
 		d.forget(s)
 		cancel()
 		return d.broken("opening", err)
 	}
-	a.first = func(h http.Header) { d.told(s, h.Get(sessionHeader)) }
+	a.First = func(h http.Header) { d.told(s, h.Get(sessionHeader)) }
 	d.held.ServeHTTP(a, with(r, s.Server))
 	d.release(s)
 	if d.nobodyKnows(s) {

@@ -21,6 +21,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/doorway"
+	"paddock/internal/app"
 	"paddock/internal/auth"
 	"paddock/internal/mcpserver"
 	"paddock/internal/mcpserver/wire/streamable"
@@ -32,15 +33,15 @@ type Server struct {
 	door   *streamable.Door
 }
 
-// New returns a Server; Close ends its sessions.
-func New(d *desk.Desk, version string, policies doorway.Policies, verbs mcpserver.Verbs, log *slog.Logger) *Server {
+// New returns a Server; Close, or the end of ctx, ends its sessions.
+func New(ctx context.Context, d *desk.Desk, version string, policies doorway.Policies, verbs mcpserver.Verbs, log *slog.Logger) *Server {
 	return &Server{
 		config: func(p paddock.Principal) mcpserver.Config {
 			cfg := doorway.Config(d, version, policies, p)
 			cfg.App, cfg.Log = verbs, log
 			return cfg
 		},
-		door: streamable.New(streamable.Config{Limits: streamable.DefaultLimits(), ToolError: mcpserver.ToolError, Log: log, Now: d.Now}),
+		door: streamable.New(ctx, streamable.Config{Limits: streamable.DefaultLimits(), ToolError: mcpserver.ToolError, Log: log, Now: d.Now}),
 	}
 }
 
@@ -52,13 +53,48 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, p paddock.Princip
 	tools := tools(may)
 	s.door.Serve(w, r, streamable.Caller{
 		Owner: p.ID, Scope: strings.Join(tools, " "), Still: still,
-		Open: func(ctx context.Context) (streamable.Opened, error) {
-			cfg := s.config(p)
-			cfg.Tools = tools
+		Open: func(ctx context.Context, only string) (streamable.Opened, error) {
+			cfg, tools := s.config(p), tools
+			if slices.Contains(tools, only) {
+				tools = []string{only}
+			}
+			cfg.Tools, cfg.App = tools, narrowed{cfg.App, may}
 			server, gone, end, err := mcpserver.Open(ctx, cfg)
 			return streamable.Opened{Server: server, Gone: gone, End: end}, err
 		},
 	})
+}
+
+// narrowed are the verbs as far as a credential is good for what tools do on the way: a
+// person at the client may take back what waits for approval, or hand in a vote.
+type narrowed struct {
+	mcpserver.Verbs
+	may func(auth.Verb) bool
+}
+
+// Vote wants what bringing a vote wants at every other door.
+func (n narrowed) Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error) {
+	if err := n.wants(auth.ApprovalsVote, "Approvers bring their votes themselves: `paddock approve yes`, or at the server's page."); err != nil {
+		return paddock.Approval{}, err
+	}
+	return n.Verbs.Vote(ctx, p, id, envelope)
+}
+
+// Kill wants what ending a run wants at every other door.
+func (n narrowed) Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error) {
+	if err := n.wants(auth.RunsKill, "Ask whoever made the token."); err != nil {
+		return paddock.Run{}, err
+	}
+	return n.Verbs.Kill(ctx, p, id, req)
+}
+
+func (n narrowed) wants(v auth.Verb, hint string) error {
+	if n.may(v) {
+		return nil
+	}
+	r := paddock.Refused(paddock.Forbidden, "This token isn't good for %s.", v)
+	r.Hint = hint
+	return r
 }
 
 // tools are the names of those that may be used, in order; none, and not nil, where

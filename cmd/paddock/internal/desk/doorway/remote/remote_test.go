@@ -1,11 +1,16 @@
 package remote
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"testing"
 
+	"paddock"
+	"paddock/internal/app"
 	"paddock/internal/auth"
+	"paddock/internal/mcpserver"
 	"paddock/internal/policy/compiled/document/shape/table"
 	"paddock/internal/testproc"
 )
@@ -36,5 +41,41 @@ func TestWants(t *testing.T) {
 	}
 	if got := of("nobody"); got == nil || len(got) != 0 {
 		t.Errorf("nobody has %#v; nil would be all", got)
+	}
+}
+
+// pretended verbs say that they were asked.
+type pretended struct {
+	mcpserver.Verbs
+	asked []string
+}
+
+func (p *pretended) Vote(context.Context, paddock.Principal, paddock.ApprovalID, []byte) (paddock.Approval, error) {
+	p.asked = append(p.asked, "vote")
+	return paddock.Approval{}, nil
+}
+
+func (p *pretended) Kill(context.Context, paddock.Principal, paddock.RunID, app.KillRequest) (paddock.Run, error) {
+	p.asked = append(p.asked, "kill")
+	return paddock.Run{}, nil
+}
+
+// What a person at the client may do on the way is no more than the token may.
+func TestNarrowed(t *testing.T) {
+	t.Parallel()
+	for _, some := range [][]auth.Verb{nil, {auth.RunsStart}, {auth.ApprovalsVote}, {auth.RunsKill}, {auth.RunsKill, auth.ApprovalsVote}} {
+		p := &pretended{}
+		n := narrowed{p, func(v auth.Verb) bool { return slices.Contains(some, v) }}
+		_, vote := n.Vote(t.Context(), paddock.Principal{}, "", nil)
+		_, kill := n.Kill(t.Context(), paddock.Principal{}, "", app.KillRequest{})
+		for v, err := range map[auth.Verb]error{auth.ApprovalsVote: vote, auth.RunsKill: kill} {
+			r, refused := errors.AsType[*paddock.Refusal](err)
+			if may := slices.Contains(some, v); may == refused || refused && (r.Code != paddock.Forbidden || r.Hint == "") {
+				t.Errorf("%s with %q: %v", v, some, err)
+			}
+		}
+		if len(p.asked) != len(slices.DeleteFunc(slices.Clone(some), func(v auth.Verb) bool { return v == auth.RunsStart })) {
+			t.Errorf("with %q: %q", some, p.asked)
+		}
 	}
 }
