@@ -47,6 +47,7 @@ type accounts interface {
 // An accountsConfig says which accounts are opened.
 type accountsConfig struct {
 	state, postgres string
+	accept          []string // of that database
 	secure          bool
 	now             func() time.Time
 	other           gate.Gate
@@ -157,7 +158,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	defer func() { err = errors.Join(err, rooms.Close()) }()
 	log := conf.Logger(d, s)
 	people, err := openAccounts(ctx, accountsConfig{
-		state: d.StateDir(d.State), postgres: s.Postgres, secure: s.Secure(), now: d.Now, other: operator,
+		state: d.StateDir(d.State), postgres: s.Postgres, accept: s.Accept, secure: s.Secure(), now: d.Now, other: operator,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
