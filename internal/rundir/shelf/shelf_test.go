@@ -101,7 +101,7 @@ func TestNames(t *testing.T) {
 	if n.held > mostHeld || n.days[dir] != nil {
 		t.Errorf("%d ids are remembered", n.held)
 	}
-	look(false)
+	look(true)
 	if got, err := n.Newest(filepath.Join(dir, "none"), "", 1); !os.IsNotExist(err) {
 		t.Errorf("%v, %v", got, err)
 	}
