@@ -8,7 +8,7 @@ export GORACE := atexit_sleep_ms=0
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: conformance help demo build release test check race fuzz bench bench-parts peers lint vuln cover chaos long e2e-agents docs clean cc modules decided queries database chromium
+.PHONY: conformance help demo build release test check race fuzz bench bench-server bench-parts peers lint vuln cover chaos long e2e-agents docs clean cc modules decided queries database chromium
 
 # The go command stamps the version from git, where it can ask git.
 VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
@@ -60,6 +60,14 @@ fuzz: ## run each fuzzer for FUZZTIME (30s); `make test` only runs their seeds
 bench: build modules peers ## measure beside bubblewrap, runc and sandbox-runtime; RECORD=1 writes docs/
 	go test ./tests/benchmarks -count=1 -timeout 2h -v -run '^TestBenchmarks$$' -results $(CURDIR)/bin/benchmarks.json \
 		-rounds $(ROUNDS) -bytes $(BYTES) -sandbox-runtime $(CURDIR)/$(SRT)/node_modules/.bin/srt $(if $(RECORD),-record)
+
+bench-server: build ## measure the server: live output, followers, RECORDED (100000) runs, memory, and BullMQ on Redis
+	@[ -d bin/peers/bullmq/node_modules/bullmq ] || ! command -v npm >/dev/null || \
+		npm install --silent --no-fund --no-audit --prefix bin/peers/bullmq bullmq@5 || echo 'not installed: bullmq' >&2
+	@command -v redis-server >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends redis-server >/dev/null; } || echo 'not installed: redis-server' >&2
+	go test ./tests/server -count=1 -timeout 2h -v -measure -recorded $${RECORDED:-100000} -server $(CURDIR)/bin/paddock-server \
+		-bullmq $(CURDIR)/bin/peers/bullmq -results $(CURDIR)/bin/server.json
 
 bench-parts: ## the benchmarks of single packages
 	go test -run '^$$' -bench . -benchmem ./...

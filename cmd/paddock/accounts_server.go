@@ -12,6 +12,6 @@ import (
 func init() {
 	copyDatabase, renewDatabase = sqlite.Backup, sqlite.Restore
 	openAccounts = func(ctx context.Context, c accountsConfig) (accounts, error) {
-		return opened.Open(ctx, opened.Config{State: c.state, Postgres: c.postgres, Secure: c.secure, Now: c.now, Other: c.other, Hub: c.hub, House: c.house, Roots: c.roots})
+		return opened.Open(ctx, opened.Config{State: c.state, Postgres: c.postgres, Accept: c.accept, Secure: c.secure, Now: c.now, Other: c.other, Hub: c.hub, House: c.house, Roots: c.roots})
 	}
 }

@@ -13,6 +13,6 @@ import (
 func keepAccounts() {
 	copyDatabase, renewDatabase = sqlite.Backup, sqlite.Restore
 	openAccounts = func(ctx context.Context, c accountsConfig) (accounts, error) {
-		return opened.Open(ctx, opened.Config{State: c.state, Postgres: c.postgres, Secure: c.secure, Now: c.now, Other: c.other})
+		return opened.Open(ctx, opened.Config{State: c.state, Postgres: c.postgres, Accept: c.accept, Secure: c.secure, Now: c.now, Other: c.other})
 	}
 }

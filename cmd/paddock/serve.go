@@ -55,6 +55,7 @@ type accounts interface {
 // An accountsConfig says which accounts are opened.
 type accountsConfig struct {
 	state, postgres string
+	accept          []string // of that database
 	secure          bool
 	now             func() time.Time
 	other           gate.Gate
@@ -170,7 +171,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	workers := relay.NewHub(ctx, 0)
 	defer workers.Close()
 	people, err := openAccounts(ctx, accountsConfig{
-		state: d.StateDir(d.State), postgres: s.Postgres, secure: s.Secure(), now: d.Now, other: operator, hub: workers, house: rooms, roots: s.Workspaces,
+		state: d.StateDir(d.State), postgres: s.Postgres, accept: s.Accept, secure: s.Secure(), now: d.Now, other: operator, hub: workers, house: rooms, roots: s.Workspaces,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())

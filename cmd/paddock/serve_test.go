@@ -271,6 +271,11 @@ func TestServeBecomesTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	place(testproc.BuildTo(t, "server", "paddock/cmd/paddock", "server"), "paddock-server")
+	// A socket that is handed over goes with it.
+	url, cmd := y.handed()
+	on := &served{y: y, cmd: cmd, url: url, log: os.DevNull}
+	on.ask(http.MethodGet, "/livez", "", http.StatusOK, nil)
+	on.end()
 	s := y.serve()
 	defer s.end()
 	if exe, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(s.cmd.Process.Pid), "exe")); err != nil || exe != server {

@@ -88,7 +88,7 @@ type listing struct {
 func (l *listing) day(dir string, before paddock.RunID) error {
 	for l.next == "" {
 		chunk := max(64, l.limit-len(l.runs)+1)
-		ids, err := shelf.Newest(dir, before, chunk)
+		ids, err := l.s.names.Newest(dir, before, chunk)
 		if err != nil {
 			return durable.IgnoreMissing(err) // its last run was removed meanwhile
 		}

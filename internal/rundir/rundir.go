@@ -91,6 +91,7 @@ type State struct {
 	index      links.Index
 	turn       chan struct{}                       // holds one token: the goroutine that may try for claim.lock
 	claim      *os.File                            // claim.lock
+	names      shelf.Names                         // of days that are listed again and again
 	unwritable error                               // why it is only read; nil when it isn't
 	ended      func(*Dir) error                    // see OnEnd; nil for none
 	lost       func(*Dir) (*paddock.Deeper, error) // see OnLost; nil for none

@@ -42,6 +42,8 @@ type Settings struct {
 	Postgres string
 	// Workspaces are roots of the policy in which people make workspaces.
 	Workspaces []string
+	// Accept is what is put up with of that database: see [Acceptable].
+	Accept []string
 	// LogFormat is text or json.
 	LogFormat string
 	// Pprof lets admins take profiles.
@@ -50,6 +52,11 @@ type Settings struct {
 	Connections int
 	Limits      Limits
 }
+
+// Acceptable lists what a database may be only where somebody says so: one that lets us
+// in with any password, one in which we are a superuser, and one on another machine that
+// is reached without TLS.
+func Acceptable() []string { return []string{"any_password", "superuser", "plain_text"} }
 
 // Limits are those of the door, by the same names.
 type Limits struct {
@@ -95,7 +102,7 @@ func (f Fault) String() string { return f.Where + ": " + f.Message }
 func variables() map[string]string {
 	return map[string]string{
 		"listen": "PADDOCK_LISTEN", "public_url": "PADDOCK_PUBLIC_URL", "trusted_proxies": "PADDOCK_TRUSTED_PROXIES", "hosts": "PADDOCK_HOSTS",
-		"workspaces": "PADDOCK_WORKSPACES", "token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "pprof": "PADDOCK_PPROF", "store.postgres": "PADDOCK_STORE_POSTGRES", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
+		"workspaces": "PADDOCK_WORKSPACES", "token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "pprof": "PADDOCK_PPROF", "store.postgres": "PADDOCK_STORE_POSTGRES", "store.accept": "PADDOCK_STORE_ACCEPT", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
 	}
 }
 
@@ -132,6 +139,7 @@ func document() shape.Object {
 			Scalar: shape.Choice{"sqlite"},
 			Other: shape.Object{Keys: []shape.Key{
 				{Name: "postgres", Doc: "file with the address of the database.", Shape: word("an absolute path"), Required: true},
+				{Name: "accept", Doc: "what is put up with of the database.", Shape: shape.List{Of: shape.Choice(Acceptable()), Min: 1}},
 			}},
 		}},
 		{Name: "workspaces", Doc: "Roots of the policy in which people make workspaces.", Shape: shape.List{Of: word("an absolute path")}},
@@ -198,7 +206,12 @@ func (r *reader) file(from Sources) {
 	}
 	for _, e := range value.Pairs() {
 		for _, inner := range e.Value.Pairs() {
-			take(e.Key.Text+"."+inner.Key.Text, inner.Value)
+			for _, item := range inner.Value.Items() {
+				take(e.Key.Text+"."+inner.Key.Text, item)
+			}
+			if len(inner.Value.Items()) == 0 {
+				take(e.Key.Text+"."+inner.Key.Text, inner.Value)
+			}
 		}
 		for _, item := range e.Value.Items() {
 			take(e.Key.Text, item)
@@ -259,6 +272,12 @@ func (r *reader) settings(l Limits) Settings {
 			Streams: int(r.number("limits.streams", float64(l.Streams))), AllStreams: int(r.number("limits.all_streams", float64(l.AllStreams))),
 		},
 	}
+	for _, one := range r.values["store.accept"] {
+		if !slices.Contains(Acceptable(), one.text) {
+			r.fault(one.where, "%.100q can't be accepted of a database; there are %s.", one.text, strings.Join(Acceptable(), ", "))
+		}
+		s.Accept = append(s.Accept, one.text)
+	}
 	for _, one := range r.values["trusted_proxies"] {
 		p, err := netip.ParsePrefix(one.text)
 		if a, single := netip.ParseAddr(one.text); single == nil {
@@ -294,6 +313,9 @@ func (r *reader) together(s Settings) {
 	}
 	if s.Cert != "" && strings.HasPrefix(s.PublicURL, "http:") {
 		r.fault(r.where("public_url"), "public_url is http and there is tls; it must be https then.")
+	}
+	if len(s.Accept) > 0 && s.Postgres == "" {
+		r.fault(r.where("store.accept"), "accept is about a database, and there is none: say store: {postgres: FILE, accept: …}.")
 	}
 	if s.Loopback() || s.Cert != "" {
 		return

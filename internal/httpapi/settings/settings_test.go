@@ -104,7 +104,17 @@ func TestStore(t *testing.T) {
 			t.Errorf("%s: %q %s", file, s.Postgres, faults)
 		}
 	}
-	for _, file := range []string{"store: mysql", "store: {postgres: here}", "store: {}", "store: [sqlite]", "store: {postgres: /a, sqlite: /b}"} {
+	s, faults := read("version: 1\nstore: {postgres: /a, accept: [superuser, plain_text]}\n", nil, nil)
+	if faults != "" || strings.Join(s.Accept, " ") != "superuser plain_text" {
+		t.Errorf("%v %s", s.Accept, faults)
+	}
+	if s, faults := read("", map[string]string{"PADDOCK_STORE_POSTGRES": "/a", "PADDOCK_STORE_ACCEPT": "any_password"}, nil); faults != "" || strings.Join(s.Accept, " ") != "any_password" {
+		t.Errorf("%v %s", s.Accept, faults)
+	}
+	if _, faults := read("", map[string]string{"PADDOCK_STORE_ACCEPT": "everything"}, nil); !strings.Contains(faults, `"everything" can't be accepted`) || !strings.Contains(faults, "there is none") {
+		t.Error(faults)
+	}
+	for _, file := range []string{"store: {postgres: /a, accept: []}", "store: {postgres: /a, accept: [all]}", "store: {accept: [superuser]}", "store: mysql", "store: {postgres: here}", "store: {}", "store: [sqlite]", "store: {postgres: /a, sqlite: /b}"} {
 		if _, faults := read("version: 1\n"+file+"\n", nil, nil); !strings.Contains(faults, "server.yaml:2") {
 			t.Errorf("%s: %q", file, faults)
 		}

@@ -49,17 +49,24 @@ func Newest(dir string, before paddock.RunID, n int) ([]paddock.RunID, error) {
 		return nil, err
 	}
 	var ids []paddock.RunID
+	least := paddock.RunID("") // of those that can still be among the n
 	trim := func() {
 		slices.Sort(ids)
 		slices.Reverse(ids)
 		if len(ids) > n {
 			ids = ids[:n]
 		}
+		if len(ids) == n && n > 0 {
+			least = ids[n-1]
+		}
 	}
 	for err == nil {
 		var names []string
 		names, err = f.Readdirnames(1024)
 		for _, name := range names {
+			if paddock.RunID(name) < least {
+				continue
+			}
 			id, bad := paddock.ParseRunID(name)
 			if bad == nil && (before == "" || id < before) {
 				ids = append(ids, id)

@@ -29,6 +29,11 @@ func TestNewest(t *testing.T) {
 		}
 		want = append([]paddock.RunID{id}, want...)
 	}
+	long := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(dir, long, long); err != nil {
+		t.Fatal(err)
+	}
+	var names Names
 	for _, c := range []struct {
 		before paddock.RunID
 		n      int
@@ -44,5 +49,60 @@ func TestNewest(t *testing.T) {
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("Newest(%q, %d): %d ids, %v", c.before, c.n, len(got), err)
 		}
+		if got, err := names.Newest(dir, c.before, c.n); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("remembered, Newest(%q, %d): %d ids, %v", c.before, c.n, len(got), err)
+		}
+	}
+}
+
+// What is remembered is what is there: a directory that has changed, or may have without
+// showing it, is read again.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var n Names
+	var ids []paddock.RunID
+	add := func(age time.Duration) {
+		t.Helper()
+		id, err := paddock.NewRunID(time.UnixMilli(1_800_000_000_000+int64(len(ids))), nil)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, string(id)), nil, 0o600)
+		}
+		if at := time.Now().Add(-age); err == nil {
+			err = os.Chtimes(dir, at, at)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append([]paddock.RunID{id}, ids...)
+	}
+	look := func(remembered bool) {
+		t.Helper()
+		for range 3 {
+			got, err := n.Newest(dir, "", 10)
+			if err != nil || !slices.Equal(got, ids) {
+				t.Errorf("%d of %d ids, %v", len(got), len(ids), err)
+			}
+		}
+		if (n.held == len(ids)) != remembered {
+			t.Errorf("%d ids are remembered of %d", n.held, len(ids))
+		}
+	}
+	add(time.Hour)
+	look(true)
+	add(time.Minute)
+	look(true)
+	add(0) // just now: another could follow and bear the same time
+	look(false)
+	add(30 * time.Second)
+	look(true)
+	// What is too much takes the place of what was of use longest ago.
+	n.remember("other", time.Now(), string(make([]byte, (mostHeld-1)*length)))
+	if n.held > mostHeld || n.days[dir] != nil {
+		t.Errorf("%d ids are remembered", n.held)
+	}
+	look(true)
+	if got, err := n.Newest(filepath.Join(dir, "none"), "", 1); !os.IsNotExist(err) {
+		t.Errorf("%v, %v", got, err)
 	}
 }

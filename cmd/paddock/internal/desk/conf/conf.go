@@ -146,12 +146,8 @@ func Token(s settings.Settings) (string, error) {
 		return "", desk.Usage("token_file "+desk.Plain(s.TokenFile)+": "+err.Error(), "make one with: head -c 32 /dev/urandom | base64, readable by its owner alone")
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return "", desk.Usage("token_file "+desk.Plain(s.TokenFile)+" can be read by others", "chmod 600 "+desk.Plain(s.TokenFile))
+	if err := trust.User().Closed(f); err != nil {
+		return "", desk.Usage("token_file "+desk.Plain(s.TokenFile)+" "+err.Error(), "chmod 600 "+desk.Plain(s.TokenFile))
 	}
 	data, err := io.ReadAll(io.LimitReader(f, mostToken))
 	token := strings.TrimSpace(string(data))

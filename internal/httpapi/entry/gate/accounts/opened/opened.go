@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,8 +46,10 @@ type Config struct {
 	// Postgres is a file with the address of a database, that nobody else can read;
 	// empty means SQLite in the state directory.
 	Postgres string
-	Secure   bool // browsers reach us by TLS
-	Now      func() time.Time
+	// Accept is what is put up with of that database, by the words of the settings.
+	Accept []string
+	Secure bool // browsers reach us by TLS
+	Now    func() time.Time
 	// Other is asked about bearers that aren't tokens of accounts; it may be nil.
 	Other gate.Gate
 	// Hub takes workers in; nil means that none are.
@@ -118,7 +121,9 @@ func open(ctx context.Context, c Config) (*tables.Tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	return postgres.Open(ctx, strings.TrimSpace(string(address)), postgres.Options{})
+	return postgres.Open(ctx, strings.TrimSpace(string(address)), postgres.Options{
+		AnyPassword: slices.Contains(c.Accept, "any_password"), Superuser: slices.Contains(c.Accept, "superuser"), PlainText: slices.Contains(c.Accept, "plain_text"),
+	})
 }
 
 // Vouch is the envelope of a vote with our word that who brings it has just shown a
