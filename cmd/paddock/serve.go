@@ -14,8 +14,11 @@ import (
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/conf"
+	"paddock/cmd/paddock/internal/desk/crew"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/app"
+	"paddock/internal/dispatch"
+	"paddock/internal/executor"
 	"paddock/internal/executor/stages"
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/entry"
@@ -24,6 +27,7 @@ import (
 	"paddock/internal/httpapi/listen"
 	"paddock/internal/httpapi/listen/sd"
 	"paddock/internal/httpapi/settings"
+	"paddock/internal/httpapi/workers"
 	"paddock/internal/web"
 )
 
@@ -36,6 +40,10 @@ type accounts interface {
 	// way; else it is empty.
 	FirstLink(ctx context.Context) (code string, until time.Time, err error)
 	Ping(ctx context.Context) error
+	// Rows are what is kept of runs and workers, Hints what calls for news of them; nil
+	// where nobody else has any.
+	Rows() dispatch.Store
+	Hints() crew.Hints
 	// Forget removes what was over long ago.
 	Forget(ctx context.Context) error
 	Close() error
@@ -53,11 +61,15 @@ type accountsConfig struct {
 // drivers of databases would cost every command that is typed.
 var openAccounts func(ctx context.Context, c accountsConfig) (accounts, error)
 
+// openQueue opens the queue of a worker, in the same build.
+var openQueue func(ctx context.Context, file string) (crew.Queue, crew.Hints, error)
+
 // warmForServer is how many supervisors wait for the next commands.
 const warmForServer = 2
 
 func serveCommand(d *desk.Desk) *cobra.Command {
 	var config, address string
+	var idle bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve people and programs over HTTP",
@@ -78,6 +90,9 @@ other machines. docs/server.md has the configuration file.`,
 			if cmd.Flags().Changed("listen") {
 				flags["listen"] = address
 			}
+			if idle {
+				flags["worker"] = "none"
+			}
 			s, err := conf.Read(d, config, flags)
 			if err != nil {
 				return err
@@ -89,8 +104,19 @@ other machines. docs/server.md has the configuration file.`,
 		},
 	}
 	cmd.Flags().StringVar(&address, "listen", settings.DefaultListen, "`ADDRESS` to listen on")
+	cmd.Flags().BoolVar(&idle, "no-worker", false, "only queue runs, for workers elsewhere")
 	conf.Flag(cmd, &config)
 	return cmd
+}
+
+// workerRig is what paddock worker needs of this program.
+func workerRig(d *desk.Desk) crew.Rig {
+	return crew.Rig{
+		Become: func() error { return becomeServer(d) }, Open: openQueue, Version: thisVersion().Version,
+		House: func(ctx context.Context) (*executor.Executor, error) {
+			return workshop(ctx, d, d.State, source(d), warmForServer)
+		},
+	}
 }
 
 // becomeServer goes on as the server's program, with the same words. What is wrong with
@@ -106,23 +132,9 @@ func becomeServer(d *desk.Desk) error {
 	return nil
 }
 
-// untilAsked returns a context that ends when we are asked to.
-func untilAsked(ctx context.Context, d *desk.Desk) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	signals, restore := d.Signals()
-	go func() {
-		select {
-		case <-signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(); restore() }
-}
-
 // serveHTTP serves until we are asked to end.
 func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err error) {
-	ctx, cancel := untilAsked(ctx, d)
+	ctx, cancel := crew.UntilAsked(ctx, d)
 	defer cancel()
 	operator, err := conf.Operator(s)
 	if err != nil {
@@ -139,10 +151,11 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 		return errors.Join(err, l.Close())
 	}
 	policies := source(d)
-	rooms, err := house(ctx, d, d.State, policies, warmForServer)
+	exec, err := workshop(ctx, d, d.State, policies, warmForServer)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	rooms := app.New(exec)
 	defer func() { err = errors.Join(err, rooms.Close()) }()
 	log := conf.Logger(d, s)
 	people, err := openAccounts(ctx, accountsConfig{
@@ -152,7 +165,14 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 		return errors.Join(err, l.Close())
 	}
 	defer func() { err = errors.Join(err, people.Close()) }()
-	door, err := newDoor(ctx, d, s, rooms, policies, people, log)
+	queue, err := crew.Serve(ctx, d, crew.Server{
+		Executor: exec, App: rooms, Store: people.Rows(), Hints: people.Hints(), Idle: s.NoWorker, Runs: s.Runs, Version: thisVersion().Version,
+	})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer queue.Close()
+	door, err := newDoor(ctx, d, s, queue, policies, people, log)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -176,14 +196,14 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	})
 }
 
-func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.App, policies *lookup.Source, people accounts, log *slog.Logger) (*httpapi.Door, error) {
+func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *dispatch.Service, policies *lookup.Source, people accounts, log *slog.Logger) (*httpapi.Door, error) {
 	public := strings.TrimSuffix(s.PublicURL, "/")
 	var origins []string
 	if public != "" {
 		origins = []string{public}
 	}
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: people, More: people.Routes, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
+		App: rooms, Gate: people, More: func(in *entry.Entrance) { people.Routes(in); workers.Routes(in, rooms.Workers, d.Now) }, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
 		Shield: shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
 		Policy: func() (httpapi.Policy, error) {
 			p, err := policies.Load()

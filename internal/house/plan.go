@@ -56,6 +56,8 @@ var floors = map[string]float64{
 
 	"internal/app": 7,
 
+	"internal/dispatch": 7.5, // runs by a queue: it asks the house's verbs and carries out what was ordered; doors ask it
+
 	"runner":             8,
 	"internal/mcpserver": 8,
 	"internal/httpapi":   8,

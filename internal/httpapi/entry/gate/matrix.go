@@ -59,6 +59,8 @@ const (
 	UsersChange       = auth.UsersChange
 	InvitationsRead   = auth.InvitationsRead
 	InvitationsChange = auth.InvitationsChange
+	WorkersRead       = auth.WorkersRead
+	WorkersChange     = auth.WorkersChange
 	MetricsRead       = auth.MetricsRead
 )
 
@@ -72,7 +74,7 @@ func Verbs() []Verb {
 		SessionsList, SessionsRevoke, PasswordChange, FactorsChange, TokensList, TokensCreate, TokensRevoke,
 		RunsStart, RunsList, RunsRead, RunsOutput, RunsFollow, RunsKill,
 		PolicyRead, PolicyExplain, ApprovalsList, ApprovalsRead, ApprovalsVote,
-		UsersRead, UsersChange, InvitationsRead, InvitationsChange, MetricsRead,
+		UsersRead, UsersChange, InvitationsRead, InvitationsChange, WorkersRead, WorkersChange, MetricsRead,
 	}
 }
 

@@ -1,0 +1,139 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"paddock"
+	"paddock/internal/lease/order"
+	"paddock/internal/store"
+)
+
+// A Placement says by whom a run may be carried out, and when.
+type Placement struct {
+	// Needs are labels that the worker must have.
+	Needs []string
+	// Priority orders one's own runs: the highest first, from -100 to 100.
+	Priority int64
+}
+
+// Start queues what req asks for, if this server's policy allows it, and returns the run
+// once its program has begun, or as it is when that takes longer.
+func (f *Front) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
+	return f.StartPlaced(ctx, req, Placement{})
+}
+
+// StartPlaced is Start for certain workers.
+func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placement) (paddock.Run, error) {
+	if req.Room != "" || req.Tied || req.Command.ReplaceEnv != nil {
+		return paddock.Run{}, fmt.Errorf("%w: a door queues what only its own process can start", paddock.ErrFault)
+	}
+	if err := at.check(); err != nil {
+		return paddock.Run{}, err
+	}
+	var policy paddock.Digest
+	if f.cfg.Worker != "" {
+		d, err := f.App.Explain(ctx, req)
+		if err != nil {
+			return paddock.Run{}, err
+		}
+		if d.Effect == paddock.Deny {
+			return f.App.Start(ctx, req) // which refuses it, and writes that down
+		}
+		policy = d.PolicyDigest
+	}
+	row, nonce, err := f.entry(req, at, policy)
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	kept, _, err := f.cfg.Runs.Enqueue(ctx, row, nonce)
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		return paddock.Run{}, paddock.Refused(paddock.Conflict, "The idempotency key was used for a different request.")
+	case errors.Is(err, store.ErrInvalid):
+		return paddock.Run{}, paddock.Refused(paddock.InvalidRequest, "The request can't be queued: %v.", err)
+	case err != nil:
+		return paddock.Run{}, err
+	}
+	f.cfg.Queued.Ring()
+	return f.begun(ctx, req.Principal, kept.ID)
+}
+
+func (p Placement) check() error {
+	if p.Priority < -store.MostPriority || p.Priority > store.MostPriority {
+		return paddock.Refused(paddock.InvalidRequest, "priority is %d; it is from -%d to %d.", p.Priority, store.MostPriority, store.MostPriority)
+	}
+	if len(p.Needs) > 16 {
+		return paddock.Refused(paddock.InvalidRequest, "needs has %d labels; it has at most 16.", len(p.Needs))
+	}
+	for _, word := range p.Needs {
+		if word == "" || len(word) > 60 || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
+			return paddock.Refused(paddock.InvalidRequest, "needs has %.80q; a label is at most 60 of a-z, 0-9, -, _ and dots.", word)
+		}
+	}
+	return nil
+}
+
+// entry is the row of a new run, with its signed order.
+func (f *Front) entry(req paddock.Request, at Placement, policy paddock.Digest) (store.Run, string, error) {
+	now := f.cfg.Now()
+	id, err := paddock.NewRunID(now, nil)
+	if err != nil {
+		return store.Run{}, "", err
+	}
+	key := req.IdempotencyKey
+	req.IdempotencyKey = "" // of this door; no worker is to find another run by it
+	o, err := order.New(id, req, now, Lasts, nil)
+	if err != nil {
+		return store.Run{}, "", err
+	}
+	o.Policy = policy
+	envelope, err := o.Seal(f.cfg.Key)
+	if err != nil {
+		return store.Run{}, "", err
+	}
+	if len(envelope) > store.MostEnvelope {
+		return store.Run{}, "", paddock.Refused(paddock.InvalidRequest, "The request is too long to be queued: signed it has %d bytes and may have %d. Put what it reads into a file.", len(envelope), store.MostEnvelope)
+	}
+	return store.Run{
+		ID: id, Owner: Owner(req.Principal), Principal: req.Principal.ID, State: paddock.Queued, Priority: at.Priority, Needs: at.Needs,
+		Label: label(req.Command), Envelope: envelope, Key: key, Request: o.Digest, Created: store.At(id.Time()),
+	}, o.Nonce, nil
+}
+
+// label is the run in a line.
+func label(c paddock.Command) string {
+	text := c.Label
+	if text == "" {
+		text = strings.Join(c.Argv, " ")
+	}
+	text = strings.ToValidUTF8(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text), "?")
+	if len(text) > 200 {
+		text = strings.ToValidUTF8(text[:200], "")
+	}
+	return text
+}
+
+// begun returns the run when its program has begun or it is settled, or as it is when
+// that takes too long, or nobody here starts it.
+func (f *Front) begun(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error) {
+	var run paddock.Run
+	limited, cancel := context.WithTimeout(ctx, begin)
+	defer cancel()
+	err := f.until(limited, func() (bool, error) {
+		at, err := f.find(ctx, p, id)
+		run = at.run
+		return f.cfg.Worker == "" || run.State != paddock.Queued && run.State != paddock.Starting, err
+	})
+	if err != nil && limited.Err() != nil {
+		err = ctx.Err()
+	}
+	return run, err
+}
