@@ -28,7 +28,7 @@ const Lasts = 24 * time.Hour
 // Times of those who wait. Hints wake them earlier.
 const (
 	tick = 250 * time.Millisecond
-	// begin is how long Start waits for the program to begin.
+	// begin is how long Start waits at most for the program to begin.
 	begin = 10 * time.Second
 	// ending is how long Kill waits for the end of a run of another machine.
 	ending = 7 * time.Second
@@ -63,7 +63,9 @@ type Config struct {
 	// Queued is rung when something was queued, Changed when somebody asked for the end
 	// of a run, and Told rings when something may have become of one.
 	Queued, Changed, Told *hint.Bell
-	Now                   func() time.Time
+	// Looked is rung when the worker of this process has looked at the queue.
+	Looked *hint.Bell
+	Now    func() time.Time
 }
 
 // A Front has the verbs of the house for a door: those about runs ask the queue, too.

@@ -51,7 +51,7 @@ type Machine struct {
 }
 
 // bells are rung by hints and by what happens here.
-type bells struct{ queued, changed, told hint.Bell }
+type bells struct{ queued, changed, told, looked hint.Bell }
 
 // Work carries out runs until ctx ends or the worker is drained (nil) or given up. Runs
 // go on.
@@ -79,7 +79,7 @@ func (m Machine) work(ctx context.Context, queue store.Queue, b *bells) error {
 			ID: m.ID, Labels: m.Labels, Capacity: cmp.Or(m.Capacity, Capacity), Version: m.Version, Queue: queue, Hands: h,
 			Keys: m.Keys, Nonces: nonces, Times: cmp.Or(m.Times, lease.Default), Limits: m.Limits, Clock: m.Now, Launches: launches,
 		},
-		Queued: &b.queued, Changed: &b.changed, Told: &b.told, Warn: m.Warn,
+		Queued: &b.queued, Changed: &b.changed, Told: &b.told, Looked: &b.looked, Warn: m.Warn,
 	}
 	return s.Work(ctx)
 }
@@ -128,7 +128,7 @@ type Service struct {
 func Open(ctx context.Context, rooms *app.App, s Store, key *sign.Key, m Machine, idle bool, elsewhere Elsewhere) (*Service, error) {
 	m.ID, m.Keys = WorkerOf(&key.Public), []*sign.Public{&key.Public}
 	var b bells
-	c := Config{App: rooms, Runs: s, Key: key, Worker: m.ID, Elsewhere: elsewhere, Queued: &b.queued, Changed: &b.changed, Told: &b.told, Now: m.Now}
+	c := Config{App: rooms, Runs: s, Key: key, Worker: m.ID, Elsewhere: elsewhere, Queued: &b.queued, Changed: &b.changed, Told: &b.told, Looked: &b.looked, Now: m.Now}
 	if idle {
 		c.Worker = ""
 	} else if err := enlisted(ctx, s, m); err != nil {

@@ -125,12 +125,15 @@ func label(c paddock.Command) string {
 // that takes too long, or nobody here starts it.
 func (f *Front) begun(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error) {
 	var run paddock.Run
+	before := f.cfg.Looked.Rings()
 	limited, cancel := context.WithTimeout(ctx, begin)
 	defer cancel()
 	err := f.until(limited, func() (bool, error) {
 		at, err := f.find(ctx, p, id)
 		run = at.run
-		return f.cfg.Worker == "" || run.State != paddock.Queued && run.State != paddock.Starting, err
+		// Of two looks at the queue the second began after the run was in it.
+		passed := f.cfg.Worker == "" || f.cfg.Looked.Rings() >= before+2
+		return run.State != paddock.Queued && run.State != paddock.Starting || run.State == paddock.Queued && passed, err
 	})
 	if err != nil && limited.Err() != nil {
 		err = ctx.Err()

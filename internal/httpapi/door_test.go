@@ -32,6 +32,7 @@ import (
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/shield"
+	"paddock/internal/httpapi/workers"
 	"paddock/internal/store"
 	"paddock/internal/store/tables/sqlite"
 	"paddock/internal/testproc"
@@ -77,6 +78,7 @@ func (d *desk) Logout(*http.Request) (*http.Cookie, error) {
 
 // A stand is a door over a real house.
 type stand struct {
+	kept store.Workers
 	t    *testing.T
 	app  *app.App
 	door *Door
@@ -116,6 +118,7 @@ func (s *stand) people() *accounts.Gate {
 			s.t.Error(err)
 		}
 	})
+	s.kept = kept
 	now := store.At(time.Now())
 	for i, role := range gate.Roles() {
 		user := store.User{ID: store.UserID("u" + strings.Repeat(strconv.Itoa(i), 26)), Name: string(role), Role: role, Created: now, Changed: now}
@@ -162,7 +165,7 @@ func open(t *testing.T, change func(*Config)) *stand {
 	s.desk.accounts["scoped"] = gate.Caller{Name: "operator", Role: gate.Operator, Verbs: []gate.Verb{gate.RunsRead}}
 	people := s.people()
 	cfg := Config{
-		More: people.Routes,
+		More: func(in *entry.Entrance) { people.Routes(in); workers.Routes(in, s.kept, time.Now) },
 		App:  s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",
 		Shield: shield.Config{Loopback: true, Log: slog.New(slog.NewTextHandler(s.log, nil)), Now: time.Now},
 		Tick:   func(time.Duration) (<-chan time.Time, func()) { return s.beat, func() {} },

@@ -12,6 +12,7 @@ import "sync"
 type Bell struct {
 	mu      sync.Mutex
 	changed chan struct{} // guarded by mu
+	rings   uint64        // guarded by mu
 }
 
 // Rung is closed when the bell is rung the next time. It is to be taken before one looks.
@@ -28,8 +29,16 @@ func (b *Bell) Rung() <-chan struct{} {
 func (b *Bell) Ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.rings++
 	if b.changed != nil {
 		close(b.changed)
 		b.changed = nil
 	}
+}
+
+// Rings is how often the bell was rung.
+func (b *Bell) Rings() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.rings
 }

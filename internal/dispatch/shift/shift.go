@@ -32,6 +32,8 @@ type Shift struct {
 	Queued, Changed *hint.Bell
 	// Told is rung after everything that was done.
 	Told *hint.Bell
+	// Looked is rung when the queue was looked at.
+	Looked *hint.Bell
 	// Warn is told what goes wrong and will be tried again.
 	Warn func(error)
 	// Tick gives the beats; nil means a time.Ticker.
@@ -100,6 +102,7 @@ func (s *Shift) begun(ctx context.Context, tick <-chan time.Time, forgot *time.T
 			return err
 		}
 		trouble(err)
+		s.Looked.Ring()
 		s.Told.Ring()
 		if err == nil && mode == store.Draining && held == 0 {
 			return nil
