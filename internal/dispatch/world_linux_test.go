@@ -185,5 +185,12 @@ func work(t *testing.T, m dispatch.Machine, q store.Queue) (stop func()) {
 	return stop
 }
 
-// quick are times by which little has to pass until a run is lost.
-var quick = lease.Times{Beat: 100 * time.Millisecond, Lease: 600 * time.Millisecond, DeadMan: 2 * time.Second, Margin: 8 * time.Second}
+// calm are times that no busy machine misses.
+var calm = lease.Times{Beat: 100 * time.Millisecond, Lease: time.Minute, DeadMan: 3 * time.Minute, Margin: time.Minute}
+
+// hints are those of the database at an address.
+func hints(address string) func(context.Context, func(string)) error {
+	return func(ctx context.Context, heard func(string)) error {
+		return postgres.Listen(ctx, address, postgres.Options{}, heard)
+	}
+}
