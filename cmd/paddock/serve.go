@@ -23,11 +23,11 @@ import (
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/workers"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/listen"
 	"paddock/internal/httpapi/listen/sd"
 	"paddock/internal/httpapi/settings"
-	"paddock/internal/httpapi/workers"
 	"paddock/internal/web"
 )
 
@@ -165,9 +165,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 		return errors.Join(err, l.Close())
 	}
 	defer func() { err = errors.Join(err, people.Close()) }()
-	queue, err := crew.Serve(ctx, d, crew.Server{
-		Executor: exec, App: rooms, Store: people.Rows(), Hints: people.Hints(), Idle: s.NoWorker, Runs: s.Runs, Version: thisVersion().Version,
-	})
+	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: people.Rows(), Hints: people.Hints(), Idle: s.NoWorker, Runs: s.Runs, Version: thisVersion().Version})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

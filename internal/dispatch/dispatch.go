@@ -17,13 +17,11 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
-	"paddock/internal/dispatch/hint"
+	"paddock/internal/dispatch/rows"
+	"paddock/internal/dispatch/shift/hint"
 	"paddock/internal/journal/sign"
 	"paddock/internal/store"
 )
-
-// Lasts is how long an order is good: what waits longer in the queue isn't started.
-const Lasts = 24 * time.Hour
 
 // Times of those who wait. Hints wake them earlier.
 const (
@@ -77,25 +75,10 @@ type Front struct {
 // New returns a Front.
 func New(c Config) *Front { return &Front{c.App, c} }
 
-// Owner is whom rows say a principal to be. It is his whole name, put into a form that
-// rows can have.
-func Owner(p paddock.Principal) store.UserID {
-	sum := sha256.Sum256([]byte(string(p.Kind) + ":" + p.ID))
-	return store.UserID("p-" + hex.EncodeToString(sum[:20]))
-}
-
 // WorkerOf is the id of the worker of a server with this key.
 func WorkerOf(key *sign.Public) store.WorkerID {
 	sum := sha256.Sum256(key.Raw())
 	return store.WorkerID("s-" + hex.EncodeToString(sum[:12]))
-}
-
-// scope is what of all rows p may see.
-func scope(p paddock.Principal) store.Scope {
-	if p.Kind == paddock.Operator {
-		return store.Everyone()
-	}
-	return store.Of(Owner(p))
 }
 
 // hidden is the answer about what isn't there, and about what isn't the asker's.
@@ -124,7 +107,7 @@ func (f *Front) find(ctx context.Context, p paddock.Principal, id paddock.RunID)
 	if !isHidden(err) {
 		return place{}, err
 	}
-	row, err := f.cfg.Runs.Run(ctx, scope(p), id)
+	row, err := f.cfg.Runs.Run(ctx, rows.Scope(p), id)
 	if errors.Is(err, store.ErrNotFound) {
 		return place{}, hidden()
 	}
@@ -136,6 +119,11 @@ func (f *Front) find(ctx context.Context, p paddock.Principal, id paddock.RunID)
 		at.house = f.cfg.Elsewhere.At(row.Worker)
 	}
 	return at, nil
+}
+
+// record is what a row says of its run.
+func (f *Front) record(r store.Run) paddock.Run {
+	return rows.Record(r, &f.cfg.Key.Public, f.cfg.Now())
 }
 
 // until calls look at once, after each hint and at each tick, until it says that it has

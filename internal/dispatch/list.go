@@ -8,6 +8,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/dispatch/rows"
 	"paddock/internal/store"
 )
 
@@ -26,11 +27,11 @@ func (f *Front) List(ctx context.Context, p paddock.Principal, filter app.Filter
 	for _, run := range here.Runs {
 		known[run.ID] = true
 	}
-	rows, more, err := f.rows(ctx, p, filter, limit, known)
+	others, more, err := f.others(ctx, p, filter, limit, known)
 	if err != nil {
 		return app.Listing{}, err
 	}
-	all := append(here.Runs, rows...)
+	all := append(here.Runs, others...)
 	slices.SortFunc(all, func(a, b paddock.Run) int { return cmp.Compare(b.ID, a.ID) })
 	listing := app.Listing{Runs: all}
 	if len(all) > limit {
@@ -42,8 +43,8 @@ func (f *Front) List(ctx context.Context, p paddock.Principal, filter app.Filter
 	return listing, broken
 }
 
-// rows are up to limit runs that aren't among those that are known.
-func (f *Front) rows(ctx context.Context, p paddock.Principal, filter app.Filter, limit int, known map[paddock.RunID]bool) (runs []paddock.Run, more bool, err error) {
+// others are up to limit runs that aren't among those that are known.
+func (f *Front) others(ctx context.Context, p paddock.Principal, filter app.Filter, limit int, known map[paddock.RunID]bool) (runs []paddock.Run, more bool, err error) {
 	states := []paddock.State{""}
 	if filter.Active {
 		states = []paddock.State{paddock.Waiting, paddock.Queued, paddock.Starting, paddock.Running, paddock.Unreachable}
@@ -64,7 +65,7 @@ func (f *Front) rowsIn(ctx context.Context, p paddock.Principal, filter app.Filt
 		at = store.Cursor{Created: store.At(filter.Before.Time()), ID: string(filter.Before)}
 	}
 	for len(runs) < limit {
-		page, err := f.cfg.Runs.Runs(ctx, scope(p), store.RunFilter{State: state}, at, limit)
+		page, err := f.cfg.Runs.Runs(ctx, rows.Scope(p), store.RunFilter{State: state}, at, limit)
 		if err != nil {
 			return nil, false, err
 		}

@@ -13,8 +13,8 @@ import (
 
 	"paddock/internal/app"
 	"paddock/internal/dispatch/hands"
-	"paddock/internal/dispatch/hint"
 	"paddock/internal/dispatch/shift"
+	"paddock/internal/dispatch/shift/hint"
 	"paddock/internal/executor"
 	"paddock/internal/journal/sign"
 	"paddock/internal/lease"

@@ -2,46 +2,12 @@ package dispatch
 
 import (
 	"context"
-	"encoding/json/v2"
 	"time"
 
 	"paddock"
 	"paddock/internal/app"
-	"paddock/internal/journal/sign"
-	"paddock/internal/lease/order"
-	"paddock/internal/store"
+	"paddock/internal/dispatch/rows"
 )
-
-// record is what a row says of its run.
-func (f *Front) record(r store.Run) paddock.Run {
-	run := paddock.Run{
-		ID: r.ID, State: r.State, Label: r.Label, Argv: []string{}, Principal: paddock.Principal{Kind: paddock.User, ID: r.Principal}, Door: paddock.DoorHTTP,
-		CreatedAt: r.Created.Time, RequestDigest: r.Request,
-		Stdout: paddock.StreamSummary{Bytes: r.StdoutBytes, Digest: r.StdoutDigest}, Stderr: paddock.StreamSummary{Bytes: r.StderrBytes, Digest: r.StderrDigest},
-	}
-	if o, ok := f.order(r); ok {
-		run.Argv, run.Dir, run.PolicyDigest = o.Request.Command.Argv, o.Request.Command.Dir, o.Policy
-	}
-	if !r.Started.IsZero() {
-		run.StartedAt = &r.Started.Time
-		run.Duration = paddock.Duration(f.cfg.Now().Sub(r.Started.Time))
-	}
-	var o paddock.Outcome
-	if len(r.Outcome) > 0 && json.Unmarshal(r.Outcome, &o) == nil {
-		run.Outcome, run.Stdout, run.Stderr = &o, o.Stdout, o.Stderr
-		if run.StartedAt != nil {
-			run.Duration = paddock.Duration(o.EndedAt.Sub(*run.StartedAt))
-		}
-	}
-	return run
-}
-
-// order is what was signed here for a row. Of others' doors nothing is shown, and of
-// runs that have begun there is nothing any more.
-func (f *Front) order(r store.Run) (order.Order, bool) {
-	o, err := order.Open(r.Envelope, r.ID, []*sign.Public{&f.cfg.Key.Public}, r.Created.Time)
-	return o, err == nil
-}
 
 // Look returns the run as of now.
 func (f *Front) Look(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error) {
@@ -145,7 +111,7 @@ func (f *Front) Detail(ctx context.Context, p paddock.Principal, id paddock.RunI
 	}
 	d := app.Detail{Run: at.run, EnvironmentNames: []string{}}
 	d.Request = paddock.Request{Principal: at.run.Principal, Door: at.run.Door, Command: paddock.Command{Argv: at.run.Argv, Dir: at.run.Dir, Label: at.run.Label}}
-	if o, ok := f.order(*at.row); ok {
+	if o, ok := rows.Order(*at.row, &f.cfg.Key.Public); ok {
 		if names := o.Request.Command.EnvironmentNames(); names != nil {
 			d.EnvironmentNames = names
 		}
@@ -159,11 +125,11 @@ func (f *Front) Kill(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	if !isHidden(err) {
 		return run, err
 	}
-	v, err := canceled(p, req.Reason, f.cfg.Now())
+	v, err := rows.Canceled(p, req.Reason, f.cfg.Now())
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	row, err := f.cfg.Runs.Cancel(ctx, scope(p), id, p.ID, req.Reason, v)
+	row, err := f.cfg.Runs.Cancel(ctx, rows.Scope(p), id, p.ID, req.Reason, v)
 	if isGone(err) {
 		return paddock.Run{}, hidden()
 	}
@@ -187,12 +153,4 @@ func (f *Front) Kill(ctx context.Context, p paddock.Principal, id paddock.RunID,
 		err = ctx.Err()
 	}
 	return run, err
-}
-
-// canceled is how a run ends that nobody had begun.
-func canceled(p paddock.Principal, why string, now time.Time) (store.Verdict, error) {
-	at := store.At(now)
-	text, err := json.Marshal(paddock.Outcome{State: paddock.Killed, EndedAt: at.Time, SettledAt: at.Time,
-		Reason: paddock.Reason{Kind: paddock.ReasonKill, By: p.ID, Why: why, Detail: "before the program was started"}}, json.Deterministic(true))
-	return store.Verdict{State: paddock.Killed, Outcome: text, At: at}, err
 }

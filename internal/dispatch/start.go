@@ -7,17 +7,12 @@ import (
 	"strings"
 
 	"paddock"
-	"paddock/internal/lease/order"
+	"paddock/internal/dispatch/rows"
 	"paddock/internal/store"
 )
 
 // A Placement says by whom a run may be carried out, and when.
-type Placement struct {
-	// Needs are labels that the worker must have.
-	Needs []string
-	// Priority orders one's own runs: the highest first, from -100 to 100.
-	Priority int64
-}
+type Placement = rows.Placement
 
 // Start queues what req asks for, if this server's policy allows it, and returns the run
 // once its program has begun, or as it is when that takes longer.
@@ -30,7 +25,7 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	if req.Room != "" || req.Tied || req.Command.ReplaceEnv != nil {
 		return paddock.Run{}, fmt.Errorf("%w: a door queues what only its own process can start", paddock.ErrFault)
 	}
-	if err := at.check(); err != nil {
+	if err := placeable(at); err != nil {
 		return paddock.Run{}, err
 	}
 	var policy paddock.Digest
@@ -44,7 +39,7 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 		}
 		policy = d.PolicyDigest
 	}
-	row, nonce, err := f.entry(req, at, policy)
+	row, nonce, err := rows.Entry(req, at, policy, f.cfg.Key, f.cfg.Now())
 	if err != nil {
 		return paddock.Run{}, err
 	}
@@ -61,7 +56,8 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	return f.begun(ctx, req.Principal, kept.ID)
 }
 
-func (p Placement) check() error {
+// placeable refuses what is no place.
+func placeable(p Placement) error {
 	if p.Priority < -store.MostPriority || p.Priority > store.MostPriority {
 		return paddock.Refused(paddock.InvalidRequest, "priority is %d; it is from -%d to %d.", p.Priority, store.MostPriority, store.MostPriority)
 	}
@@ -74,51 +70,6 @@ func (p Placement) check() error {
 		}
 	}
 	return nil
-}
-
-// entry is the row of a new run, with its signed order.
-func (f *Front) entry(req paddock.Request, at Placement, policy paddock.Digest) (store.Run, string, error) {
-	now := f.cfg.Now()
-	id, err := paddock.NewRunID(now, nil)
-	if err != nil {
-		return store.Run{}, "", err
-	}
-	key := req.IdempotencyKey
-	req.IdempotencyKey = "" // of this door; no worker is to find another run by it
-	o, err := order.New(id, req, now, Lasts, nil)
-	if err != nil {
-		return store.Run{}, "", err
-	}
-	o.Policy = policy
-	envelope, err := o.Seal(f.cfg.Key)
-	if err != nil {
-		return store.Run{}, "", err
-	}
-	if len(envelope) > store.MostEnvelope {
-		return store.Run{}, "", paddock.Refused(paddock.InvalidRequest, "The request is too long to be queued: signed it has %d bytes and may have %d. Put what it reads into a file.", len(envelope), store.MostEnvelope)
-	}
-	return store.Run{
-		ID: id, Owner: Owner(req.Principal), Principal: req.Principal.ID, State: paddock.Queued, Priority: at.Priority, Needs: at.Needs,
-		Label: label(req.Command), Envelope: envelope, Key: key, Request: o.Digest, Created: store.At(id.Time()),
-	}, o.Nonce, nil
-}
-
-// label is the run in a line.
-func label(c paddock.Command) string {
-	text := c.Label
-	if text == "" {
-		text = strings.Join(c.Argv, " ")
-	}
-	text = strings.ToValidUTF8(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, text), "?")
-	if len(text) > 200 {
-		text = strings.ToValidUTF8(text[:200], "")
-	}
-	return text
 }
 
 // begun returns the run when its program has begun or it is settled, or as it is when

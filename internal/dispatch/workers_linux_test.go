@@ -13,6 +13,7 @@ import (
 	"paddock"
 	"paddock/internal/app"
 	"paddock/internal/dispatch"
+	"paddock/internal/dispatch/rows"
 	"paddock/internal/journal/sign"
 	"paddock/internal/lease"
 	"paddock/internal/lease/order"
@@ -105,7 +106,7 @@ func TestTheOwnerOfTheDatabase(t *testing.T) {
 		return id, o, envelope
 	}
 	put := func(id paddock.RunID, o order.Order, envelope []byte) paddock.RunID {
-		r := store.Run{ID: id, Owner: dispatch.Owner(alice), Principal: alice.ID, State: paddock.Queued, Envelope: envelope, Request: o.Digest, Created: store.At(time.Now())}
+		r := store.Run{ID: id, Owner: rows.Owner(alice), Principal: alice.ID, State: paddock.Queued, Envelope: envelope, Request: o.Digest, Created: store.At(time.Now())}
 		if _, _, err := f.admin.Enqueue(t.Context(), r, o.Nonce+string(id)[20:]); err != nil {
 			t.Fatal(err)
 		}

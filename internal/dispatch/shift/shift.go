@@ -13,7 +13,7 @@ import (
 	"fmt"
 	"time"
 
-	"paddock/internal/dispatch/hint"
+	"paddock/internal/dispatch/shift/hint"
 	"paddock/internal/lease"
 	"paddock/internal/store"
 )
