@@ -14,12 +14,15 @@ import (
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/conf"
+	"paddock/cmd/paddock/internal/desk/crew"
 	"paddock/cmd/paddock/internal/desk/doctor"
 	"paddock/cmd/paddock/internal/desk/doorway/remote"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/cmd/paddock/internal/desk/states"
 	"paddock/internal/app"
 	"paddock/internal/auth"
+	"paddock/internal/dispatch"
+	"paddock/internal/executor"
 	"paddock/internal/executor/stages"
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/entry"
@@ -47,6 +50,10 @@ type accounts interface {
 	// way; else it is empty.
 	FirstLink(ctx context.Context) (code string, until time.Time, err error)
 	Ping(ctx context.Context) error
+	// Rows are what is kept of runs and workers, Hints what calls for news of them; nil
+	// where nobody else has any.
+	Rows() dispatch.Store
+	Hints() crew.Hints
 	// Forget removes what was over long ago.
 	Forget(ctx context.Context) error
 	Close() error
@@ -76,11 +83,15 @@ func databases(d *desk.Desk) states.Server {
 	return states.Server{Copy: copyDatabase, Renew: renewDatabase, Become: func() error { return becomeServer(d) }, Version: thisVersion().Version}
 }
 
+// openQueue opens the queue of a worker, in the same build.
+var openQueue func(ctx context.Context, file string) (crew.Queue, crew.Hints, error)
+
 // warmForServer is how many supervisors wait for the next commands.
 const warmForServer = 2
 
 func serveCommand(d *desk.Desk) *cobra.Command {
 	var config, address string
+	var idle bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve people and programs over HTTP",
@@ -101,6 +112,9 @@ other machines. docs/server.md has the configuration file.`,
 			if cmd.Flags().Changed("listen") {
 				flags["listen"] = address
 			}
+			if idle {
+				flags["worker"] = "none"
+			}
 			s, err := conf.Read(d, config, flags)
 			if err != nil {
 				return err
@@ -112,8 +126,19 @@ other machines. docs/server.md has the configuration file.`,
 		},
 	}
 	cmd.Flags().StringVar(&address, "listen", settings.DefaultListen, "`ADDRESS` to listen on")
+	cmd.Flags().BoolVar(&idle, "no-worker", false, "only queue runs, for workers elsewhere")
 	conf.Flag(cmd, &config)
 	return cmd
+}
+
+// workerRig is what paddock worker needs of this program.
+func workerRig(d *desk.Desk) crew.Rig {
+	return crew.Rig{
+		Become: func() error { return becomeServer(d) }, Open: openQueue, Version: thisVersion().Version,
+		House: func(ctx context.Context) (*executor.Executor, error) {
+			return workshop(ctx, d, d.State, source(d), warmForServer)
+		},
+	}
 }
 
 // becomeServer goes on as the server's program, with the same words. What is wrong with
@@ -129,23 +154,9 @@ func becomeServer(d *desk.Desk) error {
 	return nil
 }
 
-// untilAsked returns a context that ends when we are asked to.
-func untilAsked(ctx context.Context, d *desk.Desk) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	signals, restore := d.Signals()
-	go func() {
-		select {
-		case <-signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(); restore() }
-}
-
 // serveHTTP serves until we are asked to end.
 func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err error) {
-	ctx, cancel := untilAsked(ctx, d)
+	ctx, cancel := crew.UntilAsked(ctx, d)
 	defer cancel()
 	operator, err := conf.Operator(s)
 	if err != nil {
@@ -162,10 +173,11 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 		return errors.Join(err, l.Close())
 	}
 	policies := source(d)
-	rooms, err := house(ctx, d, d.State, policies, warmForServer)
+	exec, err := workshop(ctx, d, d.State, policies, warmForServer)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	rooms := app.New(exec)
 	defer func() { err = errors.Join(err, rooms.Close()) }()
 	log := conf.Logger(d, s)
 	workers := relay.NewHub(ctx, 0)
@@ -177,10 +189,15 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 		return errors.Join(err, l.Close())
 	}
 	defer func() { err = errors.Join(err, people.Close()) }()
+	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: people.Rows(), Hints: people.Hints(), Idle: s.NoWorker, Runs: s.Runs, Version: thisVersion().Version})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer queue.Close()
 	serveTools(d, rooms)
 	tools := remote.New(ctx, d, thisVersion().Version, policies, rooms, log)
 	defer tools.Close()
-	door, err := newDoor(ctx, d, s, rooms, policies, people, tools, workers, log)
+	door, err := newDoor(ctx, d, s, queue, policies, people, tools, workers, log)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -206,7 +223,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	})
 }
 
-func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.App, policies *lookup.Source, people accounts, tools agents.Server, workers *relay.Hub, log *slog.Logger) (*httpapi.Door, error) {
+func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *dispatch.Service, policies *lookup.Source, people accounts, tools agents.Server, workers *relay.Hub, log *slog.Logger) (*httpapi.Door, error) {
 	public := strings.TrimSuffix(s.PublicURL, "/")
 	var origins []string
 	if public != "" {

@@ -34,6 +34,7 @@ const (
 	TokenRevoked     Action = "token-revoked"     // Detail: its id
 	WorkerAdded      Action = "worker-added"      // Detail: its id
 	WorkerRemoved    Action = "worker-removed"    // Detail: its id
+	WorkerChanged    Action = "worker-changed"    // Detail: its id
 	WorkspaceMade    Action = "workspace-made"    // Detail: its id
 	WorkspaceRemoved Action = "workspace-removed" // Detail: its id
 	IdentityBound    Action = "identity-bound"    // Detail: the issuer

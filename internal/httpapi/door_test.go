@@ -85,6 +85,7 @@ func (d *desk) Logout(*http.Request) (*http.Cookie, error) {
 
 // A stand is a door over a real house.
 type stand struct {
+	kept store.Workers
 	t    *testing.T
 	app  *app.App
 	door *Door
@@ -126,6 +127,7 @@ func (s *stand) people() (*accounts.Gate, store.Store) {
 			s.t.Error(err)
 		}
 	})
+	s.kept = kept
 	now := store.At(time.Now())
 	for i, role := range gate.Roles() {
 		user := store.User{ID: store.UserID("u" + strings.Repeat(strconv.Itoa(i), 26)), Name: string(role), Role: role, Created: now, Changed: now}

@@ -32,7 +32,7 @@ var wanted = map[gate.Verb]string{ // who may: nobody logged in, Viewer, Operato
 	gate.SessionsList: "VOPA", gate.SessionsRevoke: "VOPA", gate.PasswordChange: "VOPA", gate.FactorsChange: "VOPA",
 	gate.TokensList: "VOPA", gate.TokensCreate: "VOPA", gate.TokensRevoke: "VOPA",
 	gate.UsersRead: "A", gate.UsersChange: "A", gate.InvitationsRead: "A", gate.InvitationsChange: "A",
-	gate.MetricsRead: "A", gate.WorkersChange: "A", gate.ProfilesRead: "A",
+	gate.MetricsRead: "A", gate.WorkersRead: "OPA", gate.WorkersChange: "A", gate.ProfilesRead: "A",
 	gate.MCPUse: "VOPA", auth.GitRead: "OPA", auth.TasksRead: "VOPA", auth.TasksWrite: "OPA",
 	auth.DelegatesStart: "OPA", auth.DelegatesRead: "VOPA", auth.DelegatesCancel: "OPA",
 	gate.WorkspacesRead: "VOPA", gate.WorkspacesCreate: "OPA", gate.WorkspacesClone: "OPA", gate.WorkspacesRemove: "OPA",

@@ -46,6 +46,8 @@ type Call struct {
 	*http.Request
 	Caller gate.Caller
 	Verb   gate.Verb
+	// Later says that what was asked for is still to be done.
+	Later bool
 
 	gate gate.Gate
 }
@@ -82,7 +84,7 @@ func (d *Entrance) Route(r Row, f func(c *Call) error) {
 		req.Body = http.MaxBytesReader(w, req.Body, ask.MaxBody)
 		caller, err := d.admit(req, r)
 		if err == nil {
-			err = f(&Call{w, req, caller, r.Verb, d.gate})
+			err = f(&Call{ResponseWriter: w, Request: req, Caller: caller, Verb: r.Verb, gate: d.gate})
 		}
 		if err != nil {
 			d.Refuse(w, req, r.challenge(req, asProblem(err)))
@@ -167,6 +169,9 @@ func Add[In, Out any](d *Entrance, r Row, f func(ctx context.Context, c *Call, i
 			return err
 		}
 		status := max(r.Status, http.StatusOK)
+		if c.Later && r.Later != 0 {
+			status = r.Later
+		}
 		if r.Out == nil {
 			c.WriteHeader(status)
 			return nil

@@ -61,6 +61,7 @@ const (
 	UsersChange       = auth.UsersChange
 	InvitationsRead   = auth.InvitationsRead
 	InvitationsChange = auth.InvitationsChange
+	WorkersRead       = auth.WorkersRead
 	WorkersChange     = auth.WorkersChange
 	WorkspacesRead    = auth.WorkspacesRead
 	WorkspacesCreate  = auth.WorkspacesCreate
@@ -89,7 +90,7 @@ func Verbs() []Verb {
 		SessionsList, SessionsRevoke, PasswordChange, FactorsChange, TokensList, TokensCreate, TokensRevoke,
 		RunsStart, RunsList, RunsRead, RunsOutput, RunsFollow, RunsKill,
 		PolicyRead, PolicyExplain, ApprovalsList, ApprovalsRead, ApprovalsVote,
-		UsersRead, UsersChange, InvitationsRead, InvitationsChange, Connect, WorkersChange, MetricsRead, ProfilesRead, MCPUse,
+		UsersRead, UsersChange, InvitationsRead, InvitationsChange, Connect, WorkersRead, WorkersChange, MetricsRead, ProfilesRead, MCPUse,
 		WorkspacesRead, WorkspacesCreate, WorkspacesClone, WorkspacesRemove,
 	}, OfTools()...)
 }

@@ -19,6 +19,7 @@ import (
 	"paddock/internal/auth"
 	"paddock/internal/auth/desk"
 	"paddock/internal/auth/keyfile"
+	"paddock/internal/dispatch"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
@@ -71,15 +72,16 @@ type Accounts struct {
 	now      func() time.Time
 	// Workspaces are those that people make.
 	*workspaces.Workspaces
+	hints func(context.Context, func(string)) error
 }
 
 // Open opens them; Close lets go of what they are kept in.
 func Open(ctx context.Context, c Config) (*Accounts, error) {
-	s, err := open(ctx, c)
+	s, hints, err := open(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("the accounts' store: %w", err)
 	}
-	a := &Accounts{store: s, now: c.Now}
+	a := &Accounts{store: s, hints: hints, now: c.Now}
 	key, err := keyfile.Open(filepath.Join(c.State, keyfile.Name))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the accounts' key: %w", err), a.Close())
@@ -113,17 +115,31 @@ func (r recorder) Record(ctx context.Context, e auth.Event) error {
 	return r.to.Append(ctx, journal.Entry{Kind: journal.Account, Account: d})
 }
 
-func open(ctx context.Context, c Config) (*tables.Tables, error) {
+func open(ctx context.Context, c Config) (*tables.Tables, func(context.Context, func(string)) error, error) {
 	if c.Postgres == "" {
-		return sqlite.Open(ctx, filepath.Join(c.State, Database))
+		s, err := sqlite.Open(ctx, filepath.Join(c.State, Database))
+		return s, nil, err
 	}
-	address, err := keyfile.Secret(c.Postgres, 4096)
-	if err != nil {
-		return nil, err
-	}
-	return postgres.Open(ctx, strings.TrimSpace(string(address)), postgres.Options{
+	return remote(ctx, c.Postgres, postgres.Options{
 		AnyPassword: slices.Contains(c.Accept, "any_password"), Superuser: slices.Contains(c.Accept, "superuser"), PlainText: slices.Contains(c.Accept, "plain_text"),
 	})
+}
+
+// Worker opens the queue for a worker, whose user may change no table's form.
+func Worker(ctx context.Context, file string) (*tables.Tables, func(context.Context, func(string)) error, error) {
+	return remote(ctx, file, postgres.Options{NoMigration: true, MostConnections: 4})
+}
+
+// remote opens the database whose address is in a file that nobody else can read, with
+// what calls for its hints.
+func remote(ctx context.Context, file string, o postgres.Options) (*tables.Tables, func(context.Context, func(string)) error, error) {
+	text, err := keyfile.Secret(file, 4096)
+	if err != nil {
+		return nil, nil, err
+	}
+	address := strings.TrimSpace(string(text))
+	s, err := postgres.Open(ctx, address, o)
+	return s, func(ctx context.Context, heard func(string)) error { return postgres.Listen(ctx, address, o, heard) }, err
 }
 
 // Vouch is the envelope of a vote with our word that who brings it has just shown a
@@ -150,6 +166,12 @@ func (a *Accounts) Routes(in *entry.Entrance) {
 		a.workers.Routes(in)
 	}
 }
+
+// Rows are what the store keeps of runs and workers.
+func (a *Accounts) Rows() dispatch.Store { return a.store }
+
+// Hints calls heard with what the database says of runs; nil where it says nothing.
+func (a *Accounts) Hints() func(context.Context, func(string)) error { return a.hints }
 
 // Ping says what is wrong with the store.
 func (a *Accounts) Ping(ctx context.Context) error { return a.store.Ping(ctx) }

@@ -37,6 +37,7 @@ type Store interface {
 	WorkerByCredential(ctx context.Context, credential store.Hash) (store.Worker, error)
 	Workers(ctx context.Context, after store.Cursor, most int) (store.Page[store.Worker], error)
 	RemoveWorker(ctx context.Context, id store.WorkerID, now store.Moment) error
+	SetWorkerMode(ctx context.Context, id store.WorkerID, m store.Mode) error
 }
 
 // Config is what Machines work with; all of it must be set.
@@ -70,7 +71,42 @@ type Added struct {
 	Token    string         `json:"token"`
 }
 
-// Routes adds the routes.
+// A Worker is a machine that carries out runs, as it is shown.
+type Worker struct {
+	ID       store.WorkerID `json:"id"`
+	Name     string         `json:"name"`
+	Labels   []string       `json:"labels"`
+	Capacity int64          `json:"capacity"`
+	Mode     store.Mode     `json:"mode"`
+	Version  string         `json:"version,omitempty"`
+	// LastSeen is when it said last that it is there, by its own clock.
+	LastSeen  *time.Time `json:"last_seen,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
+}
+
+// Listing is who there is, newest first.
+type Listing struct {
+	Workers []Worker `json:"workers"`
+}
+
+// A Change says what work a worker is to take: open, cordoned or draining.
+type Change struct {
+	Mode store.Mode `json:"mode"`
+}
+
+func shown(w store.Worker) Worker {
+	v := Worker{ID: w.ID, Name: w.Name, Labels: append([]string{}, w.Labels...), Capacity: w.Capacity, Mode: w.Mode, Version: w.Version, CreatedAt: w.Created.Time}
+	if !w.LastSeen.IsZero() {
+		v.LastSeen = &w.LastSeen.Time
+	}
+	return v
+}
+
+type one struct {
+	ID string `path:"id"`
+}
+
+// Routes adds the routes. A worker is said by its id or its name.
 func (m *Machines) Routes(in *entry.Entrance) {
 	connect := entry.NewRow(http.MethodGet, strings.TrimPrefix(relay.Path, "/api/v1/"), "connectWorker", "A worker's connection, by its own credential: an upgrade to "+relay.Protocol, "workers", gate.Connect)
 	connect.Media, connect.Status = "application/octet-stream", http.StatusSwitchingProtocols
@@ -82,10 +118,22 @@ func (m *Machines) Routes(in *entry.Entrance) {
 	}) (Added, error) {
 		return m.add(ctx, c.Caller.Who, in.Body)
 	})
-	entry.Add(in, entry.NewRow(http.MethodDelete, "workers/{name}", "removeWorker", "Take away a worker that has no runs", "workers", gate.WorkersChange), func(ctx context.Context, c *entry.Call, in *struct {
-		Name string `path:"name"`
-	}) (entry.Nothing, error) {
-		return entry.Nothing{}, m.remove(ctx, c.Caller.Who, in.Name)
+	entry.Add(in, entry.NewRow(http.MethodDelete, "workers/{id}", "removeWorker", "Take away a worker that has no runs", "workers", gate.WorkersChange), func(ctx context.Context, c *entry.Call, in *one) (entry.Nothing, error) {
+		return entry.Nothing{}, m.remove(ctx, c.Caller.Who, in.ID)
+	})
+	entry.Add(in, entry.NewRow(http.MethodGet, "workers", "listWorkers", "List the machines that carry out runs", "workers", gate.WorkersRead), func(ctx context.Context, _ *entry.Call, _ *entry.Nothing) (Listing, error) {
+		page, err := m.Store.Workers(ctx, store.Cursor{}, store.MostPage)
+		l := Listing{Workers: []Worker{}}
+		for _, w := range page.Items {
+			l.Workers = append(l.Workers, shown(w))
+		}
+		return l, err
+	})
+	entry.Add(in, entry.NewRow(http.MethodPatch, "workers/{id}", "changeWorker", "Say what work a worker takes: open, cordoned for no new runs, or draining to end when it has none left", "workers", gate.WorkersChange), func(ctx context.Context, c *entry.Call, in *struct {
+		one
+		Body Change `body:""`
+	}) (Worker, error) {
+		return m.change(ctx, c.Caller.Who, in.ID, in.Body.Mode)
 	})
 }
 
@@ -179,13 +227,38 @@ func (m *Machines) add(ctx context.Context, by auth.Who, n NewWorker) (Added, er
 	return Added{id, n.Name, labels, n.Capacity, word}, err
 }
 
+func (m *Machines) change(ctx context.Context, by auth.Who, name string, mode store.Mode) (Worker, error) {
+	if err := by.May(auth.WorkersChange, auth.Foreign); err != nil {
+		return Worker{}, err
+	}
+	switch mode {
+	case store.Open, store.Cordoned, store.Draining:
+	default:
+		return Worker{}, paddock.Refused(paddock.InvalidRequest, "mode is %.20q; it is open, cordoned or draining.", mode)
+	}
+	w, err := m.named(ctx, name)
+	if err == nil {
+		err = m.record(ctx, by, auth.WorkerChanged, w.ID)
+	}
+	if err == nil {
+		err = m.Store.SetWorkerMode(ctx, w.ID, mode)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return Worker{}, missing()
+	}
+	w.Mode = mode
+	return shown(w), err
+}
+
+func missing() error { return paddock.Refused(paddock.NotFound, "There is no such worker.") }
+
 func (m *Machines) remove(ctx context.Context, by auth.Who, name string) error {
 	if err := by.May(auth.WorkersChange, auth.Foreign); err != nil {
 		return err
 	}
 	w, err := m.named(ctx, name)
 	if errors.Is(err, store.ErrNotFound) {
-		return paddock.Refused(paddock.NotFound, "There is no such worker.")
+		return missing()
 	}
 	if err == nil {
 		err = m.record(ctx, by, auth.WorkerRemoved, w.ID)
@@ -193,7 +266,10 @@ func (m *Machines) remove(ctx context.Context, by auth.Who, name string) error {
 	if err == nil {
 		err = m.Store.RemoveWorker(ctx, w.ID, store.At(m.Now()))
 	}
-	if errors.Is(err, store.ErrStale) {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return missing()
+	case errors.Is(err, store.ErrStale):
 		r := paddock.Refused(paddock.Conflict, "The worker has runs.")
 		r.Hint = "Drain it first, then remove it when they have ended."
 		return r
@@ -208,7 +284,7 @@ func (m *Machines) record(ctx context.Context, by auth.Who, what auth.Action, id
 	return m.Recorder.Record(ctx, auth.Event{What: what, By: by.User, Local: by.IsLocal(), Detail: string(id)})
 }
 
-// named finds a worker by its name; there are as many workers as there are machines.
+// named finds a worker by its name or id; there are as many workers as there are machines.
 func (m *Machines) named(ctx context.Context, name string) (store.Worker, error) {
 	for at := (store.Cursor{}); ; {
 		page, err := m.Store.Workers(ctx, at, store.MostPage)
@@ -216,7 +292,7 @@ func (m *Machines) named(ctx context.Context, name string) (store.Worker, error)
 			return store.Worker{}, err
 		}
 		for _, w := range page.Items {
-			if w.Name == name {
+			if w.Removed.IsZero() && (w.Name == name || string(w.ID) == name) {
 				return w, nil
 			}
 		}
