@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -17,7 +18,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,14 +25,20 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/app/evidence"
+	"paddock/internal/app/used"
 	"paddock/internal/auth"
 	authdesk "paddock/internal/auth/desk"
 	"paddock/internal/executor"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
+	"paddock/internal/httpapi/entry/gate/past"
+	"paddock/internal/httpapi/entry/gate/quota"
+	"paddock/internal/httpapi/entry/gate/search"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/store"
+	"paddock/internal/store/tables"
 	"paddock/internal/store/tables/sqlite"
 	"paddock/internal/testproc"
 )
@@ -61,7 +67,7 @@ func (d *desk) Identify(r *http.Request) (gate.Caller, error) {
 	return gate.Caller{}, paddock.Refused(paddock.Unauthenticated, "The token isn't valid.")
 }
 
-func (d *desk) Login(_ context.Context, _ string, p gate.Proof) (gate.Session, error) {
+func (d *desk) Login(_ context.Context, _ gate.From, p gate.Proof) (gate.Session, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.proofs = append(d.proofs, p)
@@ -77,7 +83,7 @@ func (d *desk) Logout(*http.Request) (*http.Cookie, error) {
 
 // A stand is a door over a real house.
 type stand struct {
-	t    *testing.T
+	t    testing.TB
 	app  *app.App
 	door *Door
 	url  string
@@ -85,6 +91,9 @@ type stand struct {
 	beat chan time.Time
 	log  *syncBuffer
 	dir  string
+
+	store    *tables.Tables
+	authdesk *authdesk.Desk
 }
 
 type syncBuffer struct {
@@ -116,28 +125,38 @@ func (s *stand) people() *accounts.Gate {
 			s.t.Error(err)
 		}
 	})
+	s.store = kept
 	now := store.At(time.Now())
-	for i, role := range gate.Roles() {
-		user := store.User{ID: store.UserID("u" + strings.Repeat(strconv.Itoa(i), 26)), Name: string(role), Role: role, Created: now, Changed: now}
-		if err := kept.AddUser(s.t.Context(), user); err != nil {
-			s.t.Fatal(err)
-		}
+	for _, role := range gate.Roles() {
+		user := s.add(s.t, string(role), role)
 		c := s.desk.accounts[string(role)]
 		c.Who = auth.OfSession(user, store.Session{ID: "s00000000000000000000000000", Created: now, Proven: now}, time.Minute, now)
 		s.desk.accounts[string(role)] = c
 	}
-	d, err := authdesk.New(authdesk.Config{Store: kept, Recorder: noRecord{}, Key: authdesk.NewKey()})
+	s.authdesk, err = authdesk.New(authdesk.Config{Store: kept, Recorder: noRecord{}, Key: authdesk.NewKey()})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return accounts.New(d, false, time.Now, nil)
+	return accounts.New(s.authdesk, false, time.Now, nil)
+}
+
+// add adds a user to the store.
+func (s *stand) add(t testing.TB, name string, role gate.Role) store.User {
+	t.Helper()
+	now := store.At(time.Now())
+	id, err := store.NewID[store.UserID]('u', now.Time, rand.Reader)
+	user := store.User{ID: id, Name: name, Role: role, Created: now, Changed: now}
+	if err = errors.Join(err, s.store.AddUser(t.Context(), user)); err != nil {
+		t.Fatal(err)
+	}
+	return user
 }
 
 type noRecord struct{}
 
 func (noRecord) Record(context.Context, auth.Event) error { return nil }
 
-func open(t *testing.T, change func(*Config)) *stand {
+func open(t testing.TB, change func(*Config)) *stand {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -145,7 +164,7 @@ func open(t *testing.T, change func(*Config)) *stand {
 	}
 	state := filepath.Join(dir, "state")
 	policy := filepath.Join(dir, "policy.yaml")
-	text := strings.ReplaceAll("version: 1\nroots: [{path: DIR}]\nexecutables: [{name: sh, path: /bin/sh, args: any}]\ncontainment: {require: off}\n", "DIR", dir)
+	text := strings.ReplaceAll("version: 1\nroots: [{path: DIR}]\nexecutables: [{name: sh, path: /bin/sh, args: any}, {name: echo, path: /bin/echo, args: any}]\ncontainment: {require: off}\n", "DIR", dir)
 	if err := os.WriteFile(policy, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -162,8 +181,13 @@ func open(t *testing.T, change func(*Config)) *stand {
 	s.desk.accounts["scoped"] = gate.Caller{Name: "operator", Role: gate.Operator, Verbs: []gate.Verb{gate.RunsRead}}
 	people := s.people()
 	cfg := Config{
-		More: people.Routes,
-		App:  s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",
+		More: func(in *entry.Entrance) {
+			people.Routes(in)
+			search.Routes(in, s.app)
+			quota.Routes(in, used.House{State: state, Policy: executor.PolicyFile(policy), Now: time.Now})
+			past.Routes(in, func(p paddock.Principal) (*evidence.Evidence, error) { return evidence.Open(p, state, time.Now) })
+		},
+		App: s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",
 		Shield: shield.Config{Loopback: true, Log: slog.New(slog.NewTextHandler(s.log, nil)), Now: time.Now},
 		Tick:   func(time.Duration) (<-chan time.Time, func()) { return s.beat, func() {} },
 		Policy: func() (Policy, error) { return Policy{File: "policy.yaml", Text: text, Roots: []string{dir}}, nil },
@@ -172,6 +196,9 @@ func open(t *testing.T, change func(*Config)) *stand {
 	cfg.Limits.PerSecond, cfg.Limits.Burst = 1e6, 1e6
 	if change != nil {
 		change(&cfg)
+	}
+	if cfg.Gate == nil {
+		cfg.Gate = people
 	}
 	s.door, err = New(t.Context(), cfg)
 	if err != nil {
@@ -228,7 +255,7 @@ func (s *stand) do(method, path, as, body string, change ...func(*http.Request))
 
 func (s *stand) get(path, as string) reply { s.t.Helper(); return s.do(http.MethodGet, path, as, "") }
 
-func (r reply) into(t *testing.T, status int, v any) reply {
+func (r reply) into(t testing.TB, status int, v any) reply {
 	t.Helper()
 	if r.StatusCode != status {
 		t.Fatalf("%s: status %d, want %d: %s", r.Request.URL, r.StatusCode, status, r.body)
@@ -247,7 +274,7 @@ type told struct {
 	Refusal *paddock.Refusal
 }
 
-func (r reply) problem(t *testing.T, status int, code paddock.Code) told {
+func (r reply) problem(t testing.TB, status int, code paddock.Code) told {
 	t.Helper()
 	var p told
 	r.into(t, status, &p)

@@ -31,7 +31,7 @@ var wanted = map[gate.Verb]string{ // who may: nobody logged in, Viewer, Operato
 	gate.SessionsList: "VOPA", gate.SessionsRevoke: "VOPA", gate.PasswordChange: "VOPA", gate.FactorsChange: "VOPA",
 	gate.TokensList: "VOPA", gate.TokensCreate: "VOPA", gate.TokensRevoke: "VOPA",
 	gate.UsersRead: "A", gate.UsersChange: "A", gate.InvitationsRead: "A", gate.InvitationsChange: "A",
-	gate.MetricsRead: "A",
+	gate.MetricsRead: "A", gate.PolicyReload: "A", gate.AuditRead: "A", gate.QuotasRead: "VOPA",
 }
 
 func TestMatrix(t *testing.T) {

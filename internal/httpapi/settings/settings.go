@@ -40,6 +40,8 @@ type Settings struct {
 	// Postgres is the file with the address of the database of accounts; empty means
 	// SQLite in the state directory.
 	Postgres string
+	// Providers say who people are, beside this server.
+	Providers []Provider
 	// LogFormat is text or json.
 	LogFormat string
 	// Connections is how many there may be at once.
@@ -130,6 +132,7 @@ func document() shape.Object {
 				{Name: "postgres", Doc: "file with the address of the database.", Shape: word("an absolute path"), Required: true},
 			}},
 		}},
+		providersKey(),
 		{Name: "log", Doc: "The form of the log.", Shape: shape.Choice{"text", "json"}},
 		{Name: "limits", Doc: "What is too much.", Shape: shape.Object{Keys: []shape.Key{
 			{Name: "connections", Doc: "connections at once.", Shape: count},
@@ -163,6 +166,7 @@ func Read(from Sources) (Settings, []Fault) {
 
 type reader struct {
 	values map[string][]said
+	blocks []block
 	faults []Fault
 }
 
@@ -191,6 +195,12 @@ func (r *reader) file(from Sources) {
 		r.values[key] = append(r.values[key], said{v.Text, place(v.Line, v.Column)})
 	}
 	for _, e := range value.Pairs() {
+		if e.Key.Text == "providers" {
+			for _, item := range e.Value.Items() {
+				r.block(item, place)
+			}
+			continue
+		}
 		for _, inner := range e.Value.Pairs() {
 			take(e.Key.Text+"."+inner.Key.Text, inner.Value)
 		}
@@ -252,6 +262,7 @@ func (r *reader) settings(l Limits) Settings {
 			Streams: int(r.number("limits.streams", float64(l.Streams))), AllStreams: int(r.number("limits.all_streams", float64(l.AllStreams))),
 		},
 	}
+	s.Providers = r.providers(s.PublicURL)
 	for _, one := range r.values["trusted_proxies"] {
 		p, err := netip.ParsePrefix(one.text)
 		if a, single := netip.ParseAddr(one.text); single == nil {

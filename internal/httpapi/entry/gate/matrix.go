@@ -60,6 +60,9 @@ const (
 	InvitationsRead   = auth.InvitationsRead
 	InvitationsChange = auth.InvitationsChange
 	MetricsRead       = auth.MetricsRead
+	PolicyReload      = auth.PolicyReload
+	AuditRead         = auth.AuditRead
+	QuotasRead        = auth.QuotasRead
 )
 
 func approvals(v Verb) bool { return v == ApprovalsList || v == ApprovalsRead || v == ApprovalsVote }
@@ -72,7 +75,7 @@ func Verbs() []Verb {
 		SessionsList, SessionsRevoke, PasswordChange, FactorsChange, TokensList, TokensCreate, TokensRevoke,
 		RunsStart, RunsList, RunsRead, RunsOutput, RunsFollow, RunsKill,
 		PolicyRead, PolicyExplain, ApprovalsList, ApprovalsRead, ApprovalsVote,
-		UsersRead, UsersChange, InvitationsRead, InvitationsChange, MetricsRead,
+		UsersRead, UsersChange, InvitationsRead, InvitationsChange, MetricsRead, PolicyReload, AuditRead, QuotasRead,
 	}
 }
 
