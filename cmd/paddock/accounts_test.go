@@ -5,12 +5,15 @@ package main
 import (
 	"context"
 
+	"paddock/cmd/paddock/internal/desk/people"
 	"paddock/internal/httpapi/entry/gate/accounts/opened"
 )
 
 // keepAccounts makes the test binary the server, too, as the tag of that name does.
 func keepAccounts() {
-	openAccounts = func(ctx context.Context, c accountsConfig) (accounts, error) {
-		return opened.Open(ctx, opened.Config{State: c.state, Postgres: c.postgres, Secure: c.secure, Now: c.now, Other: c.other})
+	openAccounts = func(ctx context.Context, c people.Config) (people.Accounts, error) {
+		return opened.Open(ctx, opened.Config{
+			State: c.State, Postgres: c.Postgres, Secure: c.Secure, Now: c.Now, Other: c.Other, Origin: c.Origin, Providers: c.Providers,
+		})
 	}
 }

@@ -6,20 +6,21 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/conf"
+	"paddock/cmd/paddock/internal/desk/people"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/app"
+	"paddock/internal/app/used"
 	"paddock/internal/executor/stages"
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/entry"
-	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/listen"
 	"paddock/internal/httpapi/listen/sd"
@@ -27,31 +28,28 @@ import (
 	"paddock/internal/web"
 )
 
-// Accounts are who may log in.
-type accounts interface {
-	gate.Gate
-	// Routes are those by which accounts are kept.
-	Routes(in *entry.Entrance)
-	// FirstLink is the code by which the first admin logs in, as long as he has no other
-	// way; else it is empty.
-	FirstLink(ctx context.Context) (code string, until time.Time, err error)
-	Ping(ctx context.Context) error
-	// Forget removes what was over long ago.
-	Forget(ctx context.Context) error
-	Close() error
-}
+// openAccounts opens who may log in in the build of the server; elsewhere it is nil, since
+// the drivers of databases would cost every command that is typed.
+var openAccounts func(ctx context.Context, c people.Config) (people.Accounts, error)
 
-// An accountsConfig says which accounts are opened.
-type accountsConfig struct {
-	state, postgres string
-	secure          bool
-	now             func() time.Time
-	other           gate.Gate
+// accountsHere opens those of the state directory for commands; other programs become
+// the server's for it.
+func accountsHere(d *desk.Desk) people.Opener {
+	return people.Here(d, func(ctx context.Context) (people.Accounts, error) {
+		s, err := conf.Read(d, "", nil)
+		if err != nil {
+			return nil, err
+		}
+		if openAccounts == nil {
+			return nil, becomeServer(d)
+		}
+		state := d.StateDir(d.State)
+		if _, err := os.Stat(filepath.Join(state, "server.db")); err != nil && s.Postgres == "" {
+			return nil, desk.Usage("there are no accounts in "+desk.Plain(state), "paddock serve makes them when it starts; --state names another directory, --server a server elsewhere")
+		}
+		return openAccounts(ctx, people.Config{State: state, Postgres: s.Postgres, Secure: s.Secure(), Now: d.Now, Providers: conf.Providers(s), Origin: s.PublicURL})
+	})
 }
-
-// openAccounts opens them in the build of the server; elsewhere it is nil, since the
-// drivers of databases would cost every command that is typed.
-var openAccounts func(ctx context.Context, c accountsConfig) (accounts, error)
 
 // warmForServer is how many supervisors wait for the next commands.
 const warmForServer = 2
@@ -145,20 +143,22 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	}
 	defer func() { err = errors.Join(err, rooms.Close()) }()
 	log := conf.Logger(d, s)
-	people, err := openAccounts(ctx, accountsConfig{
-		state: d.StateDir(d.State), postgres: s.Postgres, secure: s.Secure(), now: d.Now, other: operator,
+	all, err := openAccounts(ctx, people.Config{
+		State: d.StateDir(d.State), Postgres: s.Postgres, Secure: s.Secure(), Now: d.Now, Other: operator,
+		Origin: conf.Origin(s, l.Addr()), Providers: conf.Providers(s),
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	defer func() { err = errors.Join(err, people.Close()) }()
-	door, err := newDoor(ctx, d, s, rooms, policies, people, log)
+	defer func() { err = errors.Join(err, all.Close()) }()
+	defer people.Tidy(ctx, all, log)()
+	door, err := newDoor(ctx, d, s, rooms, policies, all, log)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer door.Close()
-	code, until, err := people.FirstLink(ctx)
-	if err = errors.Join(err, people.Forget(ctx)); err != nil {
+	code, until, err := all.FirstLink(ctx)
+	if err = errors.Join(err, all.Forget(ctx)); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	conf.Welcome(d, s, l.Addr(), code, until)
@@ -176,21 +176,25 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	})
 }
 
-func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.App, policies *lookup.Source, people accounts, log *slog.Logger) (*httpapi.Door, error) {
+func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.App, policies *lookup.Source, all people.Accounts, log *slog.Logger) (*httpapi.Door, error) {
 	public := strings.TrimSuffix(s.PublicURL, "/")
 	var origins []string
 	if public != "" {
 		origins = []string{public}
 	}
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: people, More: people.Routes, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
+		App: rooms, Gate: all, More: conf.Routes(d, rooms, used.House{State: d.StateDir(d.State), Policy: policies, Now: d.Now}, all.Routes), Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
 		Shield: shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
 		Policy: func() (httpapi.Policy, error) {
 			p, err := policies.Load()
 			if err != nil {
 				return httpapi.Policy{}, err
 			}
-			return httpapi.Policy{Digest: p.Digest(), File: p.Name(), Roots: p.Roots(), Words: p.Words(), Text: string(p.Text())}, nil
+			now := httpapi.Policy{Digest: p.Digest(), File: p.Name(), Roots: p.Roots(), Words: p.Words(), Text: string(p.Text())}
+			if trouble := policies.Trouble(); trouble != nil {
+				now.Problem = trouble.Problem
+			}
+			return now, nil
 		},
 		Ready: func(ctx context.Context) []httpapi.Check {
 			_, policyErr := policies.Load()
@@ -199,7 +203,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.
 			if errors.As(stateErr, &some) {
 				stateErr = nil // of some runs; the others are there
 			}
-			return []httpapi.Check{check("policy", policyErr), check("state", stateErr), check("accounts", people.Ping(ctx))}
+			return []httpapi.Check{check("policy", policyErr), check("state", stateErr), check("accounts", all.Ping(ctx))}
 		},
 	})
 }
