@@ -6,14 +6,18 @@ import (
 	"context"
 
 	"paddock/cmd/paddock/internal/desk/crew"
+	"paddock/cmd/paddock/internal/desk/people"
 	"paddock/internal/httpapi/entry/gate/accounts/opened"
 	"paddock/internal/store/tables/sqlite"
 )
 
 func init() {
 	copyDatabase, renewDatabase = sqlite.Backup, sqlite.Restore
-	openAccounts = func(ctx context.Context, c accountsConfig) (accounts, error) {
-		return opened.Open(ctx, opened.Config{State: c.state, Postgres: c.postgres, Accept: c.accept, Secure: c.secure, Now: c.now, Other: c.other, Hub: c.hub, House: c.house, Roots: c.roots})
+	openAccounts = func(ctx context.Context, c people.Config) (people.Accounts, error) {
+		return opened.Open(ctx, opened.Config{
+			State: c.State, Postgres: c.Postgres, Accept: c.Accept, Secure: c.Secure, Now: c.Now, Other: c.Other, Origin: c.Origin, Providers: c.Providers,
+			Hub: c.Hub, House: c.House, Roots: c.Roots,
+		})
 	}
 	openQueue = func(ctx context.Context, file string) (crew.Queue, crew.Hints, error) {
 		return opened.Worker(ctx, file)

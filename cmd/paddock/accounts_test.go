@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 
+	"paddock/cmd/paddock/internal/desk/people"
 	"paddock/internal/httpapi/entry/gate/accounts/opened"
 	"paddock/internal/store/tables/sqlite"
 )
@@ -12,7 +13,10 @@ import (
 // keepAccounts makes the test binary the server, too, as the tag of that name does.
 func keepAccounts() {
 	copyDatabase, renewDatabase = sqlite.Backup, sqlite.Restore
-	openAccounts = func(ctx context.Context, c accountsConfig) (accounts, error) {
-		return opened.Open(ctx, opened.Config{State: c.state, Postgres: c.postgres, Accept: c.accept, Secure: c.secure, Now: c.now, Other: c.other})
+	openAccounts = func(ctx context.Context, c people.Config) (people.Accounts, error) {
+		return opened.Open(ctx, opened.Config{
+			State: c.State, Postgres: c.Postgres, Accept: c.Accept, Secure: c.Secure, Now: c.Now, Other: c.Other, Origin: c.Origin, Providers: c.Providers,
+			Hub: c.Hub, House: c.House, Roots: c.Roots,
+		})
 	}
 }

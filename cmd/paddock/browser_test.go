@@ -7,12 +7,17 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -263,5 +268,115 @@ func TestPage(t *testing.T) {
 		if !strings.Contains(c, "401") && !strings.Contains(c, `"level":"info"`) { // that nobody is logged in is asked and told
 			t.Errorf("the browser complains: %s", c)
 		}
+	}
+}
+
+// A person makes a passkey in the browser, and logs in by it: the browser's own device
+// does both, so what we tell it is what it understands.
+func TestPagePasskey(t *testing.T) {
+	t.Parallel()
+	b := openBrowser(t)
+	y := newYard(t)
+	s := y.serve()
+	defer s.end()
+	b.call("WebAuthn.enable", nil, nil)
+	b.call("WebAuthn.addVirtualAuthenticator", map[string]any{"options": map[string]any{
+		"protocol": "ctap2", "transport": "internal", "hasResidentKey": true, "hasUserVerification": true, "isUserVerified": true, "automaticPresenceSimulation": true,
+	}}, nil)
+	// Browsers have passkeys by this name, and not by an address.
+	here := strings.Replace(s.login, "127.0.0.1", "localhost", 1)
+	b.visit(here)
+	b.see(`!document.getElementById("runs").hidden`, `location.hash = "account"`)
+	b.see(`!document.getElementById("new-passkey").hidden && !document.getElementById("no-factors").hidden`, `document.getElementById("passkey-name").value = "laptop"`)
+	b.see("true", `document.querySelector("#new-passkey button").click()`)
+	if got := b.see(`document.querySelectorAll("#factors li").length === 1 || !document.getElementById("notice").hidden`, `document.getElementById("notice").textContent + document.getElementById("factors").textContent`); !strings.HasPrefix(got, "laptop (passkey)") {
+		t.Fatalf("after the passkey was made: %s", got)
+	}
+	b.picture("account")
+	b.see("true", `document.getElementById("show-passkey").click()`)
+	if got := b.see(`!document.getElementById("notice").hidden`, `document.getElementById("notice").textContent`); got != "It counts for ten minutes." {
+		t.Errorf("shown again: %s", got)
+	}
+	b.see("true", `document.getElementById("logout").click()`)
+	b.see(`!document.getElementById("login").hidden && !document.getElementById("by-passkey").hidden`, `document.getElementById("by-passkey").click()`)
+	if got := b.see(`!document.getElementById("runs").hidden || !document.getElementById("notice").hidden`, `document.getElementById("notice").textContent + document.getElementById("who").textContent`); got != "admin, admin" {
+		t.Errorf("logged in by it: %s", got)
+	}
+	for _, c := range b.complaints {
+		if !strings.Contains(c, "401") && !strings.Contains(c, `"level":"info"`) {
+			t.Errorf("the browser complains: %s", c)
+		}
+	}
+}
+
+// A person comes back from a provider by the page, which takes the answer out of the
+// address and says what is wrong with it.
+func TestPageProvider(t *testing.T) {
+	t.Parallel()
+	b := openBrowser(t)
+	y := newYard(t)
+	mux := http.NewServeMux()
+	hub := httptest.NewServer(mux)
+	t.Cleanup(hub.Close)
+	mux.HandleFunc("GET /login/oauth/authorize", func(w http.ResponseWriter, r *http.Request) {
+		back := url.Values{"code": {"abc"}, "state": {r.URL.Query().Get("state")}}
+		http.Redirect(w, r, r.URL.Query().Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
+	})
+	answer := func(text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, text) // who asked is gone then
+		}
+	}
+	mux.HandleFunc("POST /login/oauth/access_token", answer(`{"access_token":"at","token_type":"bearer"}`))
+	mux.HandleFunc("GET /user", answer(`{"id":7,"login":"ann","type":"User"}`))
+
+	// The address must be known before the server starts, so it is handed over.
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := l.(*net.TCPListener).File()
+	if err = errors.Join(err, l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	here := "http://localhost:" + port
+	secret, config := filepath.Join(y.work, "secret"), filepath.Join(y.work, "server.yaml")
+	text := "version: 1\npublic_url: " + here + "\nproviders:\n- {name: hub, kind: github, issuer: \"" + hub.URL + "\", api: \"" + hub.URL + "\", client_id: paddock, client_secret_file: " + secret +
+		", inside: [\"" + hub.Listener.Addr().String() + "\"]}\n"
+	if err := errors.Join(os.WriteFile(secret, []byte("secret of the client\n"), 0o600), os.WriteFile(config, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	env := append(y.command().Env, "PADDOCK_CONFIG="+config)
+	cmd := testproc.Command(t, "/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" serve --json`, y.paddock)
+	cmd.Dir, cmd.Env, cmd.ExtraFiles = y.command().Dir, append(slices.Clone(env), "LISTEN_FDS=1"), []*os.File{file}
+	s := y.started(cmd)
+	defer s.end()
+	_ = file.Close() // the server has it
+	login := func() string {
+		t.Helper()
+		b.visit(here)
+		before := b.loads
+		b.see(`!document.getElementById("ways").hidden`, `document.querySelector("#by-provider button").click()`)
+		for b.loads == before { // to the provider and back is one way
+			b.read()
+		}
+		return b.see(`location.pathname === "/" && location.search === "" && (document.getElementById("who").textContent || !document.getElementById("notice").hidden)`,
+			`document.getElementById("notice").textContent + document.getElementById("who").textContent`)
+	}
+	if got := login(); !strings.Contains(got, "Nobody invited this identity") {
+		t.Errorf("who isn't invited: %s", got)
+	}
+	invite := y.command("invite", "create", "--role", "viewer", "--provider", "hub", "--identity", "login:ann")
+	invite.Env = env
+	if out, err := invite.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "hub login:ann is invited") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := login(); got != "ann, viewer" {
+		t.Errorf("who is invited: %s", got)
+	}
+	if log, err := os.ReadFile(s.log); err != nil || strings.Contains(string(log), "abc") {
+		t.Errorf("the code is in the log (%v):\n%s", err, log)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/doctor"
 	"paddock/cmd/paddock/internal/desk/kept"
 	"paddock/cmd/paddock/internal/desk/pages"
+	"paddock/cmd/paddock/internal/desk/people"
 	"paddock/cmd/paddock/internal/desk/plans"
 	"paddock/cmd/paddock/internal/desk/repos"
 	"paddock/cmd/paddock/internal/desk/rules"
@@ -86,6 +87,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 	add("runs", asked.Command(d), states.Command(d, databases(d)), repos.Command(d), plans.Command(d), delegates.Command(d))
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", mcpCommand(d), serveCommand(d), crew.Command(d, workerRig(d)), conf.Command(d))
+	add("doors", people.Commands(d, accountsHere(d))...)
 	root.AddCommand(versionCommand(d), manCommand(d))
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {

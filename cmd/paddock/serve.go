@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +17,11 @@ import (
 	"paddock/cmd/paddock/internal/desk/crew"
 	"paddock/cmd/paddock/internal/desk/doctor"
 	"paddock/cmd/paddock/internal/desk/doorway/remote"
+	"paddock/cmd/paddock/internal/desk/people"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/cmd/paddock/internal/desk/states"
 	"paddock/internal/app"
+	"paddock/internal/app/used"
 	"paddock/internal/auth"
 	"paddock/internal/dispatch"
 	"paddock/internal/executor"
@@ -38,42 +40,28 @@ import (
 	"paddock/internal/web"
 )
 
-// Accounts are who may log in.
-type accounts interface {
-	gate.Gate
-	// Vouch adds our word that a second factor was shown to a vote that somebody brings.
-	Vouch(who auth.Who, vote []byte) ([]byte, error)
-	narrow.Workspaces
-	// Routes are those by which accounts are kept.
-	Routes(in *entry.Entrance)
-	// FirstLink is the code by which the first admin logs in, as long as he has no other
-	// way; else it is empty.
-	FirstLink(ctx context.Context) (code string, until time.Time, err error)
-	Ping(ctx context.Context) error
-	// Rows are what is kept of runs and workers, Hints what calls for news of them; nil
-	// where nobody else has any.
-	Rows() dispatch.Store
-	Hints() crew.Hints
-	// Forget removes what was over long ago.
-	Forget(ctx context.Context) error
-	Close() error
-}
+// openAccounts opens who may log in in the build of the server; elsewhere it is nil, since
+// the drivers of databases would cost every command that is typed.
+var openAccounts func(ctx context.Context, c people.Config) (people.Accounts, error)
 
-// An accountsConfig says which accounts are opened.
-type accountsConfig struct {
-	state, postgres string
-	accept          []string // of that database
-	secure          bool
-	now             func() time.Time
-	other           gate.Gate
-	hub             *relay.Hub
-	house           *app.App
-	roots           []string // in which workspaces are made
+// accountsHere opens those of the state directory for commands; other programs become
+// the server's for it.
+func accountsHere(d *desk.Desk) people.Opener {
+	return people.Here(d, func(ctx context.Context) (people.Accounts, error) {
+		s, err := conf.Read(d, "", nil)
+		if err != nil {
+			return nil, err
+		}
+		if openAccounts == nil {
+			return nil, becomeServer(d)
+		}
+		state := d.StateDir(d.State)
+		if _, err := os.Stat(filepath.Join(state, "server.db")); err != nil && s.Postgres == "" {
+			return nil, desk.Usage("there are no accounts in "+desk.Plain(state), "paddock serve makes them when it starts; --state names another directory, --server a server elsewhere")
+		}
+		return openAccounts(ctx, people.Config{State: state, Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Providers: conf.Providers(s), Origin: s.PublicURL})
+	})
 }
-
-// openAccounts opens them in the build of the server; elsewhere it is nil, since the
-// drivers of databases would cost every command that is typed.
-var openAccounts func(ctx context.Context, c accountsConfig) (accounts, error)
 
 // copyDatabase and renewDatabase are set where openAccounts is.
 var copyDatabase, renewDatabase func(ctx context.Context, from, to string) error
@@ -182,14 +170,16 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	log := conf.Logger(d, s)
 	workers := relay.NewHub(ctx, 0)
 	defer workers.Close()
-	people, err := openAccounts(ctx, accountsConfig{
-		state: d.StateDir(d.State), postgres: s.Postgres, accept: s.Accept, secure: s.Secure(), now: d.Now, other: operator, hub: workers, house: rooms, roots: s.Workspaces,
+	all, err := openAccounts(ctx, people.Config{
+		State: d.StateDir(d.State), Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Other: operator,
+		Origin: conf.Origin(s, l.Addr()), Providers: conf.Providers(s), Hub: workers, House: rooms, Roots: s.Workspaces,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	defer func() { err = errors.Join(err, people.Close()) }()
-	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: people.Rows(), Hints: people.Hints(), Idle: s.NoWorker, Runs: s.Runs, Version: thisVersion().Version})
+	defer func() { err = errors.Join(err, all.Close()) }()
+	defer people.Tidy(ctx, all, log)()
+	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: all.Rows(), Hints: all.Hints(), Idle: s.NoWorker, Runs: s.Runs, Version: thisVersion().Version})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -197,13 +187,13 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	serveTools(d, rooms)
 	tools := remote.New(ctx, d, thisVersion().Version, policies, rooms, log)
 	defer tools.Close()
-	door, err := newDoor(ctx, d, s, queue, policies, people, tools, workers, log)
+	door, err := newDoor(ctx, d, s, house{rooms, queue, policies, all, tools, workers}, log)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer door.Close()
-	code, until, err := people.FirstLink(ctx)
-	if err = errors.Join(err, people.Forget(ctx)); err != nil {
+	code, until, err := all.FirstLink(ctx)
+	if err = errors.Join(err, all.Forget(ctx)); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	conf.Welcome(d, s, l.Addr(), code, until)
@@ -223,7 +213,17 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	})
 }
 
-func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *dispatch.Service, policies *lookup.Source, people accounts, tools agents.Server, workers *relay.Hub, log *slog.Logger) (*httpapi.Door, error) {
+// A house is what stands behind the door.
+type house struct {
+	rooms    *app.App
+	queue    *dispatch.Service
+	policies *lookup.Source
+	people   people.Accounts
+	tools    agents.Server
+	workers  *relay.Hub
+}
+
+func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h house, log *slog.Logger) (*httpapi.Door, error) {
 	public := strings.TrimSuffix(s.PublicURL, "/")
 	var origins []string
 	if public != "" {
@@ -231,22 +231,26 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *disp
 	}
 	v := thisVersion()
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: people, Vouch: people.Vouch, Workers: workers.Connected, Workspaces: people, Limits: entry.Limits(s.Limits), Version: v.Version, Pages: web.Handler,
-		More: func(in *entry.Entrance) {
-			people.Routes(in)
+		App: h.queue, Gate: h.people, Vouch: h.people.Vouch, Workers: h.workers.Connected, Workspaces: h.people, Limits: entry.Limits(s.Limits), Version: v.Version, Pages: web.Handler,
+		More: conf.Routes(d, h.rooms, used.House{State: d.StateDir(d.State), Policy: h.policies, Now: d.Now}, func(in *entry.Entrance) {
+			h.people.Routes(in)
 			profile.Routes(in, s.Pprof)
-			agents.Routes(in, tools, agents.Config{Public: public, Secure: s.Secure()})
-		},
+			agents.Routes(in, h.tools, agents.Config{Public: public, Secure: s.Secure()})
+		}),
 		Build:   httpapi.Build{Revision: v.Revision, Modified: v.Modified, Go: v.Go, Platform: v.Platform},
 		Numbers: conf.Numbers(d.StateDir(d.State)),
 		Shield:  shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
 		Policy: func() (httpapi.Policy, error) {
-			p, err := policies.Load()
+			p, err := h.policies.Load()
 			if err != nil {
 				return httpapi.Policy{}, err
 			}
-			return httpapi.Policy{Digest: p.Digest(), File: p.Name(), Roots: p.Roots(), Words: p.Words(), Text: string(p.Text())}, nil
+			now := httpapi.Policy{Digest: p.Digest(), File: p.Name(), Roots: p.Roots(), Words: p.Words(), Text: string(p.Text())}
+			if trouble := h.policies.Trouble(); trouble != nil {
+				now.Problem = trouble.Problem
+			}
+			return now, nil
 		},
-		Ready: doctor.Ready(ctx, d, doctor.House{Policy: policies.Load, List: rooms.List, Accounts: people.Ping}),
+		Ready: doctor.Ready(ctx, d, doctor.House{Policy: h.policies.Load, List: h.rooms.List, Accounts: h.people.Ping}),
 	})
 }

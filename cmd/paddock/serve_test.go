@@ -38,13 +38,21 @@ func (y *yard) serve(args ...string) *served {
 // serveIn is serve with an environment.
 func (y *yard) serveIn(env []string, args ...string) *served {
 	y.t.Helper()
+	cmd := y.command(append([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, args...)...)
+	cmd.Env = env
+	return y.started(cmd)
+}
+
+// started starts a server that says as JSON where it is.
+func (y *yard) started(cmd *testproc.Cmd) *served {
+	y.t.Helper()
 	log, err := os.CreateTemp(y.work, "log")
 	if err != nil {
 		y.t.Fatal(err)
 	}
 	defer log.Close()
-	s := &served{y: y, log: log.Name(), cmd: y.command(append([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, args...)...)}
-	s.cmd.Stderr, s.cmd.Env = log, env
+	s := &served{y: y, log: log.Name(), cmd: cmd}
+	s.cmd.Stderr = log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		y.t.Fatal(err)
@@ -254,6 +262,10 @@ func TestServeBecomesTheServer(t *testing.T) {
 	place(testproc.Build(t, "paddock/cmd/paddock-stage"), "paddock-stage")
 	server := filepath.Join(bin, "paddock-server")
 	out, err := y.command("serve", "--listen", "127.0.0.1:0").CombinedOutput()
+	if wantStatus(t, err, 125); !strings.Contains(string(out), "-tags server -o "+server) {
+		t.Errorf("%s", out)
+	}
+	out, err = y.command("user", "list").CombinedOutput()
 	if wantStatus(t, err, 125); !strings.Contains(string(out), "-tags server -o "+server) {
 		t.Errorf("%s", out)
 	}

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -17,7 +18,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +25,8 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/app/evidence"
+	"paddock/internal/app/used"
 	"paddock/internal/auth"
 	authdesk "paddock/internal/auth/desk"
 	"paddock/internal/executor"
@@ -34,10 +36,14 @@ import (
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
+	"paddock/internal/httpapi/entry/gate/past"
 	"paddock/internal/httpapi/entry/gate/profile"
+	"paddock/internal/httpapi/entry/gate/quota"
+	"paddock/internal/httpapi/entry/gate/search"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/relay"
 	"paddock/internal/store"
+	"paddock/internal/store/tables"
 	"paddock/internal/store/tables/sqlite"
 	"paddock/internal/testproc"
 )
@@ -69,7 +75,7 @@ func (d *desk) Identify(r *http.Request) (gate.Caller, error) {
 	return gate.Caller{}, paddock.Refused(paddock.Unauthenticated, "The token isn't valid.")
 }
 
-func (d *desk) Login(_ context.Context, _ string, p gate.Proof) (gate.Session, error) {
+func (d *desk) Login(_ context.Context, _ gate.From, p gate.Proof) (gate.Session, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.proofs = append(d.proofs, p)
@@ -86,7 +92,7 @@ func (d *desk) Logout(*http.Request) (*http.Cookie, error) {
 // A stand is a door over a real house.
 type stand struct {
 	kept store.Workers
-	t    *testing.T
+	t    testing.TB
 	app  *app.App
 	door *Door
 	url  string
@@ -96,6 +102,9 @@ type stand struct {
 	dir  string
 	hub  *relay.Hub
 	mcp  *pretended
+
+	store    *tables.Tables
+	authdesk *authdesk.Desk
 }
 
 type syncBuffer struct {
@@ -128,28 +137,38 @@ func (s *stand) people() (*accounts.Gate, store.Store) {
 		}
 	})
 	s.kept = kept
+	s.store = kept
 	now := store.At(time.Now())
-	for i, role := range gate.Roles() {
-		user := store.User{ID: store.UserID("u" + strings.Repeat(strconv.Itoa(i), 26)), Name: string(role), Role: role, Created: now, Changed: now}
-		if err := kept.AddUser(s.t.Context(), user); err != nil {
-			s.t.Fatal(err)
-		}
+	for _, role := range gate.Roles() {
+		user := s.add(s.t, string(role), role)
 		c := s.desk.accounts[string(role)]
 		c.Who = auth.OfSession(user, store.Session{ID: "s00000000000000000000000000", Created: now, Proven: now}, time.Minute, now)
 		s.desk.accounts[string(role)] = c
 	}
-	d, err := authdesk.New(authdesk.Config{Store: kept, Recorder: noRecord{}, Key: authdesk.NewKey()})
+	s.authdesk, err = authdesk.New(authdesk.Config{Store: kept, Recorder: noRecord{}, Key: authdesk.NewKey()})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return accounts.New(d, false, time.Now, nil), kept
+	return accounts.New(s.authdesk, false, time.Now, nil), kept
+}
+
+// add adds a user to the store.
+func (s *stand) add(t testing.TB, name string, role gate.Role) store.User {
+	t.Helper()
+	now := store.At(time.Now())
+	id, err := store.NewID[store.UserID]('u', now.Time, rand.Reader)
+	user := store.User{ID: id, Name: name, Role: role, Created: now, Changed: now}
+	if err = errors.Join(err, s.store.AddUser(t.Context(), user)); err != nil {
+		t.Fatal(err)
+	}
+	return user
 }
 
 type noRecord struct{}
 
 func (noRecord) Record(context.Context, auth.Event) error { return nil }
 
-func open(t *testing.T, change func(*Config)) *stand {
+func open(t testing.TB, change func(*Config)) *stand {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -157,7 +176,7 @@ func open(t *testing.T, change func(*Config)) *stand {
 	}
 	state := filepath.Join(dir, "state")
 	policy := filepath.Join(dir, "policy.yaml")
-	text := strings.ReplaceAll("version: 1\nroots: [{path: DIR}]\nexecutables: [{name: sh, path: /bin/sh, args: any}]\ncontainment: {require: off}\n", "DIR", dir)
+	text := strings.ReplaceAll("version: 1\nroots: [{path: DIR}]\nexecutables: [{name: sh, path: /bin/sh, args: any}, {name: echo, path: /bin/echo, args: any}]\ncontainment: {require: off}\n", "DIR", dir)
 	if err := os.WriteFile(policy, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -185,6 +204,9 @@ func open(t *testing.T, change func(*Config)) *stand {
 			spaces.Routes(in)
 			machines.New(machines.Config{Store: kept, Hub: hub, Recorder: noRecord{}, Now: time.Now}).Routes(in)
 			agents.Routes(in, s.mcp, agents.Config{Docs: "https://paddock.example/docs/mcp.md"})
+			search.Routes(in, s.app)
+			quota.Routes(in, used.House{State: state, Policy: executor.PolicyFile(policy), Now: time.Now})
+			past.Routes(in, func(p paddock.Principal) (*evidence.Evidence, error) { return evidence.Open(p, state, time.Now) })
 		},
 		Workers: hub.Connected,
 		App:     s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",
@@ -196,6 +218,9 @@ func open(t *testing.T, change func(*Config)) *stand {
 	cfg.Limits.PerSecond, cfg.Limits.Burst = 1e6, 1e6
 	if change != nil {
 		change(&cfg)
+	}
+	if cfg.Gate == nil {
+		cfg.Gate = people
 	}
 	s.door, err = New(t.Context(), cfg)
 	if err != nil {
@@ -252,7 +277,7 @@ func (s *stand) do(method, path, as, body string, change ...func(*http.Request))
 
 func (s *stand) get(path, as string) reply { s.t.Helper(); return s.do(http.MethodGet, path, as, "") }
 
-func (r reply) into(t *testing.T, status int, v any) reply {
+func (r reply) into(t testing.TB, status int, v any) reply {
 	t.Helper()
 	if r.StatusCode != status {
 		t.Fatalf("%s: status %d, want %d: %s", r.Request.URL, r.StatusCode, status, r.body)
@@ -271,7 +296,7 @@ type told struct {
 	Refusal *paddock.Refusal
 }
 
-func (r reply) problem(t *testing.T, status int, code paddock.Code) told {
+func (r reply) problem(t testing.TB, status int, code paddock.Code) told {
 	t.Helper()
 	var p told
 	r.into(t, status, &p)

@@ -34,7 +34,7 @@ type manyStreams struct {
 
 // events adds the streams.
 func (d *Door) events() {
-	one := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/runs/{id}/events", ID: "followRun", Summary: "A run's events as they come, from any number on", Tag: "runs", Media: "text/event-stream", In: table.Type[oneStream]()}, Verb: gate.RunsFollow}
+	one := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/runs/{id}/events", ID: "followRun", Summary: "A run's events as they come, from any number on", Tag: "runs", Media: "text/event-stream", Also: []int{http.StatusNoContent}, In: table.Type[oneStream]()}, Verb: gate.RunsFollow}
 	d.in.Route(one, func(c *entry.Call) error {
 		return entry.Serve(c, func(ctx context.Context, in *oneStream) error {
 			id, err := in.run(ctx)
@@ -53,7 +53,7 @@ func (d *Door) events() {
 			return d.stream(ctx, c, []sse.Cursor{at}, false)
 		})
 	})
-	many := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/events", ID: "followRuns", Summary: "The events of several runs over one connection", Tag: "runs", Media: "text/event-stream", In: table.Type[manyStreams]()}, Verb: gate.RunsFollow}
+	many := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/events", ID: "followRuns", Summary: "The events of several runs over one connection", Tag: "runs", Media: "text/event-stream", Also: []int{http.StatusNoContent}, In: table.Type[manyStreams]()}, Verb: gate.RunsFollow}
 	d.in.Route(many, func(c *entry.Call) error {
 		return entry.Serve(c, func(ctx context.Context, in *manyStreams) error {
 			if in.Last != "" {

@@ -19,6 +19,17 @@ type Policy struct {
 	// Words are those that a command may begin with.
 	Words []string `json:"words"`
 	Text  string   `json:"text"`
+	// Problem says why the file as it is now doesn't count: this one before it does.
+	Problem *paddock.Refusal `json:"problem,omitempty"`
+}
+
+// A Reloaded says what became of reading the policy again.
+type Reloaded struct {
+	// Digest is of the policy that applies.
+	Digest paddock.Digest `json:"digest"`
+	File   string         `json:"file"`
+	// Problem says why the file as it is now doesn't count: the one before it does.
+	Problem *paddock.Refusal `json:"problem,omitempty"`
 }
 
 // PolicyOf is the text by which a run was judged.
@@ -111,6 +122,14 @@ func (d *Door) policies() {
 			return Policy{}, paddock.Refused(paddock.NoPolicy, "No policy applies here.")
 		}
 		return d.cfg.Policy()
+	})
+	again := entry.NewRow(http.MethodPost, "policy/reload", "reloadPolicy", "Read the policy again, and learn whether it counts; what is changed counts without it, too", "policy", gate.PolicyReload)
+	entry.Add(d.in, again, func(context.Context, *entry.Call, *entry.Nothing) (Reloaded, error) {
+		if d.cfg.Policy == nil {
+			return Reloaded{}, paddock.Refused(paddock.NoPolicy, "No policy applies here.")
+		}
+		p, err := d.cfg.Policy()
+		return Reloaded{p.Digest, p.File, p.Problem}, err
 	})
 	explain := entry.Row{Route: table.Route{Method: http.MethodPost, Path: "/api/v1/policy/explain", ID: "explain", Summary: "What would be decided about a command, and why", Tag: "policy"}, Verb: gate.PolicyExplain}
 	entry.Add(d.in, explain, func(ctx context.Context, c *entry.Call, in *struct {

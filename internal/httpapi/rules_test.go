@@ -36,6 +36,7 @@ var wanted = map[gate.Verb]string{ // who may: nobody logged in, Viewer, Operato
 	gate.MCPUse: "VOPA", auth.GitRead: "OPA", auth.TasksRead: "VOPA", auth.TasksWrite: "OPA",
 	auth.DelegatesStart: "OPA", auth.DelegatesRead: "VOPA", auth.DelegatesCancel: "OPA",
 	gate.WorkspacesRead: "VOPA", gate.WorkspacesCreate: "OPA", gate.WorkspacesClone: "OPA", gate.WorkspacesRemove: "OPA",
+	gate.PolicyReload: "A", gate.AuditRead: "A", gate.QuotasRead: "VOPA",
 }
 
 func TestMatrix(t *testing.T) {

@@ -78,7 +78,7 @@ func (d *Door) runs() {
 	entry.Add(d.in, start, d.start)
 	entry.Add(d.in, route(http.MethodGet, "", "listRuns", "List runs, newest first", gate.RunsList), d.list)
 	read := route(http.MethodGet, "/{id}", "getRun", "One run, at once or when it has ended", gate.RunsRead)
-	read.In, read.Out = table.Type[readRun](), table.Type[paddock.Run]()
+	read.In, read.Out, read.Also = table.Type[readRun](), table.Type[paddock.Run](), []int{http.StatusNotModified}
 	d.in.Route(read, d.read)
 	entry.Add(d.in, route(http.MethodGet, "/{id}/detail", "getRunDetail", "The whole record of a run", gate.RunsRead), func(ctx context.Context, c *entry.Call, in *oneRun) (app.Detail, error) {
 		id, err := in.run(ctx)

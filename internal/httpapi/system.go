@@ -58,7 +58,7 @@ func (d *Door) system() {
 	live := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/livez", ID: "live", Summary: "Whether the server answers", Tag: "health"}, Verb: gate.Health}
 	entry.Add(d.in, live, func(context.Context, *entry.Call, *entry.Nothing) (Health, error) { return Health{OK: true}, nil })
 	ready := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/readyz", ID: "ready", Summary: "Whether the server is of use; 503 if not", Tag: "health"}, Verb: gate.Health}
-	ready.Out = table.Type[Health]()
+	ready.Out, ready.Also = table.Type[Health](), []int{http.StatusServiceUnavailable}
 	d.in.Route(ready, d.ready)
 	metrics := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/metrics", ID: "metrics", Summary: "Numbers, as Prometheus reads them", Tag: "health", Media: "text/plain"}, Verb: gate.MetricsRead}
 	d.in.Route(metrics, func(c *entry.Call) error {
@@ -111,7 +111,7 @@ func (d *Door) login(ctx context.Context, c *entry.Call, in *struct {
 	if ok, after := d.logins.Allow(addr); !ok {
 		return Me{}, entry.TooMany(after)
 	}
-	s, err := d.cfg.Gate.Login(ctx, addr, gate.Proof(in.Body))
+	s, err := d.cfg.Gate.Login(ctx, gate.From{Addr: addr, Device: c.UserAgent()}, gate.Proof(in.Body))
 	if err != nil {
 		return Me{}, err
 	}
@@ -137,6 +137,7 @@ func (d *Door) ready(c *entry.Call) error {
 	status := http.StatusOK
 	if !h.OK {
 		status = http.StatusServiceUnavailable
+		c.Header().Set("Retry-After", "5")
 	}
 	return c.Answer(status, h)
 }

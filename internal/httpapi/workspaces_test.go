@@ -18,7 +18,7 @@ import (
 	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
 )
 
-func into[T any](t *testing.T, a reply, status int) (v T) {
+func into[T any](t testing.TB, a reply, status int) (v T) {
 	t.Helper()
 	if err := json.Unmarshal(a.body, &v); err != nil || a.StatusCode != status {
 		t.Fatalf("%d %s, %v; want %d", a.StatusCode, a.body, err, status)

@@ -54,10 +54,12 @@ func Handler(next http.Handler) http.Handler {
 	})
 }
 
-// file is what a path shows. The page itself is at / and at the address of the
-// one-time link, whose code is behind the # and so is sent to nobody.
+// file is what a path shows. The page itself is at /, at the address of the one-time
+// link, whose code is behind the # and so is sent to nobody, and at /login/NAME, where
+// the provider of that name sends people back to.
 func file(p string) (string, bool) {
-	if p == "/" || p == "/login" {
+	provider, back := strings.CutPrefix(p, "/login/")
+	if p == "/" || p == "/login" || back && provider != "" && !strings.Contains(provider, "/") {
 		return "index.html", true
 	}
 	name, ok := strings.CutPrefix(p, "/page/")

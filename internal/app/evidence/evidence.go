@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"time"
 
 	"paddock"
@@ -79,26 +80,31 @@ type Filter struct {
 	Run   paddock.RunID
 	Kind  journal.Kind
 	Since time.Time
+	// After leaves out the entries up to that number.
+	After int64
 	// Archive lists further directories that have segments.
 	Archive []string
 }
 
 // List calls each with the entries that fit, oldest first, and with their lines,
-// which are good until it returns. It returns how many lines aren't whole
-// entries, which Verify tells of.
+// which are good until it returns. It returns how many lines of those that were read
+// aren't whole entries, which Verify tells of.
 func (e *Evidence) List(ctx context.Context, f Filter, each func(entry journal.Entry, line []byte) error) (broken int, err error) {
 	segments, err := journal.Snapshot(ctx, append([]string{e.dir}, f.Archive...)...)
 	if err != nil {
 		return 0, errEmpty(err)
 	}
-	for _, s := range segments {
+	for i, s := range segments {
+		if f.After > 0 && i+1 < len(segments) && begins(segments[i+1]) <= f.After {
+			continue // all of it is before
+		}
 		err := journal.ScanSegment(s, func(l journal.Line) error {
 			entry, err := l.Entry()
 			switch {
 			case err != nil:
 				broken++
 				return ctx.Err()
-			case f.Run != "" && entry.Run != f.Run, f.Kind != "" && entry.Kind != f.Kind, entry.Time.Before(f.Since):
+			case f.Run != "" && entry.Run != f.Run, f.Kind != "" && entry.Kind != f.Kind, entry.Seq <= f.After, entry.Time.Before(f.Since):
 				return ctx.Err()
 			}
 			return each(entry, l.Bytes)
@@ -108,6 +114,18 @@ func (e *Evidence) List(ctx context.Context, f Filter, each func(entry journal.E
 		}
 	}
 	return broken, nil
+}
+
+// begins is the number of a segment's first entry; larger than any where there is none.
+func begins(s journal.Segment) int64 {
+	seq, stop := int64(math.MaxInt64), errors.New("found")
+	_ = journal.ScanSegment(s, func(l journal.Line) error { // what can't be read is told of when it is its turn
+		if e, err := l.Entry(); err == nil {
+			seq = e.Seq
+		}
+		return stop
+	})
+	return seq
 }
 
 // Against says what a journal is verified against.
@@ -174,15 +192,21 @@ func (e *Evidence) Head(ctx context.Context) (journal.Head, error) {
 	if err != nil {
 		return journal.Head{}, err
 	}
+	if report.Segments == 0 && len(report.Missing) == 0 {
+		return journal.Head{}, errEmpty(fs.ErrNotExist)
+	}
 	return report.Head, wrong(report)
 }
+
+// ErrNotWhole is the error of a journal that can't be vouched for.
+var ErrNotWhole = signing.ErrNotWhole
 
 // wrong is an error when a journal can't be vouched for.
 func wrong(r *audit.Report) error {
 	if r.Whole() {
 		return nil
 	}
-	return fmt.Errorf("%w; the first fault is %v. paddock audit verify tells of all", signing.ErrNotWhole, r.Faults[0])
+	return fmt.Errorf("%w; the first fault is %v. paddock audit verify tells of all", ErrNotWhole, r.Faults[0])
 }
 
 // Key returns the signing key at path, or the one beside the journal when that is

@@ -42,9 +42,17 @@ type (
 	Party = hall.Party
 	// Provider is somebody else's server that says who people are.
 	Provider = hall.Provider
+	// Ceremony is the first half of what is done with a passkey.
+	Ceremony = passkeys.Ceremony
 	// TokenRequest asks for an API token.
 	TokenRequest = tokens.Request
 )
+
+// ProviderLasts is how long somebody has to log in at a provider and come back.
+const ProviderLasts = providers.Lasts
+
+// ErrProvider wraps why a provider couldn't be asked.
+var ErrProvider = hall.ErrProvider
 
 // NewKey makes a key for [Config].
 func NewKey() []byte { return hall.NewKey() }

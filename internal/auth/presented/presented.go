@@ -205,11 +205,15 @@ func Gone(way Way) *http.Cookie {
 	return c
 }
 
-// Away carries what must come back with somebody who logs in elsewhere.
+// Away carries what must come back with somebody who logs in elsewhere. That it lasts
+// less than a second takes it away.
 func Away(way Way, carried string, lasts time.Duration) *http.Cookie {
 	c := cookie(way)
 	if c != nil {
-		c.Name, c.Value, c.MaxAge = c.Name+away, carried, int(lasts/time.Second)
+		c.Name, c.Value, c.MaxAge = c.Name+away, carried, int(max(lasts/time.Second, -1))
+		if c.MaxAge == 0 {
+			c.MaxAge = -1
+		}
 	}
 	return c
 }

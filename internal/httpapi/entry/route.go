@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/entry/shield/problem"
@@ -66,6 +67,16 @@ func (c *Call) Addr() string { return shield.NoteOf(c.Context()).Addr }
 
 // Note is what is known of the call for the log.
 func (c *Call) Note() *shield.Note { return shield.NoteOf(c.Context()) }
+
+// Fault notes for the log what is wrong with us, or with whom we asked, although there is
+// an answer.
+func (c *Call) Fault(err error) { shield.NoteOf(c.Context()).Fault = err }
+
+// Elsewhere is what is told where somebody else's server isn't of use; err is for the log.
+func (c *Call) Elsewhere(err error, detail string) error {
+	c.Fault(err)
+	return problem.With(http.StatusBadGateway, detail)
+}
 
 // As is the principal that the call acts as.
 func (c *Call) As() paddock.Principal { return c.Caller.For(c.Verb) }
@@ -145,11 +156,19 @@ func (d *Entrance) admit(req *http.Request, r Row) (gate.Caller, error) {
 	case caller.Nobody():
 		return gate.Caller{}, paddock.Refused(paddock.Unauthenticated, "Nobody is logged in.")
 	}
+	if gate.Permits(caller.Role, r.Verb) && caller.Who.Session != "" { // it lacks a second factor
+		if err := caller.Who.May(r.Verb, auth.Foreign); err != nil {
+			return gate.Caller{}, err
+		}
+	}
 	refusal := paddock.Refused(paddock.Forbidden, "The role %s may not use %s.", caller.Role, r.Verb)
 	if gate.Permits(caller.Role, r.Verb) {
 		refusal = paddock.Refused(paddock.Forbidden, "This token isn't good for %s.", r.Verb)
 	}
 	refusal.Hint = "Ask an admin."
+	if caller.Who.Token != "" && !r.Verb.Delegable() {
+		refusal.Hint = "No API token is. Log in on the page, or use the operator's token, of token_file."
+	}
 	return gate.Caller{}, refusal
 }
 

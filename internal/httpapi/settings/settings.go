@@ -48,6 +48,8 @@ type Settings struct {
 	NoWorker bool
 	// Runs is how many runs the server's own worker carries out at once.
 	Runs int64
+	// Providers say who people are, beside this server.
+	Providers []Provider
 	// LogFormat is text or json.
 	LogFormat string
 	// Pprof lets admins take profiles.
@@ -148,6 +150,7 @@ func document() shape.Object {
 		}},
 		{Name: "workspaces", Doc: "Roots of the policy in which people make workspaces.", Shape: shape.List{Of: word("an absolute path")}},
 		{Name: "worker", Doc: "Who carries runs out: own, the server, or none, so only workers elsewhere do.", Shape: shape.Choice{"own", "none"}},
+		providersKey(),
 		{Name: "log", Doc: "The form of the log.", Shape: shape.Choice{"text", "json"}},
 		{Name: "pprof", Doc: "Whether admins may take profiles of the server.", Shape: shape.Boolean{}},
 		{Name: "limits", Doc: "What is too much.", Shape: shape.Object{Keys: []shape.Key{
@@ -183,6 +186,7 @@ func Read(from Sources) (Settings, []Fault) {
 
 type reader struct {
 	values map[string][]said
+	blocks []block
 	faults []Fault
 }
 
@@ -211,6 +215,12 @@ func (r *reader) file(from Sources) {
 		r.values[key] = append(r.values[key], said{v.Text, place(v.Line, v.Column)})
 	}
 	for _, e := range value.Pairs() {
+		if e.Key.Text == "providers" {
+			for _, item := range e.Value.Items() {
+				r.block(item, place)
+			}
+			continue
+		}
 		for _, inner := range e.Value.Pairs() {
 			for _, item := range inner.Value.Items() {
 				take(e.Key.Text+"."+inner.Key.Text, item)
@@ -291,6 +301,7 @@ func (r *reader) settings(l Limits) Settings {
 		}
 		s.Accept = append(s.Accept, one.text)
 	}
+	s.Providers = r.providers(s.PublicURL)
 	for _, one := range r.values["trusted_proxies"] {
 		p, err := netip.ParsePrefix(one.text)
 		if a, single := netip.ParseAddr(one.text); single == nil {

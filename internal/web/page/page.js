@@ -6,6 +6,7 @@
 const at = (id) => document.getElementById(id);
 const most = 2_000_000; // characters of output that stay on the page
 let me = null;
+let ways = { providers: [] };
 let follow = null;
 let older = "";
 let shown = 0; // characters of output that are on the page
@@ -36,8 +37,9 @@ function notice(text) {
 }
 
 function show(section) {
-  for (const id of ["login", "runs", "run"]) at(id).hidden = id !== section;
+  for (const id of ["login", "runs", "run", "account"]) at(id).hidden = id !== section;
   at("logout").hidden = !me;
+  at("to-account").hidden = !me?.verbs.includes("factors.change");
   at("who").textContent = me ? `${me.name}, ${me.role}` : "";
 }
 
@@ -171,6 +173,74 @@ async function watch(id) {
   });
 }
 
+// hasPasskeys says whether this page is at the name that the server has passkeys by.
+const hasPasskeys = () =>
+  Boolean(ways.passkeys && window.PublicKeyCredential?.parseRequestOptionsFromJSON) &&
+  (location.hostname === ways.passkeys || location.hostname.endsWith(`.${ways.passkeys}`));
+
+// ceremony has the browser do its part of what the server began.
+async function ceremony(begun, create) {
+  const { publicKey } = begun.options;
+  const answer = create
+    ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(publicKey) })
+    : await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(publicKey) });
+  return { carried: begun.carried, answer: answer.toJSON() };
+}
+
+async function enter() {
+  me = await ask("GET", "/api/v1/whoami");
+  await route();
+}
+
+// attempt does what a person asked for, and says what went wrong, also in the browser.
+const attempt = (what) => async (e) => {
+  e.preventDefault();
+  notice("");
+  try {
+    await what(e);
+  } catch (trouble) {
+    notice(trouble.name === "NotAllowedError" ? "The browser showed no passkey." : trouble.message);
+  }
+};
+
+async function account() {
+  show("account");
+  const { factors } = await ask("GET", "/api/v1/factors");
+  const lines = factors.map((factor) => {
+    const line = document.createElement("li");
+    const remove = document.createElement("button");
+    remove.type = "button";
+    remove.textContent = "Take away";
+    remove.addEventListener("click", attempt(async () => {
+      await ask("DELETE", `/api/v1/factors/${encodeURIComponent(factor.id)}`);
+      await account();
+    }));
+    line.append(`${factor.name} (${factor.kind}), since ${when(factor.created_at)} `, remove);
+    return line;
+  });
+  at("factors").replaceChildren(...lines);
+  at("no-factors").hidden = lines.length > 0;
+  at("new-passkey").hidden = !hasPasskeys();
+  at("no-passkeys").hidden = hasPasskeys();
+  at("show-passkey").hidden = !hasPasskeys() || !factors.some((factor) => factor.kind === "passkey");
+}
+
+async function offer() {
+  ways = await ask("GET", "/api/v1/login/ways");
+  at("by-passkey").hidden = !hasPasskeys();
+  at("by-provider").replaceChildren(...ways.providers.map((name) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = `Log in with ${name}`;
+    button.addEventListener("click", attempt(async () => {
+      const trip = await ask("POST", `/api/v1/login/providers/${encodeURIComponent(name)}`);
+      location.assign(trip.url);
+    }));
+    return button;
+  }));
+  at("ways").hidden = at("by-passkey").hidden && ways.providers.length === 0;
+}
+
 async function route() {
   stop();
   notice("");
@@ -181,7 +251,7 @@ async function route() {
   }
   const id = /^#run=(r[0-9a-z]{26})$/.exec(location.hash)?.[1];
   try {
-    await (id ? watch(id) : list(""));
+    await (location.hash === "#account" ? account() : id ? watch(id) : list(""));
   } catch (trouble) {
     fail(trouble);
   }
@@ -202,7 +272,22 @@ async function begin() {
   const code = location.pathname === "/login" ? location.hash.slice(1) : "";
   if (code) {
     history.replaceState(null, "", "/login"); // out of the address at once
+    await offer().catch(() => null); // the code is good without them
     await login({ code });
+    return;
+  }
+  const provider = /^\/login\/([a-z][a-z0-9-]*)$/.exec(location.pathname)?.[1];
+  const answer = location.search.slice(1);
+  if (provider) history.replaceState(null, "", "/"); // out of the address at once
+  await offer().catch((trouble) => notice(trouble.message));
+  if (provider) {
+    try {
+      await ask("POST", `/api/v1/login/providers/${provider}/finish`, { query: answer });
+      await enter();
+    } catch (trouble) {
+      show("login");
+      notice(trouble.message);
+    }
     return;
   }
   try {
@@ -225,6 +310,22 @@ at("with-invitation").addEventListener("submit", (e) => {
   e.preventDefault();
   login({ code: at("invitation").value.trim(), name: at("new-name").value, password: at("new-password").value });
 });
+at("by-passkey").addEventListener("click", attempt(async () => {
+  const shown = await ceremony(await ask("POST", "/api/v1/login/passkey/ask"), false);
+  await ask("POST", "/api/v1/login/passkey", shown);
+  await enter();
+}));
+at("show-passkey").addEventListener("click", attempt(async () => {
+  await ask("POST", "/api/v1/passkeys/prove", await ceremony(await ask("POST", "/api/v1/passkeys/ask"), false));
+  notice("It counts for ten minutes.");
+}));
+at("new-passkey").addEventListener("submit", attempt(async () => {
+  const begun = await ask("POST", "/api/v1/passkeys/offer", { password: at("passkey-password").value });
+  const made = await ceremony(begun, true);
+  await ask("POST", "/api/v1/passkeys", { ...made, name: at("passkey-name").value });
+  at("new-passkey").reset();
+  await account();
+}));
 at("logout").addEventListener("click", async () => {
   await ask("POST", "/api/v1/logout").catch(() => null);
   me = null;

@@ -29,12 +29,26 @@ type Gate interface {
 	// the zero one and there is no error; one that isn't valid is refused with
 	// [paddock.Unauthenticated].
 	Identify(r *http.Request) (Caller, error)
-	// Login exchanges what proves who somebody is for a session. addr is where the
-	// request is from, for limits.
-	Login(ctx context.Context, addr string, proof Proof) (Session, error)
+	// Login exchanges what proves who somebody is for a session.
+	Login(ctx context.Context, from From, proof Proof) (Session, error)
 	// Logout ends the session that r is part of and returns the cookie that takes it
 	// out of the browser.
 	Logout(r *http.Request) (*http.Cookie, error)
+}
+
+// From is where a request is from.
+type From struct {
+	Addr string
+	// Device is what the client says that it is, as it says it.
+	Device string
+}
+
+// A Provider is a server of somebody else's that says who people are, as the operator
+// configured it; see docs/server.md.
+type Provider struct {
+	Name, Kind, Issuer, API string
+	ClientID, SecretFile    string
+	Inside                  []string // hosts that may have addresses which aren't public
 }
 
 // A Proof is what somebody logs in with: the code of a one-time link, a name and a

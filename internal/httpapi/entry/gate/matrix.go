@@ -70,6 +70,9 @@ const (
 	MetricsRead       = auth.MetricsRead
 	MCPUse            = auth.MCPUse
 	ProfilesRead      = auth.ProfilesRead
+	PolicyReload      = auth.PolicyReload
+	AuditRead         = auth.AuditRead
+	QuotasRead        = auth.QuotasRead
 )
 
 // OfTools lists the verbs that have no route of their own: there are tools at /mcp for
@@ -91,6 +94,7 @@ func Verbs() []Verb {
 		RunsStart, RunsList, RunsRead, RunsOutput, RunsFollow, RunsKill,
 		PolicyRead, PolicyExplain, ApprovalsList, ApprovalsRead, ApprovalsVote,
 		UsersRead, UsersChange, InvitationsRead, InvitationsChange, Connect, WorkersRead, WorkersChange, MetricsRead, ProfilesRead, MCPUse,
+		PolicyReload, AuditRead, QuotasRead,
 		WorkspacesRead, WorkspacesCreate, WorkspacesClone, WorkspacesRemove,
 	}, OfTools()...)
 }

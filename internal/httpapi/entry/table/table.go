@@ -28,6 +28,9 @@ type Route struct {
 	// Later is of the same answer where what was asked for is still to be done; zero means
 	// that this can't be.
 	Later int
+	// Also are further statuses that aren't problems: what they have is the same, or
+	// nothing.
+	Also []int
 	// Public needs no credential.
 	Public bool
 	// In is the struct that a request is read into, Out what is answered as JSON; nil
@@ -74,7 +77,7 @@ func OpenAPI(info Info, routes []Route) ([]byte, error) {
 			"schemas": s.all,
 			"securitySchemes": object{
 				"token":   object{"type": "http", "scheme": "bearer"},
-				"session": object{"type": "apiKey", "in": "cookie", "name": "__Host-paddock_session"},
+				"session": object{"type": "apiKey", "in": "cookie", "name": "__Host-paddock"},
 			},
 		},
 	}
@@ -98,15 +101,23 @@ func (s *schemas) operation(r Route, info Info) object {
 		answer["content"] = object{"application/json": object{"schema": s.of(r.Out)}}
 	}
 	problem := object{"description": "What is wrong", "content": object{"application/problem+json": object{"schema": s.of(info.Problem)}}}
+	responses := object{strconv.Itoa(status): answer, "default": problem}
+	for _, status := range r.Also {
+		other := object{"description": http.StatusText(status)}
+		if content, ok := answer["content"]; ok && status != http.StatusNoContent && status != http.StatusNotModified {
+			other["content"] = content
+		}
+		responses[strconv.Itoa(status)] = other
+	}
 	op := object{
 		"operationId": r.ID, "summary": r.Summary, "tags": []string{r.Tag},
-		"responses": object{strconv.Itoa(status): answer, "default": problem},
+		"responses": responses,
 		"security":  []object{{"token": []string{}}, {"session": []string{}}},
 	}
 	if r.Later != 0 {
 		later := maps.Clone(answer)
 		later["description"] = http.StatusText(r.Later)
-		op["responses"].(object)[strconv.Itoa(r.Later)] = later
+		responses[strconv.Itoa(r.Later)] = later
 	}
 	if r.Public {
 		op["security"] = []object{}

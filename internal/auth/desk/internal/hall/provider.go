@@ -80,6 +80,9 @@ type Proof struct {
 	Label, Suggests string
 }
 
+// ErrProvider wraps why a provider couldn't be asked: nobody here did anything wrong.
+var ErrProvider = errors.New("the provider can't be asked")
+
 // ErrDenied wraps why a provider's answer proves nothing.
 var ErrDenied = errors.New("it proves nothing")
 

@@ -17,15 +17,21 @@ func Refusal(err error, what string) error {
 	case errors.Is(err, store.ErrNotFound):
 		return paddock.Refused(paddock.NotFound, "There is no such %s among those that you may see.", what)
 	case errors.Is(err, store.ErrExists):
-		return paddock.Refused(paddock.Conflict, "That %s exists already.", what)
+		return conflict("Look at those that there are.", "That %s exists already.", what)
 	case errors.Is(err, store.ErrStale):
-		return paddock.Refused(paddock.Conflict, "Somebody else changed the %s at the same time; look at it and try again.", what)
+		return conflict("Look at it as it is now, and try again.", "Somebody else changed the %s at the same time.", what)
 	case errors.Is(err, store.ErrOver):
-		return paddock.Refused(paddock.Conflict, "The %s was used before, or is over.", what)
+		return conflict("Have another one made.", "The %s was used before, or is over.", what)
 	case errors.Is(err, store.ErrLastAdmin):
-		return paddock.Refused(paddock.Conflict, "This is the last admin who can log in; make another one first.")
+		return conflict("Give somebody else the role admin first.", "This is the last admin who can log in.")
 	}
 	return err
+}
+
+func conflict(hint, format string, args ...any) *paddock.Refusal {
+	r := paddock.Refused(paddock.Conflict, format, args...)
+	r.Hint = hint
+	return r
 }
 
 // A Limited refusal says that somebody tried too often, and how long to wait.

@@ -3,8 +3,7 @@
 //
 // # Limits
 //
-// It begins sessions by links, passwords and invitations; passkeys and other providers of
-// identity have no routes yet. Workspaces that a token is for aren't looked at, since the
+// Passkeys and providers of identity are package ways's. Workspaces that a token is for aren't looked at, since the
 // door knows none yet.
 package accounts
 
@@ -29,12 +28,14 @@ type Gate struct {
 	secure bool
 	now    func() time.Time
 	other  gate.Gate
+	// Host is the name by which browsers have passkeys of the server; empty means none.
+	Host string
 }
 
 // New returns a Gate. secure says that browsers reach us by TLS. Bearers that aren't
 // tokens of the desk are left to other, which may be nil.
 func New(d *desk.Desk, secure bool, now func() time.Time, other gate.Gate) *Gate {
-	return &Gate{d, secure, now, other}
+	return &Gate{desk: d, secure: secure, now: now, other: other}
 }
 
 // Identify says whose session or token r shows.
@@ -103,10 +104,10 @@ func from(addr, device string) desk.From {
 
 // Login takes the word of a link, a name and a password, or the word of an invitation
 // with both.
-func (g *Gate) Login(ctx context.Context, addr string, p gate.Proof) (gate.Session, error) {
+func (g *Gate) Login(ctx context.Context, f gate.From, p gate.Proof) (gate.Session, error) {
 	var e desk.Entry
 	var err error
-	switch at := from(addr, ""); {
+	switch at := from(f.Addr, f.Device); {
 	case strings.HasPrefix(p.Code, string(auth.InvitationWord)):
 		e, err = g.desk.People.Accept(ctx, at, p.Code, p.Name, p.Password)
 	case p.Code != "" && (p.Name != "" || p.Password != ""):

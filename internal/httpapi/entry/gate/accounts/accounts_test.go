@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/shield/problem"
+	"paddock/internal/store"
 	"paddock/internal/store/tables/sqlite"
 	"paddock/internal/testproc"
 )
@@ -78,16 +80,16 @@ func TestAccounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = g.Login(t.Context(), "127.0.0.1", gate.Proof{Code: word, Name: "admin"})
+		_, err = g.Login(t.Context(), gate.From{Addr: "127.0.0.1"}, gate.Proof{Code: word, Name: "admin"})
 		refused(t, err, paddock.InvalidRequest)
-		in, err := g.Login(t.Context(), "127.0.0.1", gate.Proof{Code: word})
+		in, err := g.Login(t.Context(), gate.From{Addr: "127.0.0.1"}, gate.Proof{Code: word})
 		if err != nil || in.Caller.Name != "admin" || in.Caller.Role != gate.Admin || in.Cookie.Secure != secure || in.Caller.Until.IsZero() {
 			t.Fatalf("%+v, %v", in, err)
 		}
 		if !in.Caller.May(gate.PolicyRead) || !in.Caller.May(gate.Logout) || in.Caller.May(gate.ApprovalsVote) {
 			t.Errorf("the admin may %v", in.Caller.Verbs)
 		}
-		_, err = g.Login(t.Context(), "127.0.0.1", gate.Proof{Code: word})
+		_, err = g.Login(t.Context(), gate.From{Addr: "127.0.0.1"}, gate.Proof{Code: word})
 		refused(t, err, paddock.Unauthenticated)
 		c, err := g.Identify(request(t, in.Cookie, ""))
 		if err != nil || c.Name != "admin" {
@@ -118,9 +120,12 @@ func TestPasswordAndToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := g.Login(t.Context(), "127.0.0.1:4000", gate.Proof{Name: "ann", Password: good})
+	in, err := g.Login(t.Context(), gate.From{Addr: "127.0.0.1:4000", Device: "Firefox\x00" + strings.Repeat("é", 5000)}, gate.Proof{Name: "ann", Password: good})
 	if err != nil || in.Caller.Self() != (paddock.Principal{Kind: paddock.User, ID: "user:ann"}) || !in.Caller.May(gate.RunsStart) || in.Caller.May(gate.PolicyRead) {
 		t.Fatalf("%+v, %v", in, err)
+	}
+	if list, err := d.Sessions(t.Context(), in.Caller.Who, in.Caller.Who.User); err != nil || len(list) != 2 || !slices.ContainsFunc(list, func(s store.Session) bool { return s.Device == "Firefox" && s.Address == "127.0.0.1" }) {
+		t.Errorf("the list of devices: %+v, %v", list, err)
 	}
 	word, _, err := d.Tokens.Make(t.Context(), e.Who, desk.TokenRequest{Name: "ci", Scopes: []string{"runs.list"}, Workspaces: []string{"*"}, Lasts: time.Hour})
 	if err != nil {
@@ -134,7 +139,7 @@ func TestPasswordAndToken(t *testing.T) {
 	refused(t, err, paddock.InvalidRequest)
 	// Too many tries are told as what they are, with the time to wait.
 	for range 11 {
-		_, err = g.Login(t.Context(), "192.0.2.1", gate.Proof{Name: "ann", Password: "wrong"})
+		_, err = g.Login(t.Context(), gate.From{Addr: "192.0.2.1"}, gate.Proof{Name: "ann", Password: "wrong"})
 	}
 	refused(t, err, paddock.RateLimited)
 	if p := problem.Of(err); p.Status != http.StatusTooManyRequests || p.RetryAfter != 30 {

@@ -39,9 +39,14 @@ type NewLink struct {
 	Reset bool `json:"reset,omitempty"`
 }
 
-// A NewInvitation is one to be made.
+// A NewInvitation is one to be made: for who has the code, or for whom a provider calls
+// so.
 type NewInvitation struct {
 	Role gate.Role `json:"role"`
+	// Provider and Identity go together: email:… or sub:… of an OpenID provider, login:…
+	// or id:… of GitHub.
+	Provider string `json:"provider,omitempty"`
+	Identity string `json:"identity,omitempty"`
 }
 
 // A Code is told once.
@@ -106,12 +111,14 @@ func (g *Gate) change(ctx context.Context, by auth.Who, name string, what Change
 
 // An Invitation lets one person make an account.
 type Invitation struct {
-	ID      store.InvitationID `json:"id"`
-	Role    gate.Role          `json:"role"`
-	Created *time.Time         `json:"created_at"`
-	Expires *time.Time         `json:"expires_at"`
-	Used    *time.Time         `json:"used_at,omitempty"`
-	UsedBy  store.UserID       `json:"used_by_id,omitempty"`
+	ID   store.InvitationID `json:"id"`
+	Role gate.Role          `json:"role"`
+	// Invitee is the provider, and what that calls the person.
+	Invitee string       `json:"invitee,omitempty"`
+	Created *time.Time   `json:"created_at"`
+	Expires *time.Time   `json:"expires_at"`
+	Used    *time.Time   `json:"used_at,omitempty"`
+	UsedBy  store.UserID `json:"used_by_id,omitempty"`
 }
 
 // Invitations is a list of them.
@@ -119,14 +126,15 @@ type Invitations struct {
 	Invitations []Invitation `json:"invitations"`
 }
 
-// Invited is an invitation with its code, which is told once.
+// Invited is an invitation with its code, which is told once; who is invited by what a
+// provider calls him needs none.
 type Invited struct {
-	Code       string     `json:"code"`
+	Code       string     `json:"code,omitempty"`
 	Invitation Invitation `json:"invitation"`
 }
 
 func invitationOf(i store.Invitation) Invitation {
-	return Invitation{i.ID, i.Role, moment(i.Created), moment(i.Expires), moment(i.Used), i.UsedBy}
+	return Invitation{i.ID, i.Role, i.Invitee, moment(i.Created), moment(i.Expires), moment(i.Used), i.UsedBy}
 }
 
 func (g *Gate) invitations(in *entry.Entrance) {
@@ -143,6 +151,10 @@ func (g *Gate) invitations(in *entry.Entrance) {
 	entry.Add(in, made, func(ctx context.Context, c *entry.Call, in *struct {
 		Body NewInvitation `body:""`
 	}) (Invited, error) {
+		if in.Body.Provider != "" || in.Body.Identity != "" {
+			i, err := g.desk.People.InviteIdentity(ctx, c.Caller.Who, in.Body.Role, in.Body.Provider, in.Body.Identity)
+			return Invited{"", invitationOf(i)}, err
+		}
 		word, i, err := g.desk.People.Invite(ctx, c.Caller.Who, in.Body.Role)
 		return Invited{word, invitationOf(i)}, err
 	})

@@ -9,6 +9,7 @@ import (
 	"paddock/internal/auth/desk"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/accounts/ways"
 	"paddock/internal/store"
 )
 
@@ -22,6 +23,7 @@ func (g *Gate) Routes(in *entry.Entrance) {
 	g.users(in)
 	g.invitations(in)
 	g.factors(in)
+	ways.Routes(in, ways.Config{Desk: g.desk, Host: g.Host, Whence: whence, Word: g.word, Enter: g.enter, Way: g.way()})
 }
 
 type one struct {

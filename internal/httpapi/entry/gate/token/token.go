@@ -54,7 +54,7 @@ func (g *Gate) Identify(r *http.Request) (gate.Caller, error) {
 }
 
 // Login refuses: the token isn't exchanged for a session.
-func (g *Gate) Login(context.Context, string, gate.Proof) (gate.Session, error) {
+func (g *Gate) Login(context.Context, gate.From, gate.Proof) (gate.Session, error) {
 	return gate.Session{}, paddock.Refused(paddock.Unauthenticated, "The token of a file begins no session.")
 }
 

@@ -55,7 +55,7 @@ func TestToken(t *testing.T) {
 			t.Errorf("%.80q: %v", bad, err)
 		}
 	}
-	if _, err := g.Login(t.Context(), "", gate.Proof{Code: good}); !refused(err, paddock.Unauthenticated) {
+	if _, err := g.Login(t.Context(), gate.From{Addr: ""}, gate.Proof{Code: good}); !refused(err, paddock.Unauthenticated) {
 		t.Error(err)
 	}
 	if c, err := g.Logout(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)); c != nil || err != nil {

@@ -90,12 +90,23 @@ func Of(err error) *Problem {
 			p.RetryAfter = max(1, int(waits.RetryAfter()/time.Second))
 		}
 	}
+	if p.Status == http.StatusServiceUnavailable {
+		p.RetryAfter = unavailableFor
+	}
 	return p
 }
 
+// unavailableFor is after how many seconds it is worth asking again whether a server is
+// of use: somebody must do something before.
+const unavailableFor = 30
+
 // With is the problem of a status that no decision stands behind.
 func With(status int, detail string) *Problem {
-	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail}
+	p := &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail}
+	if status == http.StatusServiceUnavailable || status == http.StatusBadGateway {
+		p.RetryAfter = 5
+	}
+	return p
 }
 
 func title(code paddock.Code) string {

@@ -114,7 +114,7 @@ func (d *Desk) Begin(ctx context.Context, from hall.From, provider string) (Trip
 	a := hall.Ask{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
 	to, err := s.URL(ctx, a)
 	if err != nil {
-		return Trip{}, fmt.Errorf("the provider %s can't be asked: %w", provider, err)
+		return Trip{}, fmt.Errorf("%w: %s: %w", hall.ErrProvider, provider, err)
 	}
 	c, err := hall.Seal(d.hall, "provider", carried{provider, a}, Lasts)
 	if err != nil {
@@ -181,10 +181,13 @@ func (d *Desk) proof(ctx context.Context, s source, provider, text string, back 
 	if errors.Is(err, hall.ErrDenied) {
 		return hall.Proof{}, hall.Unproven("The provider's answer isn't good: %v.", err)
 	}
-	if err == nil && (p.Issuer == "" || p.Subject == "") {
+	if err != nil {
+		return hall.Proof{}, fmt.Errorf("%w: %s: %w", hall.ErrProvider, provider, err)
+	}
+	if p.Issuer == "" || p.Subject == "" {
 		return hall.Proof{}, hall.Unproven("The provider doesn't say who it is.")
 	}
-	return p, err
+	return p, nil
 }
 
 // user returns whose identity it is, or makes the account of whom that was invited.

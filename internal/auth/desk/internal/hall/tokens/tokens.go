@@ -3,6 +3,7 @@ package tokens
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"paddock"
@@ -131,9 +132,12 @@ func (r Request) check(owner auth.Role) (store.Words, error) {
 		}
 		scopes = append(scopes, string(v))
 	}
-	for _, w := range r.Workspaces {
-		if !auth.Printable(w) {
+	for i, w := range r.Workspaces {
+		switch {
+		case !auth.Printable(w):
 			return bad("%.40q can't be the name of a workspace.", w)
+		case slices.Contains(r.Workspaces[:i], w):
+			return bad("The workspace %.40q is named twice.", w)
 		}
 	}
 	return scopes, nil

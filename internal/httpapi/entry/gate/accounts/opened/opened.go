@@ -50,7 +50,11 @@ type Config struct {
 	// Accept is what is put up with of that database, by the words of the settings.
 	Accept []string
 	Secure bool // browsers reach us by TLS
-	Now    func() time.Time
+	// Origin is how browsers reach us, as https://paddock.example.org; empty means that
+	// nobody said, and so there are no passkeys.
+	Origin    string
+	Providers []gate.Provider
+	Now       func() time.Time
 	// Other is asked about bearers that aren't tokens of accounts; it may be nil.
 	Other gate.Gate
 	// Hub takes workers in; nil means that none are.
@@ -92,7 +96,13 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 	if a.journal, err = writer.Open(journal.Dir(c.State), writer.Options{Now: c.Now}); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	if a.desk, err = desk.New(desk.Config{Store: s, Recorder: recorder{a.journal}, Clock: c.Now, Key: key}); err != nil {
+	others, err := providersOf(c.Providers, c.Origin)
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	self := party(c.Origin)
+	a.desk, err = desk.New(desk.Config{Store: s, Recorder: recorder{a.journal}, Clock: c.Now, Key: key, Party: self, Providers: others})
+	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.Workspaces = workspaces.New(workspaces.Config{Store: s, House: c.House, Recorder: recorder{a.journal}, Roots: c.Roots, Now: c.Now})
@@ -100,6 +110,7 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 		a.workers = machines.New(machines.Config{Store: s, Hub: c.Hub, Recorder: recorder{a.journal}, Now: c.Now})
 	}
 	a.Gate = accounts.New(a.desk, c.Secure, c.Now, c.Other)
+	a.Gate.Host = self.ID
 	return a, nil
 }
 

@@ -60,7 +60,7 @@ func TestKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := open(t, c)
-	if _, err := again.Login(t.Context(), "127.0.0.1", gate.Proof{Code: code}); err != nil {
+	if _, err := again.Login(t.Context(), gate.From{Addr: "127.0.0.1"}, gate.Proof{Code: code}); err != nil {
 		t.Error(err)
 	}
 	if code, _, err := again.FirstLink(t.Context()); code != "" || err != nil {

@@ -1,0 +1,34 @@
+package conf
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/settings"
+)
+
+// Origin is how browsers reach the server at an address, as far as that can be told:
+// by public_url, or on this machine alone by localhost, the one name by which browsers
+// have passkeys without TLS.
+func Origin(s settings.Settings, at net.Addr) string {
+	if s.PublicURL != "" {
+		return strings.TrimSuffix(s.PublicURL, "/")
+	}
+	addr, err := netip.ParseAddrPort(at.String())
+	if err != nil || !addr.Addr().Unmap().IsLoopback() || s.Cert != "" {
+		return ""
+	}
+	return "http://localhost:" + strconv.Itoa(int(addr.Port()))
+}
+
+// Providers are those of the settings, as the accounts want them.
+func Providers(s settings.Settings) []gate.Provider {
+	var all []gate.Provider
+	for _, p := range s.Providers {
+		all = append(all, gate.Provider(p))
+	}
+	return all
+}

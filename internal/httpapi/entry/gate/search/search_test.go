@@ -1,0 +1,76 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"paddock"
+	"paddock/internal/app"
+	"paddock/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
+
+// A house has runs, newest first.
+type house []paddock.Run
+
+func (h house) List(_ context.Context, _ paddock.Principal, f app.Filter) (app.Listing, error) {
+	from := 0
+	for i, run := range h {
+		if run.ID == f.Before {
+			from = i + 1
+		}
+	}
+	list := app.Listing{Runs: h[from:min(len(h), from+f.Limit)]}
+	if end := from + len(list.Runs); end < len(h) {
+		list.Next = h[end-1].ID
+	}
+	return list, nil
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	var h house
+	for i := range 2300 {
+		run := paddock.Run{ID: paddock.RunID(fmt.Sprintf("r%d", i)), Argv: []string{"go", "test"}}
+		switch {
+		case i%100 == 0:
+			run.Argv = append(run.Argv, "./Needle/...")
+		case i == 7:
+			run.Label = "a NEEDLE"
+		}
+		h = append(h, run)
+	}
+	var got []string
+	for q := (query{Text: "needle", Limit: 5}); ; {
+		found, err := find(t.Context(), h, paddock.Principal{}, q, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, run := range found.Runs {
+			got = append(got, string(run.ID))
+		}
+		if q.Cursor = string(found.Next); q.Cursor == "" {
+			break
+		}
+	}
+	if len(got) != 24 || got[0] != "r0" || got[1] != "r7" || got[23] != "r2200" {
+		t.Errorf("%d: %v", len(got), got)
+	}
+	for _, q := range []query{{}, {Text: "x", Limit: -1}, {Text: "x", Limit: 1001}, {Text: strings.Repeat("x", 1001)}} {
+		var r *paddock.Refusal
+		if _, err := find(t.Context(), h, paddock.Principal{}, q, nil); !errors.As(err, &r) || r.Code != paddock.InvalidRequest {
+			t.Errorf("%+v: %v", q, err)
+		}
+	}
+	many := make(house, 25_000)
+	for i := range many {
+		many[i].ID = paddock.RunID(fmt.Sprintf("r%d", i))
+	}
+	if found, err := find(t.Context(), many, paddock.Principal{}, query{Text: "x"}, nil); err != nil || found.Looked != looked || found.Next != "r9999" {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
