@@ -49,6 +49,7 @@ type field struct {
 	levels   []paddock.Level
 	mark     string // in the arguments of every process that we have started
 	seed     uint64
+	overs    int // runs by over
 
 	mu    sync.Mutex
 	shots []*shot
