@@ -100,6 +100,9 @@ func checkAfterReconcile(t *testing.T, s *State, id paddock.RunID, published boo
 	if _, err := os.Lstat(filepath.Join(unseen, string(id))); (err == nil) != published {
 		t.Errorf("unseen entry: %v; published is %v", err, published)
 	}
+	if left := names(t, filepath.Join(s.Path(), links.KeysDir)); (len(left) == 1) != published {
+		t.Errorf("keys: %v; published is %v", left, published)
+	}
 	d := prepare(t, s, newID(t, 1000), intent(alice))
 	err := s.Claim(t.Context(), func(c *Claim) error { return c.Publish(d, "key") })
 	if published != errors.Is(err, fs.ErrExist) {

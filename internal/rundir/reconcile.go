@@ -158,7 +158,7 @@ func (s *State) sweep(ctx context.Context) error {
 	tmp := filepath.Join(s.path, tmpDir)
 	entries, err := os.ReadDir(tmp)
 	if err == nil && len(entries) > 0 {
-		err = s.Claim(ctx, func(*Claim) error { return durable.SweepAll(tmp, entries) })
+		err = s.Claim(ctx, func(*Claim) error { return durable.SweepAll(tmp, entries, s.index.DropKey) })
 	}
 	return err
 }

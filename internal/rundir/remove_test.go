@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"paddock/internal/rundir/record/durable/links"
 )
 
 // A run is removed all at once: a crash leaves it whole or gone, and its key
@@ -46,6 +48,9 @@ func TestCrashWhileRemoving(t *testing.T) {
 			reconcile(t, s)
 			if left := names(t, filepath.Join(s.Path(), tmpDir)); left != nil {
 				t.Errorf("tmp still has %v", left)
+			}
+			if left := names(t, filepath.Join(s.Path(), links.KeysDir)); (len(left) == 0) != gone {
+				t.Errorf("keys: %v; gone is %v", left, gone)
 			}
 			if _, err := s.Run(other.ID()); err != nil {
 				t.Error(err)

@@ -66,7 +66,7 @@ func intent(p paddock.Principal, argv ...string) Intent {
 	if len(argv) == 0 {
 		argv = []string{"go", "vet", "./..."}
 	}
-	return granted(paddock.Request{Principal: p, Door: paddock.DoorMCP, Command: paddock.Command{Argv: argv}})
+	return granted(paddock.Request{Principal: p, Door: paddock.DoorMCP, Command: paddock.Command{Argv: argv}, IdempotencyKey: "key"})
 }
 
 // granted is the intent of a request that was allowed; what a grant says is the

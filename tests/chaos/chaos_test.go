@@ -49,6 +49,7 @@ type field struct {
 	levels   []paddock.Level
 	mark     string // in the arguments of every process that we have started
 	seed     uint64
+	overs    int // runs by over
 
 	mu    sync.Mutex
 	shots []*shot
@@ -253,7 +254,7 @@ func (c tally) hits(binary, text string, mu *sync.Mutex) {
 // report says what was done and seen.
 func (f *field) report(n, atServer int, fired, checked time.Duration) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Chaos\n\nWritten by `make chaos`; %d shots by processes of their own with seed %d, %d at a time, and beside them %d by HTTP, %d at a time, at a `paddock serve` that was ended all the while, all on one state directory. Firing took %s, settling and checking %s. A shot is one request, or several with one key, and at most one attack on it; those by HTTP are asked and followed by clients that go on with the next server. No check failed: every accepted run ended exactly once, no key became two runs, afterwards either, and no run started twice, every kept stream is a prefix of what was printed and has the digest that its record says, every reader of events got exactly what is kept, once, `audit verify` and `verify RUN` agree, `server.db` is whole and has what was answered, and no process, mount, cgroup, lock or temporary file was left.\n\n| what | how often |\n|---|--:|\n",
+	fmt.Fprintf(&b, "# Chaos\n\nWritten by `make chaos`; %d shots by processes of their own with seed %d, %d at a time, and beside them %d by HTTP, %d at a time, at a `paddock serve` that was ended all the while, all on one state directory. Firing took %s, settling and checking %s. A shot is one request, or several with one key, and at most one attack on it; those by HTTP are asked and followed by clients that go on with the next server. No check failed: every accepted run ended exactly once, no key became two runs, afterwards either, and no run started twice, every kept stream is a prefix of what was printed and has the digest that its record says, every reader, by events over HTTP or by tools over MCP, got exactly what is kept, once, `audit verify` and `verify RUN` agree, `state check --digests` finds nothing but marks of lines that a rebuild makes again, `server.db` is whole and has what was answered, and no process, mount, cgroup, lock or temporary file was left.\n\n| what | how often |\n|---|--:|\n",
 		n, f.seed, workers, atServer, atOnce, fired.Round(time.Second/10), checked.Round(time.Second/10))
 	for _, key := range slices.Sorted(maps.Keys(f.tally)) {
 		fmt.Fprintf(&b, "| %s | %d |\n", key, f.tally[key])

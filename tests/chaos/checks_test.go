@@ -56,7 +56,8 @@ func (f *field) list(args ...string) []paddock.Run {
 // supervisor keeps its lock until it has told the journal of the end.
 func (f *field) over(script string) (id string) {
 	f.t.Helper()
-	out, err := f.paddock("run", "-d", "--", "sh", "-c", script).Output()
+	f.overs++
+	out, err := f.paddock("run", "-d", "--key", fmt.Sprint("over-", f.overs), "--", "sh", "-c", script).Output()
 	must(f.t, err)
 	id = strings.TrimSpace(string(out))
 	must(f.t, f.paddock("wait", id).Run())

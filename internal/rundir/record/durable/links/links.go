@@ -17,6 +17,7 @@
 package links
 
 import (
+	"encoding/json/v2"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -195,6 +196,30 @@ func FreeKey(name string, there func(paddock.RunID) (bool, error)) error {
 	}
 	if is {
 		return fmt.Errorf("the idempotency key belongs to run %s: %w", e.ID, fs.ErrExist)
+	}
+	return durable.Remove(name)
+}
+
+// DropKey removes the idempotency key that leads to the run in dir, which never came to
+// be among the others, or is none of them any more. A run that can't be read is one
+// that wasn't written yet, when no key led to it, or damage, which a check tells of.
+func (x Index) DropKey(dir string) error {
+	e, err := Read(filepath.Join(dir, Claim))
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	text, err := durable.Read(filepath.Join(dir, "request.json"), durable.MaxJSON)
+	var asked struct {
+		Request struct {
+			Key string `json:"idempotency_key"`
+		} `json:"request"`
+	}
+	if err != nil || json.Unmarshal(text, &asked) != nil || asked.Request.Key == "" {
+		return nil //nolint:nilerr // see above
+	}
+	name := x.Key(e.Principal, asked.Request.Key)
+	if leads, err := Leads(name, dir); err != nil || !leads {
+		return durable.IgnoreMissing(err)
 	}
 	return durable.Remove(name)
 }
