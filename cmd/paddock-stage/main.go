@@ -64,7 +64,14 @@ func run() error {
 	}
 	defer conn.Close()
 	rehearse.Run(func() bool { return control.HasJob(conn) })
+	var ahead *supervise.Ahead
+	if !control.HasJob(conn) {
+		ahead = supervise.ForkAhead()
+	}
 	text, descriptors, err := control.ReceiveJob(conn)
+	if err != nil {
+		ahead.Close()
+	}
 	if errors.Is(err, io.EOF) {
 		return nil // started ahead of need, and not needed
 	}
@@ -82,7 +89,7 @@ func run() error {
 	if err := logTo(filepath.Join(job.RunDir, "supervisor.log")); err != nil {
 		return err
 	}
-	return supervise.Run(ctx, job, files, conn, supervise.Options{})
+	return supervise.Run(ctx, job, files, conn, supervise.Options{Ahead: ahead})
 }
 
 // proxy is the way out of a run. Its supervisor alone ends it.
