@@ -8,12 +8,14 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"paddock"
 	"paddock/internal/contain"
+	"paddock/internal/contain/owner"
 )
 
 // An Ahead is a process in between that was forked before its run was there, in
@@ -143,10 +145,19 @@ func (a *Ahead) fork() error {
 	if a.state, err = newAheadLaunch(theirs); err != nil {
 		return errors.Join(err, reports.Close())
 	}
+	var account *paddock.Account
+	if os.Geteuid() == 0 { // as for a run: what is nobody's, and beside no other run's
+		id, err := paddock.NewRunID(time.Now(), nil)
+		if err != nil {
+			return errors.Join(err, reports.Close(), a.state.memory.free())
+		}
+		nobodys := owner.For(id)
+		account = &nobodys
+	}
 	forks.Add(1)
-	pid, errno := fork(a.state)
-	if errno != 0 {
-		return errors.Join(&StartError{"clone", errno}, reports.Close(), a.state.memory.free())
+	pid, err := forkAs(a.state, account)
+	if err != nil {
+		return errors.Join(err, reports.Close(), a.state.memory.free())
 	}
 	a.program.holder, a.reports = pid, reports
 	return nil
@@ -174,11 +185,10 @@ func newAheadLaunch(report *os.File) (*launch, error) {
 	m.move(true)
 	m.move(false)
 	s.wait, s.reportFD = m.lower(calls), int32(report.Fd())
-	if os.Geteuid() == 0 {
-		s.flags &^= unix.CLONE_NEWUSER // an account's map is written by us, when it is known
+	if os.Geteuid() != 0 { // else it is an account's, and written by us when that is known
+		uid, gid := idMaps(&Spec{Plan: &contain.Plan{}}, paddock.UserPIDNamespace)
+		s.uidMap, s.gidMap = m.text(uid), m.text(gid)
 	}
-	uid, gid := idMaps(&Spec{Plan: &contain.Plan{}}, paddock.UserPIDNamespace)
-	s.uidMap, s.gidMap = m.text(uid), m.text(gid)
 	for i := range s.rights.fds {
 		s.rights.fds[i] = -1
 	}
@@ -222,7 +232,7 @@ const stepAhead = "wait for the run"
 //go:nosplit
 //go:norace
 func awaitRun(s *initState) {
-	if s.flags&unix.CLONE_NEWUSER != 0 { // as long as our /proc is ours
+	if s.uidMap.size > 0 { // as long as our /proc is ours
 		writeMaps(s)
 	}
 	carryOut(s, s.wait[:1], stepWait)
