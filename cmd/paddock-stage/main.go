@@ -34,9 +34,11 @@ func main() {
 		fmt.Printf("job %d control %d\n", handover.JobVersion, control.Protocol)
 		return
 	}
-	role := run
+	role := func() error { return run(false) }
 	if len(os.Args) == 2 {
 		switch os.Args[1] {
+		case "ahead":
+			role = func() error { return run(true) }
 		case "egress":
 			role = proxy
 		case "probe":
@@ -49,7 +51,9 @@ func main() {
 	}
 }
 
-func run() error {
+// run supervises one run. With ahead it makes ready, while it waits, what a contained
+// one needs.
+func run(ahead bool) error {
 	// Whatever else our starter had open is none of our business.
 	if err := unix.CloseRange(4, 1<<31-1, 0); err != nil {
 		return fmt.Errorf("close descriptors: %w", err)
@@ -64,7 +68,14 @@ func run() error {
 	}
 	defer conn.Close()
 	rehearse.Run(func() bool { return control.HasJob(conn) })
+	var ready *supervise.Ahead
+	if ahead && !control.HasJob(conn) {
+		ready = supervise.ForkAhead()
+	}
 	text, descriptors, err := control.ReceiveJob(conn)
+	if err != nil {
+		ready.Close()
+	}
 	if errors.Is(err, io.EOF) {
 		return nil // started ahead of need, and not needed
 	}
@@ -82,7 +93,7 @@ func run() error {
 	if err := logTo(filepath.Join(job.RunDir, "supervisor.log")); err != nil {
 		return err
 	}
-	return supervise.Run(ctx, job, files, conn, supervise.Options{})
+	return supervise.Run(ctx, job, files, conn, supervise.Options{Ahead: ready})
 }
 
 // proxy is the way out of a run. Its supervisor alone ends it.

@@ -83,6 +83,7 @@ func (e *Executor) start(ctx context.Context, by *judge.Judge, req paddock.Reque
 		return paddock.Run{}, policy, err
 	}
 	if pool, err := e.stages(); err == nil { // else the run's record will tell
+		pool.Resemble(j.Decision.Grant.Contain)
 		pool.Expect(!req.Tied)
 	}
 	if err := e.secrets.Ask(ctx, policy, j); err != nil {

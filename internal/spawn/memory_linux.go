@@ -42,29 +42,43 @@ const (
 	threadPointer  = stackOfProgram + 64
 )
 
-// newMemory makes room for size bytes beside the spans that plan leads to.
-func newMemory(plan *contain.Plan, lifecycle []contain.Call, size uintptr) (*memory, error) {
+// newMemory makes room for size bytes beside what calls lead to.
+func newMemory(size uintptr, lists ...[]contain.Call) (*memory, error) {
 	m := &memory{next: threadPointer}
-	m.spans = make([]span, 0, 3*(len(lifecycle)+len(plan.Setup)+len(plan.Become)))
-	for _, calls := range [][]contain.Call{lifecycle, plan.Setup, plan.Become} {
-		for i := range calls {
-			m.note(&calls[i])
-		}
-	}
-	if len(plan.Exec) > 0 {
-		m.add(plan.Exec, true)
-	}
-	m.merge()
-	size += threadPointer
-	for _, s := range m.spans {
-		size += aligned(uintptr(len(s.data)))
-	}
 	page := uintptr(os.Getpagesize())
-	m.size = (size + page - 1) &^ (page - 1)
+	m.size = (threadPointer + size + m.note(lists) + page - 1) &^ (page - 1)
 	var err error
 	// All of it is about to be written: to be given it at once costs less than page by page.
 	m.base, err = unix.MmapPtr(-1, 0, nil, m.size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
 	return m, err
+}
+
+// collect takes what calls lead to into a memory that is there, if it has room for
+// that and size bytes more.
+func (m *memory) collect(size uintptr, lists ...[]contain.Call) error {
+	if m.next+size+m.note(lists) > m.size {
+		return syscall.ENOMEM
+	}
+	return nil
+}
+
+// note remembers what calls read and write, and returns how much room that takes.
+func (m *memory) note(lists [][]contain.Call) (size uintptr) {
+	n := 0
+	for _, calls := range lists {
+		n += len(calls)
+	}
+	m.spans = make([]span, 0, 3*n)
+	for _, calls := range lists {
+		for i := range calls {
+			m.noteOne(&calls[i])
+		}
+	}
+	m.merge()
+	for _, s := range m.spans {
+		size += aligned(uintptr(len(s.data)))
+	}
+	return size
 }
 
 // move copies the spans, those that are written first: each page that a child
@@ -78,8 +92,8 @@ func (m *memory) move(written bool) {
 	}
 }
 
-// note remembers what a call reads and writes.
-func (m *memory) note(c *contain.Call) {
+// noteOne remembers what a call reads and writes.
+func (m *memory) noteOne(c *contain.Call) {
 	for _, arg := range c.Args {
 		_, b, pointers, _ := arg.Parts()
 		m.add(b, false)
@@ -179,4 +193,11 @@ func stringsSize(texts []string) uintptr {
 	return size
 }
 
-func (m *memory) free() error { return unix.MunmapPtr(m.base, m.size) }
+// free gives the memory back. A second time is harmless.
+func (m *memory) free() error {
+	base := m.base
+	if m.base = nil; base == nil {
+		return nil
+	}
+	return unix.MunmapPtr(base, m.size)
+}

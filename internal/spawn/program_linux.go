@@ -1,10 +1,8 @@
 package spawn
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"runtime"
@@ -64,6 +62,14 @@ func Start(spec Spec) (*Program, error) {
 	if len(spec.Argv) == 0 || spec.Exec == nil || spec.Stdin == nil || spec.Stdout == nil || spec.Stderr == nil || spec.Plan == nil {
 		return nil, &StartError{"spec", errors.New("incomplete")}
 	}
+	if spec.Ahead.fits(&spec) {
+		p, err := spec.Ahead.run(&spec)
+		if failed, ok := errors.AsType[*StartError](err); err == nil || !errors.Is(err, errNotAhead) && ok && failed.Step != stepAhead && !errors.Is(err, errSilent) {
+			return p, err
+		}
+	} else {
+		spec.Ahead.Close()
+	}
 	var refused []error
 	if spec.Plan.UserNamespace { // nothing less will do
 		spec.Isolation = []paddock.Isolation{paddock.UserPIDNamespace}
@@ -102,8 +108,12 @@ func unavailable(isolation paddock.Isolation, err error) bool {
 	return false
 }
 
+func newProgram(isolation paddock.Isolation) *Program {
+	return &Program{Isolation: isolation, exit: make(chan Exit, 1), empty: make(chan struct{}), done: make(chan struct{})}
+}
+
 func start(spec *Spec, isolation paddock.Isolation) (*Program, error) {
-	p := &Program{Isolation: isolation, exit: make(chan Exit, 1), empty: make(chan struct{}), done: make(chan struct{})}
+	p := newProgram(isolation)
 	var files cgroupFiles
 	if isolation == paddock.CgroupKill {
 		group := spec.Cgroup
@@ -130,19 +140,29 @@ func start(spec *Spec, isolation paddock.Isolation) (*Program, error) {
 func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer func() {
-		close(p.done)
-		if !p.early {
-			close(p.empty)
-		}
-	}()
+	defer p.over()
 	state, reports, err := p.forkHolder(spec, files)
 	if err != nil {
 		p.removeCgroup()
 		started <- err
 		return
 	}
-	err = p.awaitStart(state, reports)
+	p.stay(state, reports, started)
+	p.removeCgroup()
+}
+
+// over tells everybody that nothing is left.
+func (p *Program) over() {
+	close(p.done)
+	if !p.early {
+		close(p.empty)
+	}
+}
+
+// stay sees the start through, and the end.
+func (p *Program) stay(state *launch, reports *net.UnixConn, started chan<- error) {
+	err := p.awaitStart(state, reports)
+	_ = state.memory.free() // the children have their own
 	if err == nil {
 		p.leader = lifecycle.FirstChild(p.holder)
 	}
@@ -164,8 +184,7 @@ func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 	_ = reports.SetReadDeadline(time.Unix(1, 0)) // pipes can have deadlines
 	<-followed
 	p.followRest(reports)
-	_ = reports.Close() // read only
-	p.removeCgroup()
+	_ = reports.Close() // nothing more is read
 }
 
 // forks counts what this process has forked, or tried to.
@@ -176,18 +195,11 @@ var forks atomic.Int64
 func Forks() int { return int(forks.Load()) }
 
 func (p *Program) forkHolder(spec *Spec, files cgroupFiles) (*launch, *net.UnixConn, error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	reports, theirs, err := reportPair()
 	if err != nil {
-		return nil, nil, &StartError{"socket for reports", err}
+		return nil, nil, err
 	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "reports"), os.NewFile(uintptr(pair[1]), "reports")
 	defer theirs.Close()
-	defer ours.Close() // net.FileConn makes a descriptor of its own
-	conn, err := net.FileConn(ours)
-	if err != nil {
-		return nil, nil, &StartError{"socket for reports", err}
-	}
-	reports := conn.(*net.UnixConn)
 	state, err := newLaunch(spec, p.Isolation, theirs, files)
 	if err != nil {
 		return nil, nil, errors.Join(err, reports.Close())
@@ -222,7 +234,7 @@ func (p *Program) awaitStart(state *launch, reports *net.UnixConn) error {
 		case err != nil:
 			return &StartError{"start", fmt.Errorf("the process in between ended without a report: %w", err)}
 		case r.kind == reportHello:
-			if began = true; state.plan.Namespaces&unix.CLONE_NEWNET != 0 {
+			if began = true; state.plan.Namespaces&unix.CLONE_NEWNET != 0 && p.routes == nil { // one that was forked ahead says it twice
 				p.routes = denied.Routes(p.holder)
 			}
 		case r.kind == reportListener:
@@ -409,56 +421,4 @@ func (p *Program) Destroy() {
 	default:
 		_ = syscall.Kill(p.holder, syscall.SIGKILL)
 	}
-}
-
-// readReport waits for the next report and the descriptor that came with it.
-func readReport(from *net.UnixConn) (report, *os.File, error) {
-	var b [reportSize]byte
-	rights := make([]byte, unix.CmsgSpace(4))
-	n, oobn, _, _, err := from.ReadMsgUnix(b[:], rights)
-	switch {
-	case err != nil:
-		return report{}, nil, err
-	case n < reportSize:
-		return report{}, nil, io.EOF
-	}
-	return reportOf(b), received(rights[:oobn]), nil
-}
-
-// reportReady reads a report that is there already, deadline or not.
-func reportReady(from *net.UnixConn) (r report, err error) {
-	raw, err := from.SyscallConn()
-	if err != nil {
-		return report{}, err
-	}
-	var b [reportSize]byte
-	var n int
-	controlErr := raw.Control(func(fd uintptr) {
-		for {
-			if n, _, err = unix.Recvfrom(int(fd), b[:], unix.MSG_DONTWAIT); !errors.Is(err, unix.EINTR) {
-				return
-			}
-		}
-	})
-	if err = errors.Join(controlErr, err); err == nil && n < reportSize {
-		err = io.EOF
-	}
-	return reportOf(b), err
-}
-
-func reportOf(b [reportSize]byte) report {
-	at := func(i int) int32 { return int32(binary.NativeEndian.Uint32(b[i:])) }
-	return report{kind: at(0), a: at(4), b: at(8)}
-}
-
-func received(rights []byte) *os.File {
-	messages, err := unix.ParseSocketControlMessage(rights)
-	if err != nil || len(messages) == 0 {
-		return nil
-	}
-	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) == 0 {
-		return nil
-	}
-	return os.NewFile(uintptr(fds[0]), "of a report")
 }

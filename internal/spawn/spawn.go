@@ -57,6 +57,10 @@ type Spec struct {
 	// before it begins.
 	Plain bool
 
+	// Ahead is a process in between that was forked ahead, for the run if it fits; nil is
+	// none. It is gone after the start.
+	Ahead *Ahead
+
 	tamper func(*launch) // for tests, before the fork; nil for everybody else
 }
 

@@ -154,9 +154,13 @@ func addr(s string) uintptr { return uintptr(unsafe.Pointer(unsafe.StringData(s)
 //go:norace
 func initMain(s *initState) {
 	call(syscall.SYS_RT_SIGPROCMASK, 2 /* SIG_SETMASK */, uintptr(unsafe.Pointer(&s.all)), 0, 8, 0)
-	moveDescriptors(s)
-	if s.flags&unix.CLONE_NEWUSER != 0 {
-		writeMaps(s)
+	if len(s.wait) > 0 { // it was forked ahead of its run
+		awaitRun(s)
+	} else {
+		moveDescriptors(s)
+		if s.flags&unix.CLONE_NEWUSER != 0 {
+			writeMaps(s)
+		}
 	}
 	call(syscall.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	if s.namespace {
@@ -345,6 +349,7 @@ func reap(s *initState) {
 		case e == syscall.EINTR:
 		case e != 0: // ECHILD
 			if s.leaderDone {
+				carryOut(s, s.spent, stepSpent)
 				tell(s, reportEmpty, s.leftovers, tookOf(s))
 				call(syscall.SYS_EXIT_GROUP, 0, 0, 0, 0, 0)
 			}

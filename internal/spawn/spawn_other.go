@@ -14,11 +14,14 @@ var ErrSystem = errors.New("this version of Paddock runs commands on Linux only"
 // A launch is what is known of a start; there is none on this system.
 type launch struct{}
 
+// An Ahead is a process that was forked ahead of its run; there is none on this system.
+type Ahead struct{}
+
 // A Stage is a supervisor that was started; there is none on this system.
 type Stage struct{}
 
 // StartStage fails: there are no supervisors on this system.
-func StartStage(string, *os.File) (*Stage, error) { return nil, ErrSystem }
+func StartStage(string, *os.File, bool) (*Stage, error) { return nil, ErrSystem }
 
 // Become fails: nothing is served from this system.
 func Become([]string, []string, int) error { return ErrSystem }

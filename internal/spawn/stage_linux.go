@@ -12,9 +12,14 @@ import (
 // StartStage starts the supervisor binary at path, in a session of its own, with
 // an empty environment, no descriptors of ours and one end of a socket as
 // descriptor 3. It ends by itself when the other end is closed before a job came.
-// It is born in cgroup where that isn't nil and the kernel allows it.
-func StartStage(path string, cgroup *os.File) (*Stage, error) {
-	return startBeside([]string{path}, nil, cgroup)
+// It is born in cgroup where that isn't nil and the kernel allows it. With ahead it
+// forks ahead, while it waits, what a contained run needs.
+func StartStage(path string, cgroup *os.File, ahead bool) (*Stage, error) {
+	command := []string{path}
+	if ahead {
+		command = append(command, "ahead")
+	}
+	return startBeside(command, nil, cgroup)
 }
 
 // StartProxy starts the supervisor binary at path as the proxy of one run, in the

@@ -40,6 +40,8 @@ const (
 	stepExec
 	stepSetup  = 1000 // and more: a call of the process in between
 	stepBecome = 2000 // and more: a call of the program
+	stepWait   = 3000 // and more: a call of a process that was forked ahead
+	stepSpent  = 4000
 )
 
 var stepNames = [...]string{"fork", "descriptors", "user namespace", "session", "cgroup", "exec"}
@@ -80,6 +82,7 @@ type initState struct {
 	argv, envp uintptr
 	uidMap     text
 	gidMap     text
+	wait       []op // before there is a run
 	setup      []op // what a plan says, lowered
 	become     []op
 	execFD     *int32 // where the descriptor to execute is by then
@@ -96,7 +99,12 @@ type initState struct {
 	leaderDone bool
 	killing    bool
 	leftovers  int32
+	spent      []op // puts into usage what the children took
 	usage      syscall.Rusage
+	message    unix.Msghdr // by which descriptors come to who was forked ahead
+	part       unix.Iovec
+	word       [8]byte
+	rights     rights
 	path       [64]byte
 	children   [4096]byte
 	arg        [6]uintptr
@@ -206,6 +214,8 @@ func opsSize(lists ...[]contain.Call) uintptr {
 func (s *launch) stepName(step int32) string {
 	calls, i := s.lifecycle, int(step-stepSetup)
 	switch {
+	case step >= stepWait:
+		return stepAhead
 	case step >= stepBecome:
 		calls, i = s.plan.Become, int(step-stepBecome)
 	case step >= stepSetup:
@@ -227,8 +237,18 @@ func (s *launch) stepName(step int32) string {
 // newLaunch prepares what the children need. Its memory is to be freed once they
 // are forked.
 func newLaunch(spec *Spec, isolation paddock.Isolation, reportFD *os.File, group cgroupFiles) (*launch, error) {
+	s, files, err := newLaunchIn(nil, spec, isolation, reportFD, group)
+	if err == nil {
+		s.descriptors(files)
+	}
+	return s, err
+}
+
+// newLaunchIn prepares it in the memory of a process that was forked ahead, if there is
+// one, and also returns the files for the slots.
+func newLaunchIn(ahead *launch, spec *Spec, isolation paddock.Isolation, reportFD *os.File, group cgroupFiles) (*launch, []*os.File, error) {
 	if len(spec.Plan.Files) > mostFiles {
-		return nil, &StartError{"descriptors", errors.New("the plan hands over too many")}
+		return nil, nil, &StartError{"descriptors", errors.New("the plan hands over too many")}
 	}
 	s := &launch{plan: spec.Plan}
 	namespace := isolation == paddock.PIDNamespace || isolation == paddock.UserPIDNamespace
@@ -236,30 +256,30 @@ func newLaunch(spec *Spec, isolation paddock.Isolation, reportFD *os.File, group
 		s.lifecycle = contain.Private()
 	}
 	uid, gid := idMaps(spec, isolation)
-	size := aligned(unsafe.Sizeof(initState{})) + stringsSize(spec.Argv) + stringsSize(spec.Env) + 4096 +
-		opsSize(s.lifecycle, spec.Plan.Setup, spec.Plan.Become)
-	m, err := newMemory(spec.Plan, s.lifecycle, size)
-	if err != nil {
-		return nil, &StartError{"memory", err}
+	size := stringsSize(spec.Argv) + stringsSize(spec.Env) + 4096 + opsSize(s.lifecycle, spec.Plan.Setup, spec.Plan.Become)
+	if ahead != nil {
+		s.memory, s.initState = ahead.memory, ahead.initState
+		if err := s.memory.collect(size, s.lifecycle, spec.Plan.Setup, spec.Plan.Become, execOf(spec.Plan)); err != nil {
+			return nil, nil, &StartError{"memory", err}
+		}
+	} else {
+		var err error
+		if s.memory, err = newMemory(aligned(unsafe.Sizeof(initState{}))+size, s.lifecycle, spec.Plan.Setup, spec.Plan.Become, execOf(spec.Plan)); err != nil {
+			return nil, nil, &StartError{"memory", err}
+		}
+		s.initState = (*initState)(s.memory.at(s.memory.take(unsafe.Sizeof(initState{}))))
 	}
-	s.memory = m
-	s.initState = (*initState)(m.at(m.take(unsafe.Sizeof(initState{}))))
+	m := s.memory
 	m.move(true)
 	m.move(false)
-	s.namespace, s.flags = namespace, spec.Plan.Namespaces|namespaces[isolation]
-	s.supervisor, s.all = int32(os.Getpid()), ^uint64(0)
-	s.timeout = syscall.Timespec{Nsec: 10_000_000}
-	s.shares, s.reset = ownStacks && !spec.Plain, lifecycle.IgnoredSignals()
-	s.stack, s.begin, s.entry = uintptr(m.at(stackOfProgram)), entryOf(initMain), entryOf(become)
-	s.clone = cloneArgs{
-		flags: uint64(s.flags) | unix.CLONE_SETTLS | unix.CLONE_CLEAR_SIGHAND, exitSignal: uint64(syscall.SIGCHLD),
-		stack: uint64(uintptr(m.base)), stackSize: stackOfInit, tls: uint64(uintptr(m.at(threadPointer))),
-	}
+	s.begins(namespace, spec.Plan.Namespaces|namespaces[isolation])
+	s.shares = ownStacks && !spec.Plain
+	var err error
 	if s.argv, err = m.strings(spec.Argv); err != nil {
-		return nil, errors.Join(&StartError{"argv", err}, m.free())
+		return nil, nil, errors.Join(&StartError{"argv", err}, m.free())
 	}
 	if s.envp, err = m.strings(spec.Env); err != nil {
-		return nil, errors.Join(&StartError{"environment", err}, m.free())
+		return nil, nil, errors.Join(&StartError{"environment", err}, m.free())
 	}
 	s.uidMap, s.gidMap = m.text(uid), m.text(gid)
 	s.setup, s.become = m.lower(s.lifecycle, spec.Plan.Setup), m.lower(spec.Plan.Become)
@@ -268,8 +288,32 @@ func newLaunch(spec *Spec, isolation paddock.Isolation, reportFD *os.File, group
 	if s.execFD = fallback; len(spec.Plan.Exec) >= 4 {
 		s.execFD = (*int32)(m.moved(spec.Plan.Exec))
 	}
-	s.descriptors(append([]*os.File{spec.Stdin, spec.Stdout, spec.Stderr, reportFD, spec.Exec, group.procs, group.kill}, spec.Plan.Files...))
-	return s, nil
+	s.spent = m.lower(contain.Spent(uintptr(unsafe.Pointer(&s.usage))))
+	files := append([]*os.File{spec.Stdin, spec.Stdout, spec.Stderr, reportFD, spec.Exec, group.procs, group.kill}, spec.Plan.Files...)
+	s.used = len(files)
+	return s, files, nil
+}
+
+// begins sets what the process in between is and how it is forked.
+func (s *launch) begins(namespace bool, flags uintptr) {
+	m := s.memory
+	s.namespace, s.flags = namespace, flags
+	s.supervisor, s.all = int32(os.Getpid()), ^uint64(0)
+	s.timeout = syscall.Timespec{Nsec: 10_000_000}
+	s.shares, s.reset = ownStacks, lifecycle.IgnoredSignals()
+	s.stack, s.begin, s.entry = uintptr(m.at(stackOfProgram)), entryOf(initMain), entryOf(become)
+	s.clone = cloneArgs{
+		flags: uint64(s.flags) | unix.CLONE_SETTLS | unix.CLONE_CLEAR_SIGHAND, exitSignal: uint64(syscall.SIGCHLD),
+		stack: uint64(uintptr(m.base)), stackSize: stackOfInit, tls: uint64(uintptr(m.at(threadPointer))),
+	}
+}
+
+// execOf is a call that only leads to where the plan says which descriptor is executed.
+func execOf(plan *contain.Plan) []contain.Call {
+	if len(plan.Exec) == 0 {
+		return nil
+	}
+	return []contain.Call{{Into: plan.Exec}}
 }
 
 // Rehearse prepares the start of spec, forgets it, and starts nothing: what is done
@@ -301,7 +345,7 @@ func idMaps(spec *Spec, isolation paddock.Isolation) (uid, gid string) {
 }
 
 func (s *launch) descriptors(files []*os.File) {
-	s.reportFD, s.used = int32(files[slotReport].Fd()), len(files)
+	s.reportFD = int32(files[slotReport].Fd())
 	for i := range s.fds {
 		s.fds[i] = -1
 		if i < len(files) && files[i] != nil {
@@ -345,10 +389,6 @@ func writeMaps(s *initState) {
 //go:nosplit
 //go:norace
 func tookOf(s *initState) int32 {
-	const ofChildren = ^uintptr(0)
-	if _, e := call(syscall.SYS_GETRUSAGE, ofChildren, uintptr(unsafe.Pointer(&s.usage)), 0, 0, 0); e != 0 {
-		return 0
-	}
 	u := &s.usage
 	return int32((u.Utime.Sec+u.Stime.Sec)*1000 + (u.Utime.Usec+u.Stime.Usec)/1000)
 }

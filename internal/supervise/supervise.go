@@ -88,6 +88,8 @@ type Options struct {
 	// very program.
 	Self string
 	Free func() (int64, error) // see room.New
+	// Ahead is what was made before the job was there; nil is nothing. It is the run's.
+	Ahead *Ahead
 }
 
 // Run supervises job until it is settled: the tree is gone, the output is
@@ -243,6 +245,8 @@ func (r *run) serve(ctx context.Context, conn net.Conn) (wait func() error, err 
 
 // live is the run from its start to the seal of its output.
 func (r *run) live(ctx context.Context) paddock.Outcome {
+	r.sortOut()
+	defer func() { r.cleaning.Go(r.ahead().Close) }() // if it didn't come to a start
 	cgroup := lifecycle.Place(r.job.LeaveCgroup)
 	way, err := r.wayOut()
 	if err != nil {

@@ -71,6 +71,7 @@ type Pool struct {
 	known  paddock.Digest // of the one inside this program; else empty
 	digest *digests
 	cgroup atomic.Pointer[string] // see away
+	plain  atomic.Bool            // see Resemble
 
 	mu      sync.Mutex // guards all below
 	idle    []*Stage
@@ -103,6 +104,12 @@ type early struct {
 	ready chan struct{} // closed when the others are set
 	stage *Stage
 	err   error
+}
+
+// Resemble says that runs to come are likely to be held as this one is, so that
+// supervisors which wait make ready what those can use, and nothing else.
+func (p *Pool) Resemble(held paddock.ContainAs) {
+	p.plain.Store(held.Level != paddock.Full || held.Network == "host")
 }
 
 // An Expectation is of the run that an Executor is opened for.
@@ -181,7 +188,7 @@ func (p *Pool) start(leave bool) (*Stage, error) {
 			defer cgroup.Close()
 		}
 	}
-	started, err := spawn.StartStage(p.path, cgroup)
+	started, err := spawn.StartStage(p.path, cgroup, !p.plain.Load())
 	if err != nil {
 		return nil, err
 	}

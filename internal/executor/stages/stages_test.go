@@ -3,12 +3,14 @@
 package stages
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"paddock"
 	"paddock/internal/testproc"
 )
 
@@ -107,6 +109,36 @@ func TestWhatIsTakenIsReplaced(t *testing.T) {
 		t.Errorf("%d are left in a closed pool", n)
 	}
 	for _, s := range taken {
+		if err := s.Conn().Close(); err != nil {
+			t.Error(err)
+		}
+		<-s.Reap()
+	}
+}
+
+// What is made ready ahead is what a run like the last can use.
+func TestSupervisorsMakeReadyWhatRunsCanUse(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, 0)
+	for _, c := range []struct {
+		held paddock.ContainAs
+		want string
+	}{
+		{paddock.ContainAs{Level: paddock.Full, Network: "none"}, "ahead"},
+		{paddock.ContainAs{Level: paddock.Full, Network: "host"}, ""},
+		{paddock.ContainAs{Level: paddock.Full, Network: "allowlist"}, "ahead"},
+		{paddock.ContainAs{Level: paddock.Standard, Network: "none"}, ""},
+		{paddock.ContainAs{}, ""},
+	} {
+		p.Resemble(c.held)
+		s, err := p.Take(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.PID()))
+		if _, argument, _ := strings.Cut(string(b), "\x00"); strings.TrimSuffix(argument, "\x00") != c.want || err != nil {
+			t.Errorf("%+v: started as %q, %v", c.held, b, err)
+		}
 		if err := s.Conn().Close(); err != nil {
 			t.Error(err)
 		}

@@ -1,0 +1,251 @@
+package spawn
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"paddock"
+	"paddock/internal/contain"
+	"paddock/internal/contain/owner"
+)
+
+// An Ahead is a process in between that was forked before its run was there, in
+// the namespaces in which nothing is found but what the run brings along. To make
+// those is a good part of what a start takes.
+//
+// It has let go of everything of its maker's but one end of a socket and a memory
+// that both see. It serves one run, which brings the rest by these two, and it
+// ends with its maker, or when it is closed.
+type Ahead struct {
+	program *Program
+	state   *launch
+	reports *net.UnixConn
+	start   chan *aheadStart // of one run; closed for none
+	used    sync.Once
+}
+
+// An aheadStart is the one start by an Ahead.
+type aheadStart struct {
+	spec    *Spec
+	started chan error
+}
+
+const (
+	aheadNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWNET
+	// aheadLater are views of what is outside, which may change before the run is there.
+	aheadLater = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP
+	// aheadSize is room for what most runs need.
+	aheadSize = 256 << 10
+)
+
+// errNotAhead is of a run that is started the other way.
+var errNotAhead = errors.New("not by the process that was forked ahead")
+
+// rights is a struct cmsghdr and the descriptors that come with it.
+type rights struct {
+	header unix.Cmsghdr
+	fds    [slots]int32
+}
+
+// ForkAhead forks a process in between for a run at level full that has no network, or
+// one of its own.
+func ForkAhead() (*Ahead, error) {
+	if !ownStacks {
+		return nil, errNotAhead
+	}
+	a := &Ahead{program: newProgram(paddock.UserPIDNamespace), start: make(chan *aheadStart)}
+	forked := make(chan error, 1)
+	go a.hold(forked)
+	if err := <-forked; err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Close ends it, if it was for nothing, and waits for the end of its run if it wasn't.
+// Nil may be closed, too.
+func (a *Ahead) Close() {
+	if a != nil {
+		a.used.Do(func() { close(a.start) })
+		<-a.program.done
+	}
+}
+
+// fits reports whether spec can be started by what was forked.
+func (a *Ahead) fits(spec *Spec) bool {
+	p := spec.Plan
+	return a != nil && p.UserNamespace && p.Namespaces|unix.CLONE_NEWNS|unix.CLONE_NEWPID|unix.CLONE_NEWUSER == aheadNamespaces|aheadLater &&
+		!spec.Plain && spec.tamper == nil && (p.Account == nil) == (os.Geteuid() != 0)
+}
+
+// run starts spec. The error is errNotAhead if that is to be done in another way, and
+// then nothing of it was done.
+func (a *Ahead) run(spec *Spec) (*Program, error) {
+	started := make(chan error, 1)
+	used := true
+	a.used.Do(func() {
+		used = false
+		a.start <- &aheadStart{spec, started}
+		close(a.start)
+	})
+	if used {
+		return nil, errNotAhead
+	}
+	if err := <-started; err != nil {
+		<-a.program.done
+		return nil, err
+	}
+	return a.program, nil
+}
+
+// hold forks the process in between and stays with it, on its thread: see
+// [Program.hold].
+func (a *Ahead) hold(forked chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	p := a.program
+	defer p.over()
+	err := a.fork()
+	if forked <- err; err != nil {
+		return
+	}
+	s := <-a.start
+	if s == nil {
+		_ = a.reports.Close() // it waits for that
+		p.reapHolder()
+		_ = a.state.memory.free()
+		return
+	}
+	state, err := a.give(s.spec)
+	if err != nil {
+		s.started <- fmt.Errorf("%w: %w", errNotAhead, err)
+		_ = a.reports.Close()
+		p.reapHolder()
+		_ = a.state.memory.free()
+		return
+	}
+	p.stay(state, a.reports, s.started)
+}
+
+func (a *Ahead) fork() error {
+	reports, theirs, err := reportPair()
+	if err != nil {
+		return err
+	}
+	defer theirs.Close()
+	if a.state, err = newAheadLaunch(theirs); err != nil {
+		return errors.Join(err, reports.Close())
+	}
+	var account *paddock.Account
+	if os.Geteuid() == 0 { // as for a run: what is nobody's, and beside no other run's
+		id, err := paddock.NewRunID(time.Now(), nil)
+		if err != nil {
+			return errors.Join(err, reports.Close(), a.state.memory.free())
+		}
+		nobodys := owner.For(id)
+		account = &nobodys
+	}
+	forks.Add(1)
+	pid, err := forkAs(a.state, account)
+	if err != nil {
+		return errors.Join(err, reports.Close(), a.state.memory.free())
+	}
+	a.program.holder, a.reports = pid, reports
+	return nil
+}
+
+// newAheadLaunch prepares the waiting, in a memory that has room for the run's start.
+func newAheadLaunch(report *os.File) (*launch, error) {
+	m := &memory{next: threadPointer, size: aheadSize}
+	var err error
+	m.base, err = unix.MmapPtr(-1, 0, nil, m.size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
+	if err != nil {
+		return nil, &StartError{"memory", err}
+	}
+	s := &launch{memory: m, initState: (*initState)(m.at(m.take(unsafe.Sizeof(initState{}))))}
+	s.begins(true, aheadNamespaces)
+	s.part = unix.Iovec{Base: &s.word[0], Len: uint64(len(s.word))}
+	s.message = unix.Msghdr{Iov: &s.part, Iovlen: 1, Control: (*byte)(unsafe.Pointer(&s.rights))}
+	s.message.SetControllen(int(unsafe.Sizeof(s.rights)))
+	calls := contain.Ahead(contain.Wait{
+		Socket: int(report.Fd()), Hello: reportHello, Memory: uintptr(m.base), Size: m.size, Message: uintptr(unsafe.Pointer(&s.message)), Later: aheadLater,
+	})
+	if err := m.collect(opsSize(calls)+256, calls); err != nil {
+		return nil, errors.Join(&StartError{"memory", err}, m.free())
+	}
+	m.move(true)
+	m.move(false)
+	s.wait, s.reportFD = m.lower(calls), int32(report.Fd())
+	if os.Geteuid() != 0 { // else it is an account's, and written by us when that is known
+		uid, gid := idMaps(&Spec{Plan: &contain.Plan{}}, paddock.UserPIDNamespace)
+		s.uidMap, s.gidMap = m.text(uid), m.text(gid)
+	}
+	for i := range s.rights.fds {
+		s.rights.fds[i] = -1
+	}
+	return s, nil
+}
+
+// give puts the start of spec where the process sees it, and hands its descriptors over.
+func (a *Ahead) give(spec *Spec) (*launch, error) {
+	s, files, err := newLaunchIn(a.state, spec, paddock.UserPIDNamespace, nil, cgroupFiles{})
+	if err != nil {
+		return nil, err
+	}
+	if spec.Plan.Account != nil { // which only we may map
+		pid := a.program.holder
+		err := errors.Join(writeMap(pid, "setgroups", textDeny), writeMap(pid, "uid_map", spec.Plan.UIDMap), writeMap(pid, "gid_map", spec.Plan.GIDMap))
+		if err != nil {
+			return nil, err
+		}
+	}
+	// Each in its place; there is none of those that stand in for what isn't there.
+	fds := make([]int, len(files))
+	for i, f := range files {
+		if f == nil {
+			f = spec.Exec
+		}
+		fds[i] = int(f.Fd())
+	}
+	if _, _, err = a.reports.WriteMsgUnix([]byte("run"), unix.UnixRights(fds...), nil); err != nil {
+		return nil, err
+	}
+	runtime.KeepAlive(spec)
+	return s, nil
+}
+
+// stepAhead is the step of all that is done before the run is there.
+const stepAhead = "wait for the run"
+
+// awaitRun waits for the run, and puts the descriptors that came into their places. One
+// that didn't come ends the start: there may have been too many. It runs in the child.
+//
+//go:nosplit
+//go:norace
+func awaitRun(s *initState) {
+	if s.uidMap.size > 0 { // as long as our /proc is ours
+		writeMaps(s)
+	}
+	carryOut(s, s.wait[:1], stepWait)
+	s.reportFD = slotReport // which is there now
+	carryOut(s, s.wait[1:], stepWait)
+	for i := range s.used {
+		if s.fds[i] = s.rights.fds[i]; s.fds[i] < 0 {
+			fail(s, stepDescriptors, syscall.EMFILE)
+		}
+	}
+	if s.used == 0 { // nobody sent any
+		fail(s, stepDescriptors, syscall.EPIPE)
+	}
+	s.fds[slotReport], s.fds[slotCgroupProcs], s.fds[slotCgroupKill] = slotReport, -1, -1
+	moveDescriptors(s)
+}
