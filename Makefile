@@ -90,7 +90,7 @@ chaos: cc ## end, starve and repeat runs on purpose, PADDOCK_CHAOS_RUNS (2000) o
 	CGO_ENABLED=1 $(TEST) -race -count=10 -shuffle=on -timeout 60m -run 'Crash|Race|Kill|Concurrent' ./...
 
 long: ## the tests that take minutes: 10,000 runs, a line of 1 GiB, logs of 10 GiB, 100,000 commits
-	PADDOCK_LONG=1 $(TEST) -count=1 -timeout 60m -run 'TestManyRunsDoNotGrow|TestOneLongLine|TestLineOfALongLog|TestStressUnderCollector|TestEveryStepCanFail|TestLineOfALongPackedLog|TestReadersOfLiveRuns|TestManyRunsByOneServer|TestLargeRepository|TestServeBecomesTheServer' ./runner ./internal/artifact/... ./internal/spawn ./internal/executor ./cmd/paddock ./internal/git
+	PADDOCK_LONG=1 $(TEST) -count=1 -timeout 60m -run 'TestManyRunsDoNotGrow|TestOneLongLine|TestLineOfALongLog|TestStressUnderCollector|TestEveryStepCanFail|TestLineOfALongPackedLog|TestReadersOfLiveRuns|TestManyRunsByOneServer|TestLargeRepository|TestServeBecomesTheServer|TestManyRows' ./runner ./internal/artifact/... ./internal/spawn ./internal/executor ./cmd/paddock ./internal/git ./internal/store/tables/sqlite
 
 e2e-agents: build ## drive the coding agents that are installed here
 	@git grep -q 'func TestAgents' -- '*_test.go' || { echo 'no test drives a coding agent in this version' >&2; exit 1; }
