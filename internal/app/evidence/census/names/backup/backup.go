@@ -5,8 +5,8 @@
 // everything before, so that one that was cut short or changed isn't taken for whole.
 //
 // What is written fits together, whatever happens meanwhile. Runs are listed first;
-// then the journal is copied, which knows of all of them; then each run, as it is by
-// then. That its end is in the journal is left out where that may have become true
+// then the journal is copied, and with it the list has the runs that it tells of and no
+// others; then each run is copied, as it is by then. That its end is in the journal is left out where that may have become true
 // after the journal was copied: whoever restores looks, and tells what is missing.
 // What others refer to is copied after them.
 //
@@ -24,6 +24,7 @@ package backup
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -100,7 +101,7 @@ func parts() (before, after []string) {
 // Write writes a backup of the state directory.
 func Write(ctx context.Context, state *rundir.State, to io.Writer, opt Options) (Summary, error) {
 	w := &archive{
-		ctx: ctx, root: state.Path(), tar: tar.NewWriter(to), sum: sha256.New(), linked: map[identity]string{},
+		ctx: ctx, root: state.Path(), tar: tar.NewWriter(to), sum: sha256.New(), linked: map[identity]string{}, copied: map[string]int64{},
 		Summary: Summary{Version: version, MadeAt: opt.Now().UTC(), By: opt.By},
 	}
 	before, after := parts()
@@ -109,10 +110,7 @@ func Write(ctx context.Context, state *rundir.State, to io.Writer, opt Options) 
 			return w.Summary, err
 		}
 	}
-	runs, err := w.list()
-	if err == nil {
-		err = w.tree("journal")
-	}
+	runs, err := w.told()
 	if err != nil {
 		return w.Summary, err
 	}
@@ -138,12 +136,73 @@ type listed struct {
 	noted bool // its end was in the journal
 }
 
+// told copies the journal and returns the runs that it knows of: those that were listed
+// before, and of those that began meanwhile the ones that it tells of.
+func (w *archive) told() ([]listed, error) {
+	before, err := w.segments()
+	if err != nil {
+		return nil, err
+	}
+	runs, err := w.list()
+	if err == nil {
+		err = w.tree("journal")
+	}
+	if err != nil {
+		return nil, err
+	}
+	later, err := w.list()
+	if err != nil || len(later) == len(runs) {
+		return runs, err
+	}
+	var tail []byte // what the copy has more than was there at first
+	for name, size := range w.copied {
+		if segment(name) == 0 {
+			continue
+		}
+		f, err := open(filepath.Join(w.root, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(io.NewSectionReader(f, before[name], size-before[name]))
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+		tail = append(tail, text...)
+	}
+	known := map[paddock.RunID]bool{}
+	for _, r := range runs {
+		known[r.id] = true
+	}
+	for _, r := range later {
+		if !known[r.id] && bytes.Contains(tail, []byte(`"`+string(r.id)+`"`)) {
+			runs = append(runs, listed{id: r.id}) // whoever restores finds out whether its end is in the copy
+		}
+	}
+	return runs, nil
+}
+
+// segments are the sizes of the journal's.
+func (w *archive) segments() (map[string]int64, error) {
+	entries, err := os.ReadDir(filepath.Join(w.root, "journal"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	sizes := map[string]int64{}
+	for _, e := range entries {
+		if info, bad := e.Info(); bad == nil {
+			sizes["journal/"+e.Name()] = info.Size()
+		}
+	}
+	return sizes, err
+}
+
 type archive struct {
 	ctx    context.Context
 	root   string
 	tar    *tar.Writer
 	sum    hash.Hash
 	linked map[identity]string // names of files that have several
+	copied map[string]int64    // how much of each file of the journal
 	Summary
 }
 
@@ -271,6 +330,9 @@ func (w *archive) add(name string, f *os.File) error {
 	}
 	w.Files++
 	w.Bytes += n
+	if strings.HasPrefix(name, "journal/") {
+		w.copied[name] = n
+	}
 	return errors.Join(err, w.ctx.Err())
 }
 
