@@ -1,5 +1,5 @@
-// Package backup writes a state directory into one file, while others use it, and
-// makes a state directory of such a file.
+// Package backup writes a state directory into one file, while others use it; package
+// restore makes a state directory of such a file.
 //
 // The file is a tar archive. Its last entry says what is in it and has a digest over
 // everything before, so that one that was cut short or changed isn't taken for whole.
@@ -49,18 +49,16 @@ import (
 	"paddock/internal/rundir/shelf"
 )
 
-// version is that of the archive's form.
-const version = 1
-
-// manifest is the name of the last entry.
-const manifest = "backup.json"
-
-// mostManifest is how long that can be.
-const mostManifest = 64 << 10
+// The form of the archive: its version, the name of its last entry and how long that can be.
+const (
+	Version      = 1
+	Manifest     = "backup.json"
+	MostManifest = 64 << 10
+)
 
 // The server's files in a state directory.
 const (
-	database = "server.db"
+	Database = "server.db"
 	key      = "server.key"
 )
 
@@ -102,7 +100,7 @@ func parts() (before, after []string) {
 func Write(ctx context.Context, state *rundir.State, to io.Writer, opt Options) (Summary, error) {
 	w := &archive{
 		ctx: ctx, root: state.Path(), tar: tar.NewWriter(to), sum: sha256.New(), linked: map[identity]string{}, copied: map[string]int64{},
-		Summary: Summary{Version: version, MadeAt: opt.Now().UTC(), By: opt.By},
+		Summary: Summary{Version: Version, MadeAt: opt.Now().UTC(), By: opt.By},
 	}
 	before, after := parts()
 	for _, name := range before {
@@ -323,7 +321,7 @@ func (w *archive) add(name string, f *os.File) error {
 	if err := w.tar.WriteHeader(h); err != nil {
 		return err
 	}
-	note(w.sum, h)
+	Note(w.sum, h)
 	n, err := io.CopyN(io.MultiWriter(w.tar, w.sum), f, h.Size)
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%s became shorter while it was copied; make the backup again", name)
@@ -336,18 +334,18 @@ func (w *archive) add(name string, f *os.File) error {
 	return errors.Join(err, w.ctx.Err())
 }
 
-// note adds what an entry is to the digest; its content follows.
-func note(sum hash.Hash, h *tar.Header) {
+// Note adds what an entry is to the digest; its content follows.
+func Note(sum hash.Hash, h *tar.Header) {
 	fmt.Fprintf(sum, "%q %q %d\n", h.Name, h.Linkname, h.Size)
 }
 
 // database copies the server's database, if there is one.
 func (w *archive) database(opt Options) error {
-	from := filepath.Join(w.root, database)
+	from := filepath.Join(w.root, Database)
 	if there, err := durable.Exists(from); err != nil || !there {
 		return err
 	}
-	copied := filepath.Join(opt.Room, database)
+	copied := filepath.Join(opt.Room, Database)
 	if err := opt.Database(w.ctx, from, copied); err != nil {
 		return err
 	}
@@ -356,7 +354,7 @@ func (w *archive) database(opt Options) error {
 		return err
 	}
 	w.Database = true
-	return errors.Join(w.add(database, f), f.Close(), os.Remove(copied))
+	return errors.Join(w.add(Database, f), f.Close(), os.Remove(copied))
 }
 
 func (w *archive) finish() error {
@@ -365,7 +363,7 @@ func (w *archive) finish() error {
 	if err != nil {
 		return err
 	}
-	if err := w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: manifest, Size: int64(len(text)), Mode: 0o600, ModTime: w.MadeAt.Truncate(time.Second)}); err != nil {
+	if err := w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: Manifest, Size: int64(len(text)), Mode: 0o600, ModTime: w.MadeAt.Truncate(time.Second)}); err != nil {
 		return err
 	}
 	_, err = w.tar.Write(text)

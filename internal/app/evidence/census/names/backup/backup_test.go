@@ -19,6 +19,7 @@ import (
 	"paddock/internal/app/evidence"
 	"paddock/internal/app/evidence/census"
 	"paddock/internal/app/evidence/census/names/backup"
+	"paddock/internal/app/evidence/census/names/backup/restore"
 	"paddock/internal/executor/notes"
 	"paddock/internal/journal/writer"
 	"paddock/internal/rundir"
@@ -101,9 +102,9 @@ func (h *house) write(to io.Writer) backup.Summary {
 	return s
 }
 
-func restore(t *testing.T, from io.Reader, dir string) (backup.Restored, error) {
+func again(t *testing.T, from io.Reader, dir string) (restore.Restored, error) {
 	t.Helper()
-	return backup.Restore(t.Context(), from, dir, backup.RestoreOptions{As: operator, Now: time.Now, Database: func(_ context.Context, from, to string) error {
+	return restore.Into(t.Context(), from, dir, restore.Options{As: operator, Now: time.Now, Database: func(_ context.Context, from, to string) error {
 		return os.Link(from, to) // looked at by the store's own tests
 	}})
 }
@@ -132,7 +133,7 @@ func TestWhileOthersWork(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	dir := filepath.Join(t.TempDir(), "a", "state")
-	r, err := restore(t, &whole, dir)
+	r, err := again(t, &whole, dir)
 	must(t, err)
 	if len(r.Lost) != 0 || r.SHA256 != s.SHA256 {
 		t.Errorf("%+v", r)
@@ -151,7 +152,7 @@ func TestWhileOthersWork(t *testing.T) {
 	if err != nil || !slices.Equal(left, []string{dir}) {
 		t.Errorf("beside it: %v, %v", left, err)
 	}
-	if _, err := restore(t, &whole, dir); !errors.Is(err, backup.ErrInTheWay) {
+	if _, err := again(t, &whole, dir); !errors.Is(err, restore.ErrInTheWay) {
 		t.Error(err)
 	}
 }
@@ -184,7 +185,7 @@ func TestHostile(t *testing.T) {
 	}
 	whole := buffer.Bytes()
 	entries := read(t, whole)
-	if _, err := restore(t, bytes.NewReader(pack(t, entries)), filepath.Join(t.TempDir(), "fine")); err != nil {
+	if _, err := again(t, bytes.NewReader(pack(t, entries)), filepath.Join(t.TempDir(), "fine")); err != nil {
 		t.Error("written again:", err)
 	}
 	with := func(e entry) []byte { return pack(t, append([]entry{e}, entries...)) }
@@ -208,9 +209,9 @@ func TestHostile(t *testing.T) {
 		"another digest":  pack(t, replaced(entries, `"sha256":"`, `"sha256":"0`)),
 	} {
 		dir := t.TempDir()
-		if _, err := restore(t, bytes.NewReader(text), filepath.Join(dir, "state")); err == nil {
+		if _, err := again(t, bytes.NewReader(text), filepath.Join(dir, "state")); err == nil {
 			t.Errorf("%s: restored", what)
-		} else if what != "another version" && !errors.Is(err, backup.ErrNotWhole) {
+		} else if what != "another version" && !errors.Is(err, restore.ErrNotWhole) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
