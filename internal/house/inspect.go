@@ -16,7 +16,7 @@ func Inspect(t *source.Tree) []Finding {
 		papers.Paths(t, "AGENTS.md", Planned),
 		papers.Links(t),
 		papers.Manners(t, "LICENSE", "README.md", "NEWS.md", "AGENTS.md", "CLAUDE.md", "Makefile",
-			"docs/vocabulary.md", "docs/threat-model.md", "docs/runs.md", "docs/state.md", papers.GuestBook),
+			"docs/vocabulary.md", "docs/threat-model.md", "docs/runs.md", "docs/state.md", "docs/operations.md", papers.GuestBook),
 	)
 	return excuse(found, exceptions)
 }

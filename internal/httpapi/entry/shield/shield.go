@@ -208,7 +208,7 @@ func (s *Shield) log(r *http.Request, n *Note, took time.Duration) {
 		slog.String("method", r.Method[:min(len(r.Method), 16)]), slog.String("route", n.Route), slog.Int("status", n.Status), slog.Int64("bytes", n.Bytes),
 		slog.Int64("ms", took.Milliseconds()), slog.String("addr", n.Addr),
 	}
-	for _, a := range []slog.Attr{slog.String("user", n.Name), slog.String("run", string(n.Run)), slog.String("code", string(n.Code))} {
+	for _, a := range []slog.Attr{slog.String("user", n.Name), slog.String("run", string(n.Run)), slog.String("code", string(n.Code)), slog.String("trace", traceOf(r))} {
 		if a.Value.String() != "" {
 			attrs = append(attrs, a)
 		}
@@ -218,6 +218,29 @@ func (s *Shield) log(r *http.Request, n *Note, took time.Duration) {
 		attrs = append(attrs, slog.String("fault", n.Fault.Error()))
 	}
 	s.cfg.Log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// traceOf is the id of the trace that a request is part of, by W3C's header; empty where
+// there is none that could be one, since whoever asks has written it.
+func traceOf(r *http.Request) string {
+	const form = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
+	all := r.Header.Values("Traceparent")
+	if len(all) != 1 || len(all[0]) < len(form) {
+		return ""
+	}
+	words := strings.Split(all[0], "-")
+	if len(words) < 4 || len(words) > 4 && words[0] == "00" || words[0] == "ff" || len(words[0]) != 2 || len(words[1]) != 32 || len(words[2]) != 16 || len(words[3]) != 2 {
+		return ""
+	}
+	for _, w := range words[:4] {
+		if strings.Trim(w, "0123456789abcdef") != "" {
+			return ""
+		}
+	}
+	if strings.Trim(words[1], "0") == "" || strings.Trim(words[2], "0") == "" {
+		return ""
+	}
+	return words[1]
 }
 
 // An answer counts what is written.

@@ -128,3 +128,30 @@ func TestPanic(t *testing.T) {
 		t.Error(log.String())
 	}
 }
+
+// The log names the trace that a request says it is part of, and nothing that only looks
+// like one.
+func TestTraceOf(t *testing.T) {
+	const id, span = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+	for header, want := range map[string]string{
+		"00-" + id + "-" + span + "-01":                            id,
+		"cc-" + id + "-" + span + "-01-what-a-later-version-has":   id,
+		"00-" + id + "-" + span + "-01-more":                       "",
+		"ff-" + id + "-" + span + "-01":                            "",
+		"00-" + strings.ToUpper(id) + "-" + span + "-01":           "",
+		"00-" + strings.Repeat("0", 32) + "-" + span + "-01":       "",
+		"00-" + id + "-" + strings.Repeat("0", 16) + "-01":         "",
+		"00-" + id + span + "-01-00-00-00-00-00-00-00-00-00-00-00": "",
+		"00-" + strings.Repeat("a", 3000) + "-" + span + "-01":     "",
+		"\n" + strings.Repeat(" ", 60):                             "",
+		"":                                                         "",
+	} {
+		r := &http.Request{Header: http.Header{"Traceparent": {header}}}
+		if got := traceOf(r); got != want {
+			t.Errorf("%.60q: %q", header, got)
+		}
+	}
+	if got := traceOf(&http.Request{Header: http.Header{"Traceparent": {"00-" + id + "-" + span + "-01", "x"}}}); got != "" {
+		t.Errorf("two headers: %q", got)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app/evidence"
 	"paddock/internal/app/evidence/census/names/backup"
+	"paddock/internal/app/evidence/census/names/backup/restore"
 	"paddock/internal/trust"
 )
 
@@ -163,11 +164,11 @@ func (d commands) restore(ctx context.Context, name string, s Server) (err error
 		return desk.Usage(desk.Plain(name)+": "+err.Error(), "name a file that paddock state backup wrote, and that nobody else can change")
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	r, err := backup.Restore(ctx, f, state, backup.RestoreOptions{As: d.Operator(), Database: s.Renew, Now: d.Now})
+	r, err := restore.Into(ctx, f, state, restore.Options{As: d.Operator(), Database: s.Renew, Now: d.Now})
 	switch {
-	case errors.Is(err, backup.ErrInTheWay):
+	case errors.Is(err, restore.ErrInTheWay):
 		return desk.Usage("the state directory "+desk.Plain(state)+" isn't empty", "name a new one with --state, or move the old one away: nothing is restored over it")
-	case errors.Is(err, backup.ErrNotWhole):
+	case errors.Is(err, restore.ErrNotWhole):
 		return desk.Usage(desk.Plain(name)+": "+err.Error(), "nothing was restored; take an older backup")
 	case err != nil:
 		return err

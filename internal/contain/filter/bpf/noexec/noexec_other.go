@@ -1,11 +1,5 @@
 //go:build !linux
 
-// Package noexec has a process give up for good the right to become another program or
-// to start one.
-//
-// # Limits
-//
-// Linux alone can do that.
 package noexec
 
 import "errors"

@@ -1,12 +1,12 @@
-// Package backup writes a state directory into one file, while others use it, and
-// makes a state directory of such a file.
+// Package backup writes a state directory into one file, while others use it; package
+// restore makes a state directory of such a file.
 //
 // The file is a tar archive. Its last entry says what is in it and has a digest over
 // everything before, so that one that was cut short or changed isn't taken for whole.
 //
 // What is written fits together, whatever happens meanwhile. Runs are listed first;
-// then the journal is copied, which knows of all of them; then each run, as it is by
-// then. That its end is in the journal is left out where that may have become true
+// then the journal is copied, and with it the list has the runs that it tells of and no
+// others; then each run is copied, as it is by then. That its end is in the journal is left out where that may have become true
 // after the journal was copied: whoever restores looks, and tells what is missing.
 // What others refer to is copied after them.
 //
@@ -24,6 +24,7 @@ package backup
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -48,18 +49,16 @@ import (
 	"paddock/internal/rundir/shelf"
 )
 
-// version is that of the archive's form.
-const version = 1
-
-// manifest is the name of the last entry.
-const manifest = "backup.json"
-
-// mostManifest is how long that can be.
-const mostManifest = 64 << 10
+// The form of the archive: its version, the name of its last entry and how long that can be.
+const (
+	Version      = 1
+	Manifest     = "backup.json"
+	MostManifest = 64 << 10
+)
 
 // The server's files in a state directory.
 const (
-	database = "server.db"
+	Database = "server.db"
 	key      = "server.key"
 )
 
@@ -100,8 +99,8 @@ func parts() (before, after []string) {
 // Write writes a backup of the state directory.
 func Write(ctx context.Context, state *rundir.State, to io.Writer, opt Options) (Summary, error) {
 	w := &archive{
-		ctx: ctx, root: state.Path(), tar: tar.NewWriter(to), sum: sha256.New(), linked: map[identity]string{},
-		Summary: Summary{Version: version, MadeAt: opt.Now().UTC(), By: opt.By},
+		ctx: ctx, root: state.Path(), tar: tar.NewWriter(to), sum: sha256.New(), linked: map[identity]string{}, copied: map[string]int64{},
+		Summary: Summary{Version: Version, MadeAt: opt.Now().UTC(), By: opt.By},
 	}
 	before, after := parts()
 	for _, name := range before {
@@ -109,10 +108,7 @@ func Write(ctx context.Context, state *rundir.State, to io.Writer, opt Options) 
 			return w.Summary, err
 		}
 	}
-	runs, err := w.list()
-	if err == nil {
-		err = w.tree("journal")
-	}
+	runs, err := w.told()
 	if err != nil {
 		return w.Summary, err
 	}
@@ -138,12 +134,73 @@ type listed struct {
 	noted bool // its end was in the journal
 }
 
+// told copies the journal and returns the runs that it knows of: those that were listed
+// before, and of those that began meanwhile the ones that it tells of.
+func (w *archive) told() ([]listed, error) {
+	before, err := w.segments()
+	if err != nil {
+		return nil, err
+	}
+	runs, err := w.list()
+	if err == nil {
+		err = w.tree("journal")
+	}
+	if err != nil {
+		return nil, err
+	}
+	later, err := w.list()
+	if err != nil || len(later) == len(runs) {
+		return runs, err
+	}
+	var tail []byte // what the copy has more than was there at first
+	for name, size := range w.copied {
+		if segment(name) == 0 {
+			continue
+		}
+		f, err := open(filepath.Join(w.root, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(io.NewSectionReader(f, before[name], size-before[name]))
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+		tail = append(tail, text...)
+	}
+	known := map[paddock.RunID]bool{}
+	for _, r := range runs {
+		known[r.id] = true
+	}
+	for _, r := range later {
+		if !known[r.id] && bytes.Contains(tail, []byte(`"`+string(r.id)+`"`)) {
+			runs = append(runs, listed{id: r.id}) // whoever restores finds out whether its end is in the copy
+		}
+	}
+	return runs, nil
+}
+
+// segments are the sizes of the journal's.
+func (w *archive) segments() (map[string]int64, error) {
+	entries, err := os.ReadDir(filepath.Join(w.root, "journal"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	sizes := map[string]int64{}
+	for _, e := range entries {
+		if info, bad := e.Info(); bad == nil {
+			sizes["journal/"+e.Name()] = info.Size()
+		}
+	}
+	return sizes, err
+}
+
 type archive struct {
 	ctx    context.Context
 	root   string
 	tar    *tar.Writer
 	sum    hash.Hash
 	linked map[identity]string // names of files that have several
+	copied map[string]int64    // how much of each file of the journal
 	Summary
 }
 
@@ -264,28 +321,31 @@ func (w *archive) add(name string, f *os.File) error {
 	if err := w.tar.WriteHeader(h); err != nil {
 		return err
 	}
-	note(w.sum, h)
+	Note(w.sum, h)
 	n, err := io.CopyN(io.MultiWriter(w.tar, w.sum), f, h.Size)
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%s became shorter while it was copied; make the backup again", name)
 	}
 	w.Files++
 	w.Bytes += n
+	if strings.HasPrefix(name, "journal/") {
+		w.copied[name] = n
+	}
 	return errors.Join(err, w.ctx.Err())
 }
 
-// note adds what an entry is to the digest; its content follows.
-func note(sum hash.Hash, h *tar.Header) {
+// Note adds what an entry is to the digest; its content follows.
+func Note(sum hash.Hash, h *tar.Header) {
 	fmt.Fprintf(sum, "%q %q %d\n", h.Name, h.Linkname, h.Size)
 }
 
 // database copies the server's database, if there is one.
 func (w *archive) database(opt Options) error {
-	from := filepath.Join(w.root, database)
+	from := filepath.Join(w.root, Database)
 	if there, err := durable.Exists(from); err != nil || !there {
 		return err
 	}
-	copied := filepath.Join(opt.Room, database)
+	copied := filepath.Join(opt.Room, Database)
 	if err := opt.Database(w.ctx, from, copied); err != nil {
 		return err
 	}
@@ -294,7 +354,7 @@ func (w *archive) database(opt Options) error {
 		return err
 	}
 	w.Database = true
-	return errors.Join(w.add(database, f), f.Close(), os.Remove(copied))
+	return errors.Join(w.add(Database, f), f.Close(), os.Remove(copied))
 }
 
 func (w *archive) finish() error {
@@ -303,7 +363,7 @@ func (w *archive) finish() error {
 	if err != nil {
 		return err
 	}
-	if err := w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: manifest, Size: int64(len(text)), Mode: 0o600, ModTime: w.MadeAt.Truncate(time.Second)}); err != nil {
+	if err := w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: Manifest, Size: int64(len(text)), Mode: 0o600, ModTime: w.MadeAt.Truncate(time.Second)}); err != nil {
 		return err
 	}
 	_, err = w.tar.Write(text)

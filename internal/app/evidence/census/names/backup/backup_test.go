@@ -19,6 +19,7 @@ import (
 	"paddock/internal/app/evidence"
 	"paddock/internal/app/evidence/census"
 	"paddock/internal/app/evidence/census/names/backup"
+	"paddock/internal/app/evidence/census/names/backup/restore"
 	"paddock/internal/executor/notes"
 	"paddock/internal/journal/writer"
 	"paddock/internal/rundir"
@@ -101,9 +102,9 @@ func (h *house) write(to io.Writer) backup.Summary {
 	return s
 }
 
-func restore(t *testing.T, from io.Reader, dir string) (backup.Restored, error) {
+func again(t *testing.T, from io.Reader, dir string) (restore.Restored, error) {
 	t.Helper()
-	return backup.Restore(t.Context(), from, dir, backup.RestoreOptions{As: operator, Now: time.Now, Database: func(_ context.Context, from, to string) error {
+	return restore.Into(t.Context(), from, dir, restore.Options{As: operator, Now: time.Now, Database: func(_ context.Context, from, to string) error {
 		return os.Link(from, to) // looked at by the store's own tests
 	}})
 }
@@ -116,18 +117,23 @@ func TestWhileOthersWork(t *testing.T) {
 	h.settle(over, true)
 	h.settle(untold, false)
 	must(t, os.WriteFile(filepath.Join(h.e.State().Path(), "server.key"), []byte("key"), 0o600))
-	// As soon as something of the journal is written, one run more ends and another begins.
+	// As soon as something of the journal is written, one run more ends and another begins:
+	// before its segments are, which know of that, and after them.
+	if _, _, err := h.e.Key(""); err != nil {
+		t.Fatal(err)
+	}
 	var whole bytes.Buffer
-	changes := onWrite{to: &whole, when: []byte("journal/0"), do: func() {
+	late := onWrite{to: &whole, when: []byte("journal/0"), do: func() {
 		h.settle(open, true)
 		h.settle(h.start(), true)
 	}}
-	s := h.write(&changes)
-	if changes.do != nil || s.Runs != 3 || s.Open != 0 {
+	early := onWrite{to: &late, when: []byte("journal/key"), do: func() { h.settle(h.start(), true) }}
+	s := h.write(&early)
+	if early.do != nil || late.do != nil || s.Runs != 4 || s.Open != 0 {
 		t.Fatalf("%+v", s)
 	}
 	dir := filepath.Join(t.TempDir(), "a", "state")
-	r, err := restore(t, &whole, dir)
+	r, err := again(t, &whole, dir)
 	must(t, err)
 	if len(r.Lost) != 0 || r.SHA256 != s.SHA256 {
 		t.Errorf("%+v", r)
@@ -139,14 +145,14 @@ func TestWhileOthersWork(t *testing.T) {
 		t.Errorf("%+v", f)
 		return nil
 	})
-	if err != nil || report.Runs != 3 || report.Open != 0 {
+	if err != nil || report.Runs != 4 || report.Open != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "*"))
 	if err != nil || !slices.Equal(left, []string{dir}) {
 		t.Errorf("beside it: %v, %v", left, err)
 	}
-	if _, err := restore(t, &whole, dir); !errors.Is(err, backup.ErrInTheWay) {
+	if _, err := again(t, &whole, dir); !errors.Is(err, restore.ErrInTheWay) {
 		t.Error(err)
 	}
 }
@@ -179,7 +185,7 @@ func TestHostile(t *testing.T) {
 	}
 	whole := buffer.Bytes()
 	entries := read(t, whole)
-	if _, err := restore(t, bytes.NewReader(pack(t, entries)), filepath.Join(t.TempDir(), "fine")); err != nil {
+	if _, err := again(t, bytes.NewReader(pack(t, entries)), filepath.Join(t.TempDir(), "fine")); err != nil {
 		t.Error("written again:", err)
 	}
 	with := func(e entry) []byte { return pack(t, append([]entry{e}, entries...)) }
@@ -203,9 +209,9 @@ func TestHostile(t *testing.T) {
 		"another digest":  pack(t, replaced(entries, `"sha256":"`, `"sha256":"0`)),
 	} {
 		dir := t.TempDir()
-		if _, err := restore(t, bytes.NewReader(text), filepath.Join(dir, "state")); err == nil {
+		if _, err := again(t, bytes.NewReader(text), filepath.Join(dir, "state")); err == nil {
 			t.Errorf("%s: restored", what)
-		} else if what != "another version" && !errors.Is(err, backup.ErrNotWhole) {
+		} else if what != "another version" && !errors.Is(err, restore.ErrNotWhole) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"paddock"
 	"paddock/internal/app/evidence/census/names"
 	"paddock/internal/rundir/record/durable/waiting"
 	"paddock/internal/rundir/shelf"
@@ -17,8 +20,8 @@ import (
 
 // The files of a run that say how far it is.
 const (
-	outcome = "outcome.json"
-	noted   = "noted"
+	Outcome = "outcome.json"
+	Noted   = "noted"
 )
 
 // patience is how often a run is looked at again whose files changed their names.
@@ -73,7 +76,7 @@ func (w *archive) filesOf(dir string, told bool) (files map[string]*os.File, set
 		}
 		files[e.Name()] = f
 	}
-	return files, files[outcome] != nil, nil
+	return files, files[Outcome] != nil, nil
 }
 
 // copied says whether a file of a run belongs into a backup. What makes a run wait or
@@ -81,12 +84,34 @@ func (w *archive) filesOf(dir string, told bool) (files map[string]*os.File, set
 // twice because it was restored.
 func copied(name string, told bool) bool {
 	switch name {
-	case noted:
+	case Noted:
 		return told
 	case waiting.Name, "reserve", "control", "before.json":
 		return false
 	}
 	return slices.Contains(names.Run, name) || strings.HasPrefix(name, "addendum.")
+}
+
+// Known says whether a backup has something of this name: a path that leads nowhere
+// else, of a part that is copied.
+func Known(name string) bool {
+	if !fs.ValidPath(name) || len(name) > 1000 || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsRune(name, '\\') {
+		return false
+	}
+	words := strings.Split(name, "/")
+	if words[0] == "runs" {
+		if len(words) != 4 || !copied(words[3], true) {
+			return false
+		}
+		id, err := paddock.ParseRunID(words[2])
+		return err == nil && shelf.Day(id) == words[1]
+	}
+	before, after := parts()
+	single := words[0] == "format" || words[0] == key || words[0] == Database
+	if single {
+		return len(words) == 1
+	}
+	return len(words) > 1 && len(words) < 8 && slices.Contains(append(append(before, after...), "journal"), words[0])
 }
 
 func apart(dir string) bool {

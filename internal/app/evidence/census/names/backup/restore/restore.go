@@ -1,4 +1,10 @@
-package backup
+// Package restore makes a state directory of a backup.
+//
+// # Limits
+//
+// It looks at nothing outside of the directory that it makes: what went on when the
+// backup was made may go on, on this machine, and isn't disturbed.
+package restore
 
 import (
 	"archive/tar"
@@ -14,15 +20,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"paddock"
 	"paddock/internal/app/evidence"
 	"paddock/internal/app/evidence/census"
+	"paddock/internal/app/evidence/census/names/backup"
 	"paddock/internal/executor/notes"
 	"paddock/internal/journal/writer"
 	"paddock/internal/rundir/record"
@@ -35,8 +39,8 @@ var ErrNotWhole = errors.New("not a whole backup")
 // ErrInTheWay is the error about a directory that holds something.
 var ErrInTheWay = errors.New("isn't empty")
 
-// RestoreOptions say how a backup is made a state directory.
-type RestoreOptions struct {
+// Options say how a backup is made a state directory.
+type Options struct {
 	// As is who restores, an operator.
 	As paddock.Principal
 	// Database makes a database of a copy of one, where there is none, and looks whether
@@ -47,14 +51,14 @@ type RestoreOptions struct {
 
 // Restored is what came of it.
 type Restored struct {
-	Summary
+	backup.Summary
 	// Lost are runs that went on when the backup was made.
 	Lost []paddock.RunID `json:"lost"`
 }
 
-// Restore makes the state directory dir, which must be missing or empty, of a backup.
+// Into makes the state directory dir, which must be missing or empty, of a backup.
 // Until all of it is there, right and on the disk, dir stays as it was.
-func Restore(ctx context.Context, from io.Reader, dir string, opt RestoreOptions) (r Restored, err error) {
+func Into(ctx context.Context, from io.Reader, dir string, opt Options) (r Restored, err error) {
 	entries, err := os.ReadDir(dir)
 	if err == nil && len(entries) > 0 {
 		return r, fmt.Errorf("%s %w", dir, ErrInTheWay)
@@ -96,12 +100,12 @@ type reader struct {
 	root *os.Root
 	tar  *tar.Reader
 	sum  hash.Hash
-	Summary
+	backup.Summary
 	settled map[paddock.RunID]bool // runs with an outcome; whether the journal has it
 }
 
 // all unpacks everything and compares it with what the last entry says.
-func (x *reader) all() (said Summary, err error) {
+func (x *reader) all() (said backup.Summary, err error) {
 	if x.root, err = os.OpenRoot(x.room); err != nil {
 		return said, err
 	}
@@ -114,7 +118,7 @@ func (x *reader) all() (said Summary, err error) {
 		if err != nil {
 			return said, fmt.Errorf("%w: %w", ErrNotWhole, err)
 		}
-		if h.Name == manifest {
+		if h.Name == backup.Manifest {
 			return x.end(h)
 		}
 		if err := errors.Join(x.entry(h), x.ctx.Err()); err != nil {
@@ -125,17 +129,17 @@ func (x *reader) all() (said Summary, err error) {
 
 // entry unpacks one file.
 func (x *reader) entry(h *tar.Header) error {
-	if !known(h.Name) {
+	if !backup.Known(h.Name) {
 		return fmt.Errorf("%w: nothing called %.200q is in one", ErrNotWhole, h.Name)
 	}
 	if err := x.root.MkdirAll(path.Dir(h.Name), 0o700); err != nil {
 		return err
 	}
-	note(x.sum, h)
+	backup.Note(x.sum, h)
 	x.Files++
 	x.settle1(h.Name)
 	switch {
-	case h.Typeflag == tar.TypeLink && known(h.Linkname) && h.Size == 0:
+	case h.Typeflag == tar.TypeLink && backup.Known(h.Linkname) && h.Size == 0:
 		if err := x.root.Link(h.Linkname, h.Name); err != nil {
 			return fmt.Errorf("%w: %w", ErrNotWhole, err)
 		}
@@ -166,39 +170,17 @@ func (x *reader) settle1(name string) {
 	}
 	id := paddock.RunID(words[2])
 	switch words[3] {
-	case outcome:
+	case backup.Outcome:
 		x.settled[id] = x.settled[id]
-	case noted:
+	case backup.Noted:
 		x.settled[id] = true
 	}
 }
 
-// known says whether a backup has something of this name: a path that leads nowhere
-// else, of a part that is copied.
-func known(name string) bool {
-	if !fs.ValidPath(name) || len(name) > 1000 || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsRune(name, '\\') {
-		return false
-	}
-	words := strings.Split(name, "/")
-	if words[0] == "runs" {
-		if len(words) != 4 || !copied(words[3], true) {
-			return false
-		}
-		id, err := paddock.ParseRunID(words[2])
-		return err == nil && shelf.Day(id) == words[1]
-	}
-	before, after := parts()
-	single := words[0] == "format" || words[0] == key || words[0] == database
-	if single {
-		return len(words) == 1
-	}
-	return len(words) > 1 && len(words) < 8 && slices.Contains(append(append(before, after...), "journal"), words[0])
-}
-
 // end compares what was unpacked with what was written.
-func (x *reader) end(h *tar.Header) (said Summary, err error) {
-	if h.Size > mostManifest {
-		return said, fmt.Errorf("%w: its %s is too long", ErrNotWhole, manifest)
+func (x *reader) end(h *tar.Header) (said backup.Summary, err error) {
+	if h.Size > backup.MostManifest {
+		return said, fmt.Errorf("%w: its %s is too long", ErrNotWhole, backup.Manifest)
 	}
 	text, err := io.ReadAll(x.tar)
 	if err == nil {
@@ -207,8 +189,8 @@ func (x *reader) end(h *tar.Header) (said Summary, err error) {
 	if err != nil {
 		return said, fmt.Errorf("%w: %w", ErrNotWhole, err)
 	}
-	if said.Version != version {
-		return said, fmt.Errorf("the backup is of version %d, this Paddock knows %d", said.Version, version)
+	if said.Version != backup.Version {
+		return said, fmt.Errorf("the backup is of version %d, this Paddock knows %d", said.Version, backup.Version)
 	}
 	if sum := hex.EncodeToString(x.sum.Sum(nil)); sum != said.SHA256 || x.Files != said.Files || x.Bytes != said.Bytes {
 		return said, fmt.Errorf("%w: it was changed or damaged; %d files of %d bytes are in it, %d of %d were written", ErrNotWhole, x.Files, x.Bytes, said.Files, said.Bytes)
@@ -220,11 +202,11 @@ func (x *reader) end(h *tar.Header) (said Summary, err error) {
 }
 
 // database has the copy looked at, and brought up to date.
-func (x *reader) database(opt RestoreOptions, there bool) error {
+func (x *reader) database(opt Options, there bool) error {
 	if !there {
 		return nil
 	}
-	copied := filepath.Join(x.room, database)
+	copied := filepath.Join(x.room, backup.Database)
 	if err := os.Rename(copied, copied+".copy"); err != nil {
 		return err
 	}
@@ -236,7 +218,7 @@ func (x *reader) database(opt RestoreOptions, there bool) error {
 
 // settle makes the index, settles what went on, and tells the journal what it hasn't.
 // It looks at nothing outside of the directory.
-func (x *reader) settle(opt RestoreOptions) (lost []paddock.RunID, err error) {
+func (x *reader) settle(opt Options) (lost []paddock.RunID, err error) {
 	e, err := evidence.Open(opt.As, x.room, opt.Now)
 	if err != nil {
 		return nil, err

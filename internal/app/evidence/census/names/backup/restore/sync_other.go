@@ -1,6 +1,6 @@
 //go:build !linux
 
-package backup
+package restore
 
 // syncAll does nothing: no run is ever made here.
 func syncAll(string) error { return nil }
