@@ -51,7 +51,7 @@ func (s *served) token(scopes ...string) (word, id string) {
 }
 
 // mcp sends one message by hand.
-func (s *served) mcp(token, session, body string) (int, http.Header, string) {
+func (s *served) mcp(token, session, body string, headers ...string) (int, http.Header, string) {
 	s.y.t.Helper()
 	r, err := http.NewRequestWithContext(s.y.t.Context(), http.MethodPost, s.url+"/mcp", strings.NewReader(body))
 	if err != nil {
@@ -62,6 +62,9 @@ func (s *served) mcp(token, session, body string) (int, http.Header, string) {
 	r.Header.Set("Authorization", "Bearer "+token)
 	if session != "" {
 		r.Header.Set("Mcp-Session-Id", session)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
 	}
 	a, err := s.client.Do(r)
 	if err != nil {
@@ -188,6 +191,61 @@ func TestServeMCPSessions(t *testing.T) {
 	_, h, _ = s.mcp(all, "", hello)
 	if _, _, body := s.mcp(all, h.Get("Mcp-Session-Id"), call("command_list", `{}`)); !strings.Contains(body, `"prog"`) {
 		t.Errorf("the run is gone: %s", body)
+	}
+}
+
+// A run is a task to a client that knows tasks: it is found by its id alone, by another
+// token of the same account and after the server ended, and by nobody else.
+func TestServeMCPTasks(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	s := y.serve()
+	s.enter()
+	word, _ := s.token("mcp.*", "runs.*")
+	other, _ := s.token("mcp.use", "runs.start", "runs.read")
+	task := func(token, method, name, rest string) (status int, body string) {
+		t.Helper()
+		const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"0"},"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+		status, _, body = s.mcp(token, "", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,%s}}`, method, meta, rest),
+			"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name)
+		return status, body
+	}
+	gate := filepath.Join(y.work, "gate")
+	_, body := task(word, "tools/call", "run_command_bg", `"name":"run_command_bg","arguments":{"argv":["prog","until",`+quoteJSON(gate)+`]}`)
+	_, id, found := strings.Cut(body, `"taskId":"`)
+	if id, _, _ = strings.Cut(id, `"`); !found || !strings.Contains(body, `"resultType":"task"`) {
+		t.Fatalf("start: %s", body)
+	}
+	if status, body := task(other, "tasks/get", id, fmt.Sprintf(`"taskId":%q`, id)); status != http.StatusOK || !strings.Contains(body, `"status":"working"`) {
+		t.Errorf("meanwhile: %d %s", status, body)
+	}
+	if status, body := task(other, "tasks/cancel", id, fmt.Sprintf(`"taskId":%q`, id)); !strings.Contains(body, `"error"`) {
+		t.Errorf("who may not end runs ends one: %d %s", status, body)
+	}
+	if status, body := task(word, "tasks/get", "x", fmt.Sprintf(`"taskId":%q`, id)); status != http.StatusBadRequest || !strings.Contains(body, "-32020") {
+		t.Errorf("by another name: %d %s", status, body)
+	}
+	s.end()
+	s = y.serve()
+	defer s.end()
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		status, body := task(word, "tasks/get", id, fmt.Sprintf(`"taskId":%q`, id))
+		if status != http.StatusOK {
+			t.Fatalf("%d %s", status, body)
+		}
+		if strings.Contains(body, `"status":"completed"`) {
+			if !strings.Contains(body, `"exitCode":0`) || !strings.Contains(body, `ready\\ndone`) {
+				t.Errorf("at the end: %s", body)
+			}
+			return
+		}
+		_, wait := task(word, "tools/call", "command_status", fmt.Sprintf(`"name":"command_status","arguments":{"taskId":%q,"waitMs":45000}`, id))
+		if !strings.Contains(wait, id) {
+			t.Fatalf("waiting: %s", wait)
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func TestHandshakeRevisions(t *testing.T) {
 			if hello.ServerInfo.Name != "paddock" || hello.ServerInfo.Version != "1.2.3" {
 				t.Errorf("server: %+v", hello.ServerInfo)
 			}
-			if got := string(hello.Capabilities); got != `{"tools":{}}` {
+			if got := string(hello.Capabilities); got != `{"extensions":{"io.modelcontextprotocol/tasks":{}},"tools":{}}` {
 				t.Errorf("capabilities: %s", got)
 			}
 			run := ok[answer.Started](c, "run_command_bg", `{"argv":["go","version"]}`)

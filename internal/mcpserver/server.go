@@ -32,6 +32,7 @@ import (
 	"paddock/internal/app/plans"
 	"paddock/internal/git"
 	"paddock/internal/mcpserver/answer"
+	"paddock/internal/mcpserver/background"
 	"paddock/internal/mcpserver/texts"
 	"paddock/internal/mcpserver/wire"
 	"paddock/internal/mcpserver/wire/ndjson"
@@ -179,7 +180,7 @@ func (s *session) server() *mcp.Server {
 		&mcp.Implementation{Name: "paddock", Title: "Paddock", Version: s.Version},
 		&mcp.ServerOptions{
 			Instructions: texts.Instructions,
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+			Capabilities: background.Capabilities(&mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, s.Tools),
 			Logger:       slog.New(wire.Warnings{Handler: s.Log.Handler()}),
 		})
 	for _, t := range slices.Concat(s.tools(), s.planTools(), s.delegateTools(), s.gitTools()) {
@@ -187,6 +188,7 @@ func (s *session) server() *mcp.Server {
 			server.AddTool(t.Tool, t.handler)
 		}
 	}
+	background.Serve(server, background.Config{Verbs: s.App, Principal: s.Principal, Tools: s.Tools, Ended: s.ended, Log: s.Log})
 	return server
 }
 

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"paddock"
 	"paddock/internal/mcpserver/answer"
+	"paddock/internal/mcpserver/answer/preview"
 	"paddock/internal/mcpserver/ask"
 	"paddock/internal/mcpserver/person"
 )
@@ -66,7 +69,7 @@ func (s *session) status(ctx context.Context, c call, in ask.Status) (answer.Sta
 	if err != nil {
 		return answer.Status{}, found(id, err)
 	}
-	out := answer.NewStatus(run, s.tailPreview(ctx, run), s.counters(ctx))
+	out := answer.NewStatus(run, s.tail(ctx, run), s.counters(ctx))
 	if wait > 0 {
 		waited := s.Now().Sub(began).Milliseconds()
 		out.WaitedMs = &waited
@@ -126,7 +129,7 @@ func (s *session) kill(ctx context.Context, _ call, in ask.Kill) (answer.Status,
 	if err != nil {
 		return answer.Status{}, found(id, err)
 	}
-	return answer.NewStatus(run, s.tailPreview(ctx, run), s.counters(ctx)), nil
+	return answer.NewStatus(run, s.tail(ctx, run), s.counters(ctx)), nil
 }
 
 // list is command_list.
@@ -136,6 +139,21 @@ func (s *session) list(ctx context.Context, _ call, in ask.List) (answer.Listing
 		return answer.Listing{}, err
 	}
 	return answer.NewListing(listing, s.counters(ctx)), nil
+}
+
+// tail is the end of what a run has printed.
+func (s *session) tail(ctx context.Context, run paddock.Run) string {
+	return preview.Read(ctx, s.App.Output, s.Principal, run, s.Log)
+}
+
+// ended is the answer of run_command_bg for a client that waited for the end.
+func (s *session) ended(ctx context.Context, run paddock.Run) (*mcp.CallToolResult, error) {
+	out := answer.NewStarted(run, s.counters(ctx))
+	if o := run.Outcome; o != nil {
+		out.ExitCode = o.Reason.ExitCode
+	}
+	out.TailPreview = s.tail(ctx, run)
+	return answer.Succeeded(out)
 }
 
 // counters never fails a call: a task whose id got lost for want of a number

@@ -20,7 +20,10 @@ type Started struct {
 	StartedAt *time.Time    `json:"startedAt,omitzero"`
 	Approval  string        `json:"approval,omitzero" jsonschema:"what a person must approve, or has approved, before the program starts"`
 	Error     string        `json:"error,omitzero" jsonschema:"why the program could not be started"`
-	Note      string        `json:"note,omitzero"`
+	// What follows is told to clients that waited for the end, as the tasks extension has them.
+	ExitCode    *int   `json:"exitCode,omitzero" jsonschema:"where the client waited for the end"`
+	TailPreview string `json:"tailPreview,omitzero" jsonschema:"the end of the output, where the client waited for that"`
+	Note        string `json:"note,omitzero"`
 	Counters
 }
 

@@ -2,7 +2,7 @@
 //
 // # Limits
 //
-// It is given the bytes and reads none.
+// It is told how output is read.
 package preview
 
 import (

@@ -226,6 +226,9 @@ func (d *Door) post(a *reply.Answer, r *http.Request, c Caller) *reply.Fault {
 		if f != nil {
 			return d.forModel(f, m)
 		}
+		if f = routed(r, m); f != nil {
+			return f
+		}
 		return d.once(a, r, c, m.tool)
 	}
 	id := r.Header.Get(sessionHeader)

@@ -502,7 +502,16 @@ func TestHostile(t *testing.T) {
 		"tool, duplicate, single": {ask{version: single, body: tool(`{"argv":["true"],"argv":["rm"]}`)}, 200, `"resultType":"complete"`},
 		"tool, whose session?":    {ask{who: "bob", session: id, body: tool(`{"argv":1,"argv":2}`)}, 404, "no such session"},
 		"tool, no session":        {ask{body: tool(`{"argv":1,"argv":2}`)}, 400, "duplicate name"},
-		"name twice":              {ask{version: single, body: now("echo").body, change: func(r *http.Request) { r.Header.Set("Mcp-Method", "tools/call"); r.Header.Set("Mcp-Name", "wait") }}, 400, "-32020"},
+		"task, no header":         {ask{version: single, body: `{"jsonrpc":"2.0","id":9,"method":"tasks/get","params":{` + meta + `,"taskId":"a"}}`, change: set("Mcp-Method", "tasks/get")}, 400, "-32020"},
+		"task, another": {ask{version: single, body: `{"jsonrpc":"2.0","id":9,"method":"tasks/cancel","params":{` + meta + `,"taskId":"a"}}`, change: func(r *http.Request) {
+			r.Header.Set("Mcp-Method", "tasks/cancel")
+			r.Header.Set("Mcp-Name", "b")
+		}}, 400, "-32020"},
+		"task, none here": {ask{version: single, body: `{"jsonrpc":"2.0","id":9,"method":"tasks/get","params":{` + meta + `,"taskId":"a"}}`, change: func(r *http.Request) {
+			r.Header.Set("Mcp-Method", "tasks/get")
+			r.Header.Set("Mcp-Name", "a")
+		}}, 404, "-32601"},
+		"name twice": {ask{version: single, body: now("echo").body, change: func(r *http.Request) { r.Header.Set("Mcp-Method", "tools/call"); r.Header.Set("Mcp-Name", "wait") }}, 400, "-32020"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"paddock/internal/mcpserver/wire"
 	"paddock/internal/mcpserver/wire/streamable/reply"
@@ -21,11 +22,23 @@ const (
 	sessionHeader = "Mcp-Session-Id"
 	versionHeader = "Mcp-Protocol-Version"
 	lastHeader    = "Last-Event-ID"
+	nameHeader    = "Mcp-Name"
 	// single is the first revision without sessions; later ones compare greater.
 	single = "2026-07-28"
 	// longest is the most bytes of a header of ours.
 	longest = 256
 )
+
+// routed says what is wrong with the header by which proxies know the task that a request
+// is about; those of the methods that it knows are looked at by the library.
+func routed(r *http.Request, m message) *reply.Fault {
+	if m.single && strings.HasPrefix(m.env.Method(), "tasks/") && r.Header.Get(nameHeader) != m.task {
+		f := reply.Invalid(http.StatusBadRequest, "The header %s isn't the taskId of the message.", nameHeader)
+		f.Code = mcp.CodeHeaderMismatch
+		return f
+	}
+	return nil
+}
 
 // headers says what is wrong with those that decide where a request goes: each may be
 // there once, and is short and printable.
@@ -76,6 +89,7 @@ type message struct {
 	batch  bool
 	single bool // stands for itself, by what it says of its revision
 	tool   string
+	task   string
 }
 
 // read reads the body, looks at it strictly, and gives it back to r. What can be said of
@@ -143,6 +157,7 @@ func (m *message) look(body []byte) {
 	var in struct {
 		Params struct {
 			Name string `json:"name"`
+			Task string `json:"taskId"`
 			Meta struct {
 				Revision string `json:"io.modelcontextprotocol/protocolVersion"`
 			} `json:"_meta"`
@@ -155,4 +170,5 @@ func (m *message) look(body []byte) {
 	if m.env.Method() == wire.ToolCall {
 		m.tool = in.Params.Name
 	}
+	m.task = in.Params.Task
 }
