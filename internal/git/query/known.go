@@ -2,24 +2,28 @@ package query
 
 import "strings"
 
-// Known returns the ids that q's revisions name, where each is an id in full or HEAD,
-// which stands for head; nil where git must be asked first.
-func Known(q Query, head string) (ids []string) {
+// Known returns the ids that q's revisions name, where each is an id in full or one that
+// named knows, which says nothing of others; nil where git must be asked first.
+func Known(q Query, named func(ref string) string) (ids []string) {
 	switch q.(type) {
 	case Log, Show, Diff, Blame, MergeBase:
 	default: // what is printed is told apart by the id of a commit
 		return nil
 	}
 	for _, ref := range q.Refs() {
-		if ref == "HEAD" {
-			ref = head
-		}
-		if len(ref) != 40 && len(ref) != 64 || strings.Trim(ref, "0123456789abcdef") != "" {
-			return nil
+		if !full(ref) {
+			if ref = named(ref); !full(ref) {
+				return nil
+			}
 		}
 		ids = append(ids, ref)
 	}
 	return ids
+}
+
+// full says whether ref is an id, and nothing that is short for one.
+func full(ref string) bool {
+	return (len(ref) == 40 || len(ref) == 64) && strings.Trim(ref, "0123456789abcdef") == ""
 }
 
 // Commits has git take each of ids for a commit, or refuse it.
