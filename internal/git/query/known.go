@@ -1,9 +1,7 @@
 package query
 
-import "strings"
-
-// Known returns the ids that q's revisions name, where each is an id in full or one that
-// named knows, which says nothing of others; nil where git must be asked first.
+// Known returns the ids that q's revisions stand for, each as named tells it; nil where
+// that says nothing of one, and git must be asked first.
 func Known(q Query, named func(ref string) string) (ids []string) {
 	switch q.(type) {
 	case Log, Show, Diff, Blame, MergeBase:
@@ -11,19 +9,13 @@ func Known(q Query, named func(ref string) string) (ids []string) {
 		return nil
 	}
 	for _, ref := range q.Refs() {
-		if !full(ref) {
-			if ref = named(ref); !full(ref) {
-				return nil
-			}
+		id := named(ref)
+		if id == "" {
+			return nil
 		}
-		ids = append(ids, ref)
+		ids = append(ids, id)
 	}
 	return ids
-}
-
-// full says whether ref is an id, and nothing that is short for one.
-func full(ref string) bool {
-	return (len(ref) == 40 || len(ref) == 64) && strings.Trim(ref, "0123456789abcdef") == ""
 }
 
 // Commits has git take each of ids for a commit, or refuse it.

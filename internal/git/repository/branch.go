@@ -17,12 +17,15 @@ import (
 // id, in full or in short, no operator, no place in a log of references.
 var plain = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*([./][A-Za-z0-9_-]+)*$`) })
 
-// Named returns the id that HEAD or the name of a branch stands for; empty where that
-// isn't easily told, and git is to be asked: it looks for a name in several places, and
+// Named returns the id that ref stands for, which is one in full, HEAD or the name of a
+// branch; empty where that isn't easily told, and git is to be asked: it looks for a name in several places, and
 // only one that is a branch's and nothing else is read here. What comes back is an id by
 // its form and nothing else, as of HEAD.
 func (l Look) Named(ref string) string {
-	if ref == "HEAD" {
+	switch {
+	case hexadecimal(ref):
+		return ref
+	case ref == "HEAD":
 		return l.Head
 	}
 	if len(ref) > 200 || !plain().MatchString(ref) || strings.Trim(ref, "0123456789abcdef") == "" || strings.HasSuffix(ref, ".lock") || strings.Contains(ref, ".lock/") {

@@ -12,7 +12,6 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/cmd/paddock/internal/desk/rules/lookup"
 )
 
 // bankCommand keeps what somebody gives as if a program had printed it.
@@ -72,11 +71,10 @@ here, or, where there is a colon in it, to the principal of that id.`,
 
 // payload reads what is to be kept: a file's content, or standard input.
 func (d commands) payload(args []string) (_ []byte, err error) {
-	rules, err := (&lookup.Source{Places: d.PolicyPlaces(d.Policy)}).Load()
+	most, err := d.OutputLimit()
 	if err != nil {
 		return nil, err
 	}
-	most := rules.Limits().Output
 	if len(args) == 0 || args[0] == "-" {
 		return d.bounded(d.In, "standard input", most)
 	}
