@@ -2,10 +2,45 @@ package runner
 
 import (
 	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
 
 	"paddock"
+	"paddock/internal/app"
+	"paddock/internal/app/served"
+	"paddock/internal/executor"
 	"paddock/internal/task/delegate"
 )
+
+// tools is how delegates of a are served.
+func (o Options) tools(a *app.App, policies executor.Source) delegate.Serve {
+	warn := o.Warn
+	if warn == nil {
+		warn = func(error) {}
+	}
+	log := slog.New(warner{warn})
+	return func(ctx context.Context, conn net.Conn, d Delegate) {
+		o.ServeTools(ctx, conn, served.Session{App: a, Policies: policies, Delegate: d, Log: log, Now: time.Now})
+	}
+}
+
+// A warner hands what is logged on to a Runner's Warn.
+type warner struct{ warn func(error) }
+
+// Enabled, Handle, WithAttrs and WithGroup implement [slog.Handler].
+func (warner) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+
+func (w warner) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool { text += " " + a.String(); return true })
+	w.warn(errors.New("delegates: " + text))
+	return nil
+}
+
+func (w warner) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (w warner) WithGroup(string) slog.Handler      { return w }
 
 type (
 	// A Delegate is a task that was given to an agent of the policy's.
@@ -32,7 +67,8 @@ type DelegateTask struct {
 }
 
 // Delegate gives a task to an agent that the policy lists, and returns at once. It
-// goes on when this program ends, unless the Runner's OnClose says otherwise.
+// goes on when this program ends, unless the Runner's OnClose says otherwise or it has
+// tools: see [Options].
 func (r *Runner) Delegate(ctx context.Context, t DelegateTask) (Delegate, error) {
 	return r.app.Delegate(ctx, delegate.Ask{
 		Principal: r.principal, Door: paddock.DoorGo, Tied: r.onClose == KillRuns,

@@ -64,7 +64,7 @@ func TestDelegatesGetSecrets(t *testing.T) {
 	}
 }
 
-// Nobody serves tools within a host program, so a provider with some is refused.
+// Where a host program serves no tools, a provider with some is refused.
 func TestDelegatesWithToolsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, permissive+"launch: {agents: true}\ndelegates: {providers: {worker: {path: /bin/sh, tools: [command_list]}}}\n")

@@ -42,6 +42,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/app/served"
 	"paddock/internal/executor"
 )
 
@@ -86,6 +87,9 @@ type Options struct {
 	Warm int
 	// Warn is told what goes wrong in the background; nil means nobody is.
 	Warn func(error)
+	// ServeTools serves delegates the tools that the policy gives them: it is
+	// agenttools.Serve. Nil means that a task for a provider with tools is refused.
+	ServeTools served.Serve
 
 	isolation []paddock.Isolation                                // for tests; nil means all
 	grace     time.Duration                                      // for tests; zero means five seconds
@@ -137,6 +141,9 @@ func Open(ctx context.Context, policy string, opt Options) (*Runner, error) {
 		onClose: opt.OnClose, live: map[paddock.RunID]struct{}{},
 	}
 	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
+	if opt.ServeTools != nil {
+		r.app.ServeTools(opt.tools(r.app, source))
+	}
 	return r, nil
 }
 

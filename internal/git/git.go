@@ -100,7 +100,7 @@ func (r *Room) Ask(ctx context.Context, a Ask) (Answer, error) {
 		ctx = limited
 	}
 	s := session{Room: r, ask: a, look: look, place: query.Place{Dir: look.Dir, Worktree: look.Root}}
-	s.quick = query.Known(a.Query, look.Head)
+	s.quick = query.Known(a.Query, look.Named)
 	return s.answer(ctx, out, name)
 }
 

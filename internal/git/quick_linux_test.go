@@ -72,7 +72,13 @@ func TestOneRunWhereTheIDIsKnown(t *testing.T) {
 	if a := asked(query.MergeBase{Base: head, Head: "HEAD"}, 1); a.Base != head {
 		t.Errorf("%+v", a)
 	}
-	if a := asked(query.Log{Ref: "main"}, 2); a.Commits[0].ID != head { // a name is for git to tell
+	check(query.Log{Ref: "main"})
+	check(query.Log{Ref: "main"})
+	w.git("branch", "side/way")
+	check(query.Show{Ref: "side/way"})
+	w.git("pack-refs", "--all")
+	check(query.Show{Ref: "side/way"})
+	if a := asked(query.Diff{Base: "main", Head: "side/way"}, 1); len(a.Files) != 0 || !a.OK {
 		t.Errorf("%+v", a)
 	}
 	for _, id := range []string{tree, strings.Repeat("1", 40), strings.Repeat("1", 64)} {
@@ -132,4 +138,53 @@ func TestHeadsThatAreNotRead(t *testing.T) {
 func lookAt(root string) (string, error) {
 	look, err := repository.At(root)
 	return look.Head, err
+}
+
+// A name that could be something else than a branch's is for git to tell, and it is told
+// what git would have.
+func TestNamesThatAreNotRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, paddock.Off)
+	w.commit()
+	first := strings.TrimSpace(w.git("rev-parse", "HEAD"))
+	w.git("branch", "twice")
+	w.git("branch", "beef")
+	w.write("a.txt", "more\n")
+	w.git("commit", "-q", "-a", "-m", "second")
+	w.git("tag", "twice") // which git takes before the branch
+	w.git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
+	w.git("update-ref", "refs/odd", first)
+	w.git("branch", "odd")
+	w.git("branch", "config") // as one of git's own files is called
+	counted := &counting{Executor: w.exec}
+	w.room = New(counted)
+	for _, packed := range []bool{false, true} {
+		if packed {
+			w.git("pack-refs", "--all")
+		}
+		for _, ref := range []string{"twice", "alias", "odd", "beef", "config", "main~1", "main@{0}", "heads/main", "refs/heads/main", first[:10]} {
+			counted.runs.Store(0)
+			want, err := w.plain("rev-parse", "--verify", "-q", ref+"^{commit}")
+			a, badly := w.try(query.Log{Ref: ref})
+			switch {
+			case (err == nil) != (badly == nil):
+				t.Errorf("%s: git %v, we %v", ref, err, badly)
+			case err == nil && (len(a.Revisions) != 1 || a.Revisions[0].ID != strings.TrimSpace(want)):
+				t.Errorf("%s is %+v, want %s", ref, a.Revisions, want)
+			case counted.runs.Load() < 2:
+				t.Errorf("git wasn't asked about %s", ref)
+			}
+		}
+	}
+	// What a repository says of its branches is an id by its form, or git is asked.
+	for name, text := range map[string]string{"short": "beef", "path": "../../../../etc/passwd", "long": strings.Repeat("1", 80), "empty": "", "NUL": "\x00"} {
+		w.write(".git/refs/heads/hostile", text+"\n")
+		look, err := repository.At(w.root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id := look.Named("hostile"); id != "" {
+			t.Errorf("%s: it is taken for %s", name, id)
+		}
+	}
 }

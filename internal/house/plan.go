@@ -60,6 +60,7 @@ var floors = map[string]float64{
 	"internal/dispatch": 7.5, // runs by a queue: it asks the house's verbs and carries out what was ordered; doors ask it
 
 	"runner":             8,
+	"runner/agenttools":  8.5, // over the door that serves agents, which not every host program has
 	"internal/mcpserver": 8,
 	"internal/httpapi":   8,
 	"internal/web":       8,

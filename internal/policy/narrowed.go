@@ -71,8 +71,7 @@ func (p *Policy) Delegates() *compiled.Delegates {
 	return p.file.Delegates
 }
 
-// CheckFloor says everything that is wrong with data, the content of a floor called
-// name; the error is an [*Errors].
+// CheckFloor says what is wrong with data, a floor called name; the error is an [*Errors].
 func CheckFloor(name string, data []byte) error {
 	if faults := layered.Floor(name, data); len(faults) > 0 {
 		return errorsOf(faults)

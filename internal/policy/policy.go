@@ -124,13 +124,12 @@ func (p *Policy) Quotas(by paddock.Principal, root string) paddock.Quotas {
 // Retention says what is kept of runs in the policy's roots that are over.
 func (p *Policy) Retention() paddock.Retention { return p.file.Retention }
 
-// Approvals says who can approve what a rule asks about. What a room asks for
-// nobody can.
-func (p *Policy) Approvals() paddock.Approvals {
+// Approvals says who can approve what a rule asks about; what a room asks for, nobody can.
+func (p *Policy) Approvals() (a paddock.Approvals) {
 	if p.room == "" {
-		return p.file.Approvals
+		a = p.file.Approvals
 	}
-	return paddock.Approvals{}
+	return a
 }
 
 // Contain returns how every run is contained.

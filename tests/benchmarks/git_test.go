@@ -14,8 +14,8 @@ import (
 
 const program = "/usr/bin/git"
 
-// logs returns those that show the newest twenty commits of a repository: plain
-// git, and ours, which finds out first which commit is meant.
+// logs returns those that ask a repository: plain git, and ours, which looks at the
+// repository first and asks in a contained run.
 func (f *furniture) logs(long bool) []contender {
 	why := ""
 	if _, err := os.Stat(program); err != nil {
@@ -24,33 +24,51 @@ func (f *furniture) logs(long bool) []contender {
 		why = "it is measured by make bench only"
 	}
 	if why != "" {
-		f.sheet.Missing[gitPlain], f.sheet.Missing[gitFull] = why, why
-		return nil
+		return f.noGit(why)
 	}
 	root, policy := filepath.Join(f.work, "repository"), filepath.Join(f.work, "git.yaml")
 	must(f.t, os.Mkdir(root, 0o755))
 	must(f.t, os.WriteFile(policy, []byte("version: 1\nroots: [{path: "+root+"}]\nexecutables: []\ngit: {executable: "+program+"}\n"), 0o600))
+	file := filepath.Join(root, "file")
+	must(f.t, os.WriteFile(file, []byte("before\n"), 0o644))
 	git(f.t, root, "init", "-q", "-b", "main")
+	git(f.t, root, "add", "file")
 	for range 40 {
 		git(f.t, root, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "a message")
 	}
+	must(f.t, os.WriteFile(file, []byte("after\n"), 0o644))
 	r := f.open(policy, 2)
 	if _, err := r.Git(f.t.Context(), "", runner.GitLog{}); err != nil {
-		f.sheet.Missing[gitPlain], f.sheet.Missing[gitFull] = err.Error(), err.Error()
-		return nil
+		return f.noGit(err.Error())
 	}
-	return []contender{
-		{gitPlain, "", func() time.Duration { return took(func() { git(f.t, root, "log", "--max-count=20") }) }},
-		{gitFull, f.place, func() time.Duration {
+	plain := func(what string, args ...string) contender {
+		return contender{what, "", func() time.Duration { return took(func() { git(f.t, root, args...) }) }}
+	}
+	ours := func(what string, q runner.GitQuestion, right func(runner.GitAnswer) bool) contender {
+		return contender{what, f.place, func() time.Duration {
 			return took(func() {
-				a, err := r.Git(f.t.Context(), "", runner.GitLog{})
+				a, err := r.Git(f.t.Context(), "", q)
 				must(f.t, err)
-				if len(a.Commits) != 20 {
-					f.t.Fatalf("%+v", a)
+				if !right(a) {
+					f.t.Fatalf("%s: %+v", what, a)
 				}
 			})
-		}},
+		}}
 	}
+	twenty := func(a runner.GitAnswer) bool { return len(a.Commits) == 20 }
+	return []contender{
+		plain(gitPlain, "log", "--max-count=20"), ours(gitFull, runner.GitLog{}, twenty), ours(gitNamed, runner.GitLog{Ref: "main"}, twenty),
+		plain(gitState, "status", "--porcelain"), ours(gitStateBy, runner.GitStatus{}, func(a runner.GitAnswer) bool { return len(a.Changes) == 1 }),
+		plain(gitDiff, "diff"), ours(gitDiffBy, runner.GitDiff{}, func(a runner.GitAnswer) bool { return len(a.Files) == 1 }),
+	}
+}
+
+// noGit says why none of them is measured.
+func (f *furniture) noGit(why string) []contender {
+	for _, what := range []string{gitPlain, gitFull, gitNamed, gitState, gitStateBy, gitDiff, gitDiffBy} {
+		f.sheet.Missing[what] = why
+	}
+	return nil
 }
 
 func git(t testing.TB, dir string, args ...string) {

@@ -46,6 +46,11 @@ const (
 	runPSS     = "running run at full (stage and init), PSS"
 	gitPlain   = "git log of 20 commits"
 	gitFull    = "the same by Runner.Git, warm, full"
+	gitNamed   = "the same of a branch by its name"
+	gitState   = "git status"
+	gitStateBy = "git status by Runner.Git, warm, full"
+	gitDiff    = "git diff of the working tree"
+	gitDiffBy  = "the same by Runner.Git, warm, full, a diff"
 	decideOK   = "decision, allowed, 500 rules"
 	decideNo   = "decision, refused, 500 rules"
 	decideRule = "decision, 500 rules and CEL"
@@ -106,6 +111,11 @@ var rows = []row{
 	{what: bankEnd, place: "disk", against: toWriter, atLeast: 1.5, floor: toSplice},
 	{what: gitPlain},
 	{what: gitFull, place: "tmpfs", against: gitPlain},
+	{what: gitNamed, place: "tmpfs", against: gitPlain},
+	{what: gitState},
+	{what: gitStateBy, place: "tmpfs", against: gitState},
+	{what: gitDiff},
+	{what: gitDiffBy, place: "tmpfs", against: gitDiff},
 	{what: decideOK, quantile: .99, atMost: 20},
 	{what: decideNo, quantile: .99, atMost: 20},
 	{what: decideRule, quantile: .99, atMost: 20},

@@ -1,23 +1,19 @@
 package query
 
-import "strings"
-
-// Known returns the ids that q's revisions name, where each is an id in full or HEAD,
-// which stands for head; nil where git must be asked first.
-func Known(q Query, head string) (ids []string) {
+// Known returns the ids that q's revisions stand for, each as named tells it; nil where
+// that says nothing of one, and git must be asked first.
+func Known(q Query, named func(ref string) string) (ids []string) {
 	switch q.(type) {
 	case Log, Show, Diff, Blame, MergeBase:
 	default: // what is printed is told apart by the id of a commit
 		return nil
 	}
 	for _, ref := range q.Refs() {
-		if ref == "HEAD" {
-			ref = head
-		}
-		if len(ref) != 40 && len(ref) != 64 || strings.Trim(ref, "0123456789abcdef") != "" {
+		id := named(ref)
+		if id == "" {
 			return nil
 		}
-		ids = append(ids, ref)
+		ids = append(ids, id)
 	}
 	return ids
 }

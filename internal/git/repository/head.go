@@ -1,15 +1,12 @@
 package repository
 
 import (
-	"bufio"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // mostPacked bounds how much of the packed references is read.
@@ -34,26 +31,9 @@ func headOf(dir *os.Root, common, text string) string {
 	case err == nil && hexadecimal(id):
 		return id
 	case errors.Is(err, fs.ErrNotExist):
-		return packed(dir, path.Join(common, "packed-refs"), ref)
-	}
-	return ""
-}
-
-// packed returns what the file called name says of ref; empty for nothing.
-func packed(dir *os.Root, name, ref string) string {
-	if st, err := dir.Lstat(name); err != nil || !st.Mode().IsRegular() {
-		return ""
-	}
-	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it could be a pipe by now
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(io.LimitReader(f, mostPacked))
-	for lines.Scan() {
-		if id, named, ok := strings.Cut(lines.Text(), " "); ok && named == ref && hexadecimal(id) {
-			return id
+		if ids, whole := packed(dir, path.Join(common, "packed-refs"), ref); whole {
+			return ids[ref]
 		}
 	}
-	return "" // also where it is too long, or can't be read
+	return ""
 }

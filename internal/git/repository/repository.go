@@ -34,6 +34,8 @@ type Look struct {
 	Head    string
 	Shallow bool // history ends where it was cut
 	Partial bool // objects are missing that somebody promised
+
+	own, common string // where git's own files are, and those that worktrees share; relative to Root
 }
 
 // mostText bounds the small files that are read.
@@ -147,6 +149,7 @@ func (l *Look) inside(dir *os.Root, own string) error {
 			return r
 		}
 	}
+	l.own, l.common = own, common
 	head, err := read(dir, path.Join(own, "HEAD"))
 	if absent(err) != nil {
 		return err

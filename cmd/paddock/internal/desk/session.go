@@ -45,3 +45,12 @@ func (d *Desk) Session(source *lookup.Source, name string) paddock.Principal {
 func (d *Desk) SessionHere(name string) paddock.Principal {
 	return d.Session(&lookup.Source{Places: d.PolicyPlaces(d.Policy)}, name)
 }
+
+// OutputLimit is how much of one stream the policy that applies here has kept.
+func (d *Desk) OutputLimit() (int64, error) {
+	rules, err := (&lookup.Source{Places: d.PolicyPlaces(d.Policy)}).Load()
+	if err != nil {
+		return 0, err
+	}
+	return rules.Limits().Output, nil
+}

@@ -28,6 +28,9 @@ func (d commands) prune() *cobra.Command {
 						DryRun bool                `json:"dry_run"`
 					}{append([]delegate.Delegate{}, gone...), dry})
 				}
+				if len(gone) == 0 {
+					d.Say("note", "nothing goes: no result that isn't acknowledged is that old, or beyond that many")
+				}
 				return d.print(gone, false)
 			})
 		},

@@ -27,6 +27,9 @@ func (d commands) prune() *cobra.Command {
 						DryRun bool             `json:"dry_run"`
 					}{append([]task.Checklist{}, gone...), dry})
 				}
+				if len(gone) == 0 && err == nil {
+					d.Say("note", "nothing goes: no complete checklist is that old, or beyond that many")
+				}
 				for _, list := range gone {
 					fmt.Fprintf(d.Out, "%s  %d items\n", desk.Plain(list.Principal.ID), len(list.Items))
 				}

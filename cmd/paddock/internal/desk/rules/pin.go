@@ -45,8 +45,8 @@ func (d commands) pinCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pin [flags] [NAME…]",
 		Short: "Write the digests of programs into the policy",
-		Long: `Hash the executables that a policy names, the programs of its delegates and those that
-say its secrets, all or those of some names or paths, and put their digests into it as
+		Long: `Hash the executables that a policy names, its git, the programs of its delegates and those
+that say its secrets, all or those of some names or paths, and put their digests into it as
 sha256. Interpreters that a script leads to are pinned
 too where the policy names them. Comments and layout stay as they are. From then on
 another content is refused with executable_changed, until it is pinned anew.

@@ -33,12 +33,15 @@ type Entry struct {
 	Key paddock.Position
 }
 
-// Entries are the programs of a policy that can be pinned: its executables, those of the
-// agents that may be given tasks, and those that say secrets.
+// Entries are the programs of a policy that can be pinned: its executables, git, those of
+// the agents that may be given tasks, and those that say secrets.
 func Entries(file document.File) []Entry {
 	var all []Entry
 	for _, e := range file.Executables {
 		all = append(all, Entry{Executable: e})
+	}
+	if g := file.Git; g.Executable.Given() {
+		all = append(all, Entry{Executable: document.Executable{Path: g.Executable, SHA256: g.SHA256, At: g.At}})
 	}
 	for _, p := range file.Delegates.Providers {
 		p.Executable.At = p.At
@@ -118,6 +121,7 @@ func unpinned(data []byte) (map[string]any, error) {
 		return nil, err
 	}
 	entries, _ := said["executables"].([]any)
+	entries = append(entries, said["git"])
 	delegates, _ := said["delegates"].(map[string]any)
 	providers, _ := delegates["providers"].(map[string]any)
 	secrets, _ := said["secrets"].(map[string]any)

@@ -193,6 +193,7 @@ func Values(texts []Text) []string {
 // Git is what the git tools may read, and by which program. Executable isn't
 // given when the section is absent.
 type Git struct {
+	At         paddock.Position
 	Roots      []Text
 	Executable Text
 	SHA256     Text
