@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
+	"paddock/internal/testproc"
 )
 
 func into[T any](t testing.TB, a reply, status int) (v T) {
@@ -152,4 +154,37 @@ func TestClone(t *testing.T) {
 	}
 	s.do(http.MethodPost, "/api/v1/workspaces/none/clone", "operator", `{"url":"https://example.org/x"}`).problem(t, http.StatusNotFound, paddock.NotFound)
 	s.do(http.MethodPost, "/api/v1/workspaces/site/clone", "operator", `{"url":"https://example.org/x"}`).problem(t, http.StatusForbidden, paddock.ExecutableNotAllowed)
+}
+
+// A repository is brought in by two runs; asking again with the same key is the same two.
+func TestCloneOverHTTP(t *testing.T) {
+	t.Parallel()
+	git, err := filepath.EvalSymlinks("/usr/bin/git")
+	if err != nil {
+		testproc.Skip(t, "there is no git")
+	}
+	s := open(t, nil)
+	text := fmt.Sprintf("version: 1\nroots: [{path: %s}]\nexecutables: [{name: git, path: %s, args: any}, {name: sh, path: /bin/sh, args: any}]\ncontainment: {require: off}\n", s.dir, git)
+	if err := os.WriteFile(s.dir+"/policy.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	there := s.finished("operator", `{"argv":["sh","-c","mkdir from && cd from && git init -q . && echo hello > file && git add file && git -c user.name=a -c user.email=a@example.org commit -qm x && git clone -q --bare . ../served.git && cd ../served.git && git update-server-info"]}`)
+	if there.State != paddock.Exited || *there.Outcome.Reason.ExitCode != 0 {
+		t.Fatalf("%+v", there.Outcome)
+	}
+	served := httptest.NewServer(http.FileServer(http.Dir(s.dir)))
+	defer served.Close()
+	into[workspaces.Workspace](t, s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"site"}`), http.StatusCreated)
+	var ids []paddock.RunID
+	for range 2 {
+		run := into[paddock.Run](t, s.do(http.MethodPost, "/api/v1/workspaces/site/clone", "operator", `{"url":"`+served.URL+`/served.git"}`, func(r *http.Request) { r.Header.Set("Idempotency-Key", "k") }), http.StatusCreated)
+		run = into[paddock.Run](t, s.get("/api/v1/runs/"+string(run.ID)+"?wait_ms=45000", "operator"), http.StatusOK)
+		if run.State != paddock.Exited || *run.Outcome.Reason.ExitCode != 0 {
+			t.Errorf("%+v: %s", run.Outcome.Reason, s.get("/api/v1/runs/"+string(run.ID)+"/output?stream=combined", "operator").body)
+		}
+		ids = append(ids, run.ID)
+	}
+	if text, err := os.ReadFile(s.dir + "/operator/site/file"); err != nil || string(text) != "hello\n" || ids[0] != ids[1] {
+		t.Errorf("%q, %v, runs %q", text, err, ids)
+	}
 }

@@ -19,6 +19,7 @@ type Flags struct {
 	Raw         bool
 	label       string
 	dir         string
+	workspace   string
 	timeout     string
 	idle        string
 	outputLimit string
@@ -36,6 +37,7 @@ func (d *Desk) RequestFlags(cmd *cobra.Command, f *Flags) {
 	flags.SetInterspersed(false) // the first word that isn't a flag begins argv
 	flags.StringVar(&f.label, "label", "", "`TEXT` for people, in place of the command's words")
 	flags.StringVar(&f.dir, "dir", "", "work in `DIR` (default the current one)")
+	flags.StringVar(&f.workspace, "workspace", "", "take `DIR` inside a root for the only root there is, and work there; a server's workspace goes by its name")
 	flags.StringVar(&f.timeout, "timeout", "", "end the run after `TIME`, as 90s or 1d12h; can only lower the policy's")
 	flags.StringVar(&f.idle, "idle", "", "end the run when it prints nothing for `TIME`; can only lower the policy's")
 	flags.StringVar(&f.outputLimit, "output-limit", "", "keep at most `SIZE` of each stream, as 10MiB; can only lower the policy's")
@@ -91,6 +93,9 @@ func (d *Desk) Request(cmd *cobra.Command, f Flags, argv []string) (paddock.Requ
 		}
 		command.Dir = filepath.Join(here, f.dir)
 	}
+	if err := d.confine(cmd, f, &command); err != nil {
+		return paddock.Request{}, err
+	}
 	if err := f.limits(cmd, &command); err != nil {
 		return paddock.Request{}, err
 	}
@@ -122,6 +127,25 @@ func (d *Desk) Request(cmd *cobra.Command, f Flags, argv []string) (paddock.Requ
 		Principal: d.Operator(), Door: paddock.DoorCLI, Command: command,
 		Tied: !f.Detach, IdempotencyKey: f.Key,
 	}, nil
+}
+
+// confine has a command see nothing of its root but a directory, in which it works where
+// no other inside is named.
+func (d *Desk) confine(cmd *cobra.Command, f Flags, command *paddock.Command) error {
+	if !cmd.Flags().Changed("workspace") {
+		return nil
+	}
+	if f.workspace == "" {
+		return Usage("--workspace is empty", "as in --workspace services/api, or --workspace NAME with --server")
+	}
+	command.Workspace = f.workspace
+	if d.ServerURL() == "" {
+		command.Workspace = filepath.Clean(d.Absolute(f.workspace))
+		if f.dir == "" {
+			command.Dir = command.Workspace
+		}
+	}
+	return nil
 }
 
 func parseEnv(words []string) (map[string]string, error) {

@@ -82,3 +82,12 @@ func Rules(approved, all int) string {
 	}
 	return fmt.Sprintf("none of %d applies", all)
 }
+
+// Roots says where a command may run: in the roots of the policy, or in the workspace that
+// it is confined to.
+func Roots(roots []string, workspace string) string {
+	if workspace != "" {
+		return "Only the workspace " + Shown(workspace) + " counts here, which must be a directory inside a root, without links in its name. Roots: " + List(roots)
+	}
+	return "Roots: " + List(roots)
+}

@@ -3,8 +3,8 @@
 //
 // # Limits
 //
-// It starts nothing by itself: a clone is a run like any other, in the workspace and under
-// the policy. That a run sees nothing but its workspace is the executor's promise.
+// It starts nothing by itself: a clone is two runs like any other, in the workspace and
+// under the policy. That a run sees nothing but its workspace is the executor's promise.
 package workspaces
 
 import (
@@ -30,6 +30,7 @@ import (
 // House starts runs and says which there are.
 type House interface {
 	Start(ctx context.Context, req paddock.Request) (paddock.Run, error)
+	Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, wait time.Duration) (paddock.Run, error)
 	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
 }
 
@@ -256,7 +257,13 @@ func (s *Workspaces) list(ctx context.Context, c *entry.Call) (List, error) {
 	return out, err
 }
 
-// clone starts git in an empty workspace.
+// initTime is how long making an empty repository may take until it isn't waited for.
+const initTime = 30 * time.Second
+
+// clone brings a repository into a workspace: by two runs, of which the first makes an
+// empty one and is waited for. git's own clone wants a directory with nothing in it at all,
+// and at full a root has what keeps places from being made. The answer is the run that
+// fetches, or the first if that is how far it came.
 func (s *Workspaces) clone(ctx context.Context, c *entry.Call, name, key string, n Clone) (paddock.Run, error) {
 	if err := cloneable(n.URL); err != nil {
 		return paddock.Run{}, err
@@ -265,15 +272,29 @@ func (s *Workspaces) clone(ctx context.Context, c *entry.Call, name, key string,
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	run, err := s.House.Start(ctx, paddock.Request{
-		Principal: c.Caller.Self(), Door: paddock.DoorHTTP, IdempotencyKey: key,
-		Command: paddock.Command{Argv: []string{"git", "clone", "--", n.URL, "."}, Workspace: dir, Timeout: n.Timeout, Label: "git clone into " + name},
-	})
-	if err == nil {
-		c.Note().Run = run.ID
-		c.Header().Set("Location", "/api/v1/runs/"+string(run.ID))
+	start := func(key, label string, argv ...string) (paddock.Run, error) {
+		run, err := s.House.Start(ctx, paddock.Request{
+			Principal: c.Caller.Self(), Door: paddock.DoorHTTP, IdempotencyKey: key,
+			Command: paddock.Command{Argv: argv, Workspace: dir, Timeout: n.Timeout, Label: label},
+		})
+		if err == nil {
+			c.Note().Run = run.ID
+			c.Header().Set("Location", "/api/v1/runs/"+string(run.ID))
+		}
+		return run, err
 	}
-	return run, err
+	first := key
+	if key != "" {
+		first += " init" // is refused where that is too long
+	}
+	run, err := start(first, "a repository in "+name, "git", "init", "--quiet", ".")
+	if err == nil {
+		run, err = s.House.Wait(ctx, c.Caller.Self(), run.ID, initTime)
+	}
+	if err != nil || run.State != paddock.Exited || run.Outcome == nil || run.Outcome.Reason.ExitCode == nil || *run.Outcome.Reason.ExitCode != 0 {
+		return run, err
+	}
+	return start(key, "clone into "+name, "git", "pull", "--ff-only", "--", n.URL)
 }
 
 // Routes adds the routes.
@@ -294,7 +315,7 @@ func (s *Workspaces) Routes(in *entry.Entrance) {
 	entry.Add(in, row(http.MethodDelete, "/{name}", "removeWorkspace", "Take a workspace away with all that is in it", gate.WorkspacesRemove), func(ctx context.Context, c *entry.Call, in *named) (entry.Nothing, error) {
 		return entry.Nothing{}, s.remove(ctx, c.Caller.Who, in.Name)
 	})
-	cloned := row(http.MethodPost, "/{name}/clone", "cloneIntoWorkspace", "Start `git clone` in an empty workspace, if the policy allows it", gate.WorkspacesClone)
+	cloned := row(http.MethodPost, "/{name}/clone", "cloneIntoWorkspace", "Bring a repository into a workspace: git init, then git pull, if the policy allows them", gate.WorkspacesClone)
 	cloned.Status = http.StatusCreated
 	entry.Add(in, cloned, func(ctx context.Context, c *entry.Call, in *struct {
 		named
