@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 
+	"paddock/cmd/paddock/internal/desk/crew"
 	"paddock/internal/httpapi/entry/gate/accounts/opened"
 )
 
@@ -13,4 +14,5 @@ func keepAccounts() {
 	openAccounts = func(ctx context.Context, c accountsConfig) (accounts, error) {
 		return opened.Open(ctx, opened.Config{State: c.state, Postgres: c.postgres, Secure: c.secure, Now: c.now, Other: c.other})
 	}
+	openQueue = func(ctx context.Context, file string) (crew.Queue, crew.Hints, error) { return opened.Worker(ctx, file) }
 }
