@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 
+	"paddock/cmd/paddock/internal/desk/crew"
 	"paddock/cmd/paddock/internal/desk/people"
 	"paddock/internal/httpapi/entry/gate/accounts/opened"
 	"paddock/internal/store/tables/sqlite"
@@ -19,4 +20,5 @@ func keepAccounts() {
 			Hub: c.Hub, House: c.House, Roots: c.Roots,
 		})
 	}
+	openQueue = func(ctx context.Context, file string) (crew.Queue, crew.Hints, error) { return opened.Worker(ctx, file) }
 }

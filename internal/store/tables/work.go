@@ -55,7 +55,14 @@ func (t *Tables) ArchiveWorkspace(ctx context.Context, s store.Scope, id store.W
 	return t.some(t.does.ArchiveWorkspace(ctx, queries.ArchiveWorkspaceParams{Now: now, ID: id, Owner: s.Owner, Everyone: s.All}))
 }
 
-func run(r queries.Run) store.Run { return store.Run(r) }
+// run is a row as it is kept: one that has begun or is over has no envelope any more, also
+// where a trigger removed that after it was returned.
+func run(r queries.Run) store.Run {
+	if !r.Started.IsZero() || !r.Settled.IsZero() {
+		r.Envelope = nil
+	}
+	return store.Run(r)
+}
 
 func runAt(r store.Run) store.Cursor { return store.Cursor{Created: r.Created, ID: string(r.ID)} }
 

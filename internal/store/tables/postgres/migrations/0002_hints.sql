@@ -1,8 +1,8 @@
+-- +goose Up
+
 -- Hints for those who wait: that something may be there to be taken (q), that a worker
 -- is asked for something (c), that a run has come further (s). Who misses one looks at
 -- the next tick.
-
--- +goose Up
 
 -- +goose StatementBegin
 CREATE FUNCTION paddock_hint() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -20,3 +20,18 @@ $$;
 -- +goose StatementEnd
 
 CREATE TRIGGER runs_hint AFTER INSERT OR UPDATE ON runs FOR EACH ROW EXECUTE FUNCTION paddock_hint();
+
+-- What a run was started by is of no more use when it has started, or won't, and may have
+-- what nobody should read later: values of variables, the text of standard input. A
+-- trigger, since workers have no right to change it.
+
+-- +goose StatementBegin
+CREATE FUNCTION paddock_spent() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	NEW.envelope := '';
+	RETURN NEW;
+END
+$$;
+-- +goose StatementEnd
+
+CREATE TRIGGER runs_spent BEFORE UPDATE ON runs FOR EACH ROW WHEN (NEW.started > 0 OR NEW.settled > 0) EXECUTE FUNCTION paddock_spent();

@@ -1,0 +1,119 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"paddock"
+	"paddock/internal/store/storetest"
+	"paddock/internal/store/tables/postgres"
+	"paddock/internal/testproc"
+	"paddock/internal/testproc/cluster"
+)
+
+// write writes a file that nobody else can read, and returns its path.
+func (y *yard) write(name, text string) string {
+	y.t.Helper()
+	path := filepath.Join(y.work, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		y.t.Fatal(err)
+	}
+	return path
+}
+
+// worker starts paddock worker, which ends with the test.
+func (y *yard) worker(config string) *testproc.Cmd {
+	y.t.Helper()
+	log, err := os.OpenFile(filepath.Join(y.work, "worker.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := y.command("worker", "--config", config, "--state", filepath.Join(y.work, "worker"))
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		y.t.Fatal(err)
+	}
+	return cmd
+}
+
+// A server that only queues and a worker with a user of its own carry out a run together.
+// The worker's process is killed meanwhile; its next one has the run again.
+func TestWorkerIsKilled(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	address := storetest.Database(t)
+	at, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boss, err := url.Parse(cluster.Address(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "w" + strings.TrimPrefix(at.Path, "/")
+	storetest.Do(t, boss.String(), "CREATE ROLE "+name+" LOGIN PASSWORD 'worker'")
+	y.write("server.pg", address)
+	y.write("token", strings.Repeat("t", 40))
+	s := y.serve("--no-worker", "--config", y.write("server.yaml", fmt.Sprintf("version: 1\nstore: {postgres: %s/server.pg}\ntoken_file: %[1]s/token\n", y.work)))
+	for _, right := range postgres.WorkerRights {
+		storetest.Do(t, address, strings.Replace(right, "ROLE", name, 1))
+	}
+	s.enter()
+	var added struct{ ID, Credential string }
+	s.ask(http.MethodPost, "/api/v1/workers", `{"name":"machine"}`, http.StatusCreated, &added)
+	at.User = url.UserPassword(name, "worker")
+	y.write("worker.pg", at.String())
+	state, err := filepath.Glob(filepath.Join(y.work, "home", ".local/state/paddock/orders.key.pub"))
+	if err != nil || len(state) != 1 {
+		t.Fatalf("the server's key: %v, %v", state, err)
+	}
+	config := y.write("worker.yaml", fmt.Sprintf("version: 1\nid: %s\npostgres: %s/worker.pg\norders: [%s]\nlabels: [slow]\n", added.ID, y.work, state[0]))
+
+	gate := filepath.Join(y.work, "gate")
+	var run paddock.Run
+	s.ask(http.MethodPost, "/api/v1/runs", `{"argv":["prog","until",`+quoteJSON(gate)+`],"needs":["slow"],"priority":3}`, http.StatusAccepted, &run)
+	if run.State != paddock.Queued {
+		t.Errorf("it is %s", run.State)
+	}
+	cmd := y.worker(config)
+	until := func(want ...paddock.State) {
+		t.Helper()
+		for {
+			s.ask(http.MethodGet, "/api/v1/runs/"+string(run.ID)+"?wait_ms=200", "", http.StatusOK, &run)
+			for _, state := range want {
+				if run.State == state {
+					return
+				}
+			}
+			if run.State.Settled() {
+				text, _ := os.ReadFile(filepath.Join(y.work, "worker.log"))
+				t.Fatalf("it is %s: %+v\n%s", run.State, run.Outcome, text)
+			}
+		}
+	}
+	until(paddock.Running)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	cmd = y.worker(config)
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until(paddock.Exited)
+	s.ask(http.MethodPatch, "/api/v1/workers/"+added.ID, `{"mode":"draining"}`, http.StatusOK, nil)
+	if err := cmd.Wait(); err != nil {
+		text, _ := os.ReadFile(filepath.Join(y.work, "worker.log"))
+		t.Errorf("the drained worker ends with %v\n%s", err, text)
+	}
+	s.ask(http.MethodDelete, "/api/v1/workers/"+added.ID, "", http.StatusNoContent, nil)
+	s.end()
+}
