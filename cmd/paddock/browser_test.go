@@ -261,7 +261,9 @@ func TestPage(t *testing.T) {
 	}
 	b.picture("ended")
 	b.see("true", `document.getElementById("logout").click()`)
-	b.see(`!document.getElementById("login").hidden`, "1")
+	if got := b.see(`!document.getElementById("login").hidden`, `document.querySelector("main").textContent.includes("img") + " " + document.querySelectorAll("#list tr, #output *").length`); got != "false 0" {
+		t.Errorf("after logging out there is still something of the runs: %s", got)
+	}
 	b.picture("login")
 	s.ask(http.MethodGet, "/api/v1/runs", "", http.StatusUnauthorized, nil)
 	for _, c := range b.complaints {

@@ -43,9 +43,16 @@ function show(section) {
   at("who").textContent = me ? `${me.name}, ${me.role}` : "";
 }
 
+// forget takes out of the page what was somebody's who isn't logged in any more.
+function forget() {
+  me = null;
+  stop();
+  for (const id of ["list", "output", "title", "facts", "state", "factors"]) at(id).replaceChildren();
+}
+
 function fail(trouble) {
   if (trouble.status === 401) {
-    me = null;
+    forget();
     show("login");
   }
   notice(trouble.message);
@@ -328,7 +335,7 @@ at("new-passkey").addEventListener("submit", attempt(async () => {
 }));
 at("logout").addEventListener("click", async () => {
   await ask("POST", "/api/v1/logout").catch(() => null);
-  me = null;
+  forget();
   location.hash = "";
   await route();
 });

@@ -36,7 +36,7 @@ func providersOf(list []gate.Provider, origin string) ([]desk.Provider, error) {
 	for _, p := range list {
 		text, err := keyfile.Secret(p.SecretFile, mostSecret)
 		if err != nil {
-			return nil, fmt.Errorf("the provider %s: client_secret_file: %w", p.Name, err)
+			return nil, fmt.Errorf("the provider %s: client_secret_file %s: %w", p.Name, p.SecretFile, err)
 		}
 		all = append(all, desk.Provider{
 			Name: p.Name, Kind: p.Kind, Issuer: p.Issuer, API: p.API, ClientID: p.ClientID, ClientSecret: strings.TrimSpace(string(text)),
