@@ -209,8 +209,8 @@ func (r *run) supervise(ctx context.Context, conn net.Conn) error {
 		return errors.Join(err, publish(ctx, r.job, r.dir, reason.FailedToStart("control socket", err, r.opt.Now()), r.opt))
 	}
 	outcome := r.live(ctx)
+	r.cleaning.Wait() // who finds the outcome finds nothing of the run in the workspace
 	err = publish(ctx, r.job, r.dir, outcome, r.opt)
-	r.cleaning.Wait() // who hears of the end finds nothing of the run in the workspace
 	r.hub.Settle(outcome)
 	r.hub.Drain(time.Second)
 	stop()
