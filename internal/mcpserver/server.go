@@ -1,5 +1,6 @@
 // Package mcpserver is the door for agents: the tools for runs, and for git where
-// the policy registers it, over the Model Context Protocol on a pair of streams.
+// the policy registers it, over the Model Context Protocol on a pair of streams, or
+// carried by something else, as package streamable does by HTTP.
 //
 // A tool call is decoded strictly, handed to one verb of package app and
 // answered with structured content and the same JSON as text. What the policy

@@ -117,6 +117,10 @@ func (a *Answer) streams() bool { return a.Header().Get("Content-Type") == "text
 // as in tests, there are none.
 func (a *Answer) extend() { _ = a.Control.SetWriteDeadline(time.Now().Add(writeTime)) }
 
+// rest lets a stream be quiet until some beats later: HTTP/2 ends one whose time is over
+// though nothing is written.
+func (a *Answer) rest() { _ = a.Control.SetWriteDeadline(time.Now().Add(4 * beatEvery)) }
+
 // Write implements [io.Writer].
 func (a *Answer) Write(p []byte) (int, error) {
 	a.mu.Lock()
@@ -150,6 +154,10 @@ func (a *Answer) FlushError() error {
 		return nil
 	}
 	a.begin(http.StatusOK)
+	a.extend()
+	if a.streams() {
+		defer a.rest()
+	}
 	return a.Control.Flush()
 }
 
@@ -247,6 +255,7 @@ func (a *Answer) comment() error {
 		return nil
 	}
 	a.extend()
+	defer a.rest()
 	_, err := io.WriteString(a.ResponseWriter, ": \n\n")
 	if flushed := a.Control.Flush(); !errors.Is(flushed, http.ErrNotSupported) {
 		err = errors.Join(err, flushed)
