@@ -2,23 +2,42 @@ package main
 
 import (
 	"context"
+	"errors"
+	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/conf"
 	"paddock/cmd/paddock/internal/desk/crew"
+	"paddock/cmd/paddock/internal/desk/doctor"
+	"paddock/cmd/paddock/internal/desk/doorway/remote"
 	"paddock/cmd/paddock/internal/desk/people"
-	"paddock/cmd/paddock/internal/desk/serving"
+	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/cmd/paddock/internal/desk/states"
 	"paddock/internal/app"
+	"paddock/internal/app/used"
+	"paddock/internal/auth"
+	"paddock/internal/dispatch"
 	"paddock/internal/executor"
 	"paddock/internal/executor/stages"
 	"paddock/internal/httpapi"
+	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/agents"
+	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/narrow"
+	"paddock/internal/httpapi/entry/gate/profile"
+	"paddock/internal/httpapi/entry/shield"
+	"paddock/internal/httpapi/listen"
+	"paddock/internal/httpapi/listen/sd"
 	"paddock/internal/httpapi/settings"
+	"paddock/internal/relay"
+	"paddock/internal/web"
 )
 
 // openAccounts opens who may log in in the build of the server; elsewhere it is nil, since
@@ -91,7 +110,7 @@ other machines. docs/server.md has the configuration file.`,
 			if openAccounts == nil {
 				return becomeServer(d)
 			}
-			return serving.Serve(cmd.Context(), d, s, servingRig(d))
+			return serveHTTP(cmd.Context(), d, s)
 		},
 	}
 	cmd.Flags().StringVar(&address, "listen", settings.DefaultListen, "`ADDRESS` to listen on")
@@ -123,15 +142,115 @@ func becomeServer(d *desk.Desk) error {
 	return nil
 }
 
-// servingRig is what a server needs of this program.
-func servingRig(d *desk.Desk) serving.Rig {
-	v, policies := thisVersion(), source(d)
-	return serving.Rig{
-		Version: v.Version, Build: httpapi.Build{Revision: v.Revision, Modified: v.Modified, Go: v.Go, Platform: v.Platform},
-		Policies: policies, Accounts: openAccounts,
-		House: func(ctx context.Context) (*executor.Executor, error) {
-			return workshop(ctx, d, d.State, policies, warmForServer)
-		},
-		Tools: func(rooms *app.App) { serveTools(d, rooms) },
+// serveHTTP serves until we are asked to end.
+func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err error) {
+	ctx, cancel := crew.UntilAsked(ctx, d)
+	defer cancel()
+	operator, err := conf.Operator(s)
+	if err != nil {
+		return err
 	}
+	l, err := sd.Listener(d.Env, os.Getpid())
+	if l == nil && err == nil {
+		l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.Listen)
+	}
+	if err != nil {
+		return desk.Usage("can't listen: "+err.Error(), "--listen names another address; port 0 takes a free one")
+	}
+	if err := conf.Exposed(s, l.Addr()); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	policies := source(d)
+	exec, err := workshop(ctx, d, d.State, policies, warmForServer)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	rooms := app.New(exec)
+	defer func() { err = errors.Join(err, rooms.Close()) }()
+	log := conf.Logger(d, s)
+	workers := relay.NewHub(ctx, 0)
+	defer workers.Close()
+	all, err := openAccounts(ctx, people.Config{
+		State: d.StateDir(d.State), Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Other: operator,
+		Origin: conf.Origin(s, l.Addr()), Providers: conf.Providers(s), Hub: workers, House: rooms, Roots: s.Workspaces,
+	})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer func() { err = errors.Join(err, all.Close()) }()
+	defer people.Tidy(ctx, all, log)()
+	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: all.Rows(), Hints: all.Hints(), Idle: s.NoWorker, Runs: s.Runs, Version: thisVersion().Version})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer queue.Close()
+	serveTools(d, rooms)
+	tools := remote.New(ctx, d, thisVersion().Version, policies, rooms, log)
+	defer tools.Close()
+	door, err := newDoor(ctx, d, s, house{rooms, queue, policies, all, tools, workers}, log)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer door.Close()
+	code, until, err := all.FirstLink(ctx)
+	if err = errors.Join(err, all.Forget(ctx)); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	conf.Welcome(d, s, l.Addr(), code, until)
+	if err := sd.Notify(ctx, d.Env, "READY=1"); err != nil {
+		warn(d, err)
+	}
+	return listen.Serve(ctx, l, listen.Options{
+		Handler: door, Connections: s.Connections, Cert: s.Cert, Key: s.Key, Log: log, Now: d.Now,
+		Ending: func() {
+			if err := sd.Notify(context.WithoutCancel(ctx), d.Env, "STOPPING=1"); err != nil {
+				warn(d, err)
+			}
+			door.Close()
+			workers.Close()
+			tools.Close()
+		},
+	})
+}
+
+// A house is what stands behind the door.
+type house struct {
+	rooms    *app.App
+	queue    *dispatch.Service
+	policies *lookup.Source
+	people   people.Accounts
+	tools    agents.Server
+	workers  *relay.Hub
+}
+
+func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h house, log *slog.Logger) (*httpapi.Door, error) {
+	public := strings.TrimSuffix(s.PublicURL, "/")
+	var origins []string
+	if public != "" {
+		origins = []string{public}
+	}
+	v := thisVersion()
+	return httpapi.New(ctx, httpapi.Config{
+		App: h.queue, Gate: h.people, Vouch: h.people.Vouch, Workers: h.workers.Connected, Workspaces: h.people, Limits: entry.Limits(s.Limits), Version: v.Version, Pages: web.Handler,
+		More: conf.Routes(d, h.rooms, used.House{State: d.StateDir(d.State), Policy: h.policies, Now: d.Now}, func(in *entry.Entrance) {
+			h.people.Routes(in)
+			profile.Routes(in, s.Pprof)
+			agents.Routes(in, h.tools, agents.Config{Public: public, Secure: s.Secure()})
+		}),
+		Build:   httpapi.Build{Revision: v.Revision, Modified: v.Modified, Go: v.Go, Platform: v.Platform},
+		Numbers: conf.Numbers(d.StateDir(d.State)),
+		Shield:  shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
+		Policy: func() (httpapi.Policy, error) {
+			p, err := h.policies.Load()
+			if err != nil {
+				return httpapi.Policy{}, err
+			}
+			now := httpapi.Policy{Digest: p.Digest(), File: p.Name(), Roots: p.Roots(), Words: p.Words(), Text: string(p.Text())}
+			if trouble := h.policies.Trouble(); trouble != nil {
+				now.Problem = trouble.Problem
+			}
+			return now, nil
+		},
+		Ready: doctor.Ready(ctx, d, doctor.House{Policy: h.policies.Load, List: h.rooms.List, Accounts: h.people.Ping}),
+	})
 }
