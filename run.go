@@ -56,6 +56,7 @@ const (
 	ReasonStart       ReasonKind = "start_failed"  // Step could not be carried out; Detail says why
 	ReasonLost        ReasonKind = "supervisor_vanished"
 	ReasonHost        ReasonKind = "host_restarted"
+	ReasonLease       ReasonKind = "lease_expired"    // its worker fell silent, so its supervisor ended it
 	ReasonDenied      ReasonKind = "approval_denied"  // By a person, Why
 	ReasonExpired     ReasonKind = "approval_expired" // nobody approved in time
 	ReasonChanged     ReasonKind = "approval_changed" // what would have been started isn't what was approved; Detail says more

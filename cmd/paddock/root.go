@@ -12,6 +12,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/asked"
 	"paddock/cmd/paddock/internal/desk/audits"
 	"paddock/cmd/paddock/internal/desk/conf"
+	"paddock/cmd/paddock/internal/desk/crew"
 	"paddock/cmd/paddock/internal/desk/delegates"
 	"paddock/cmd/paddock/internal/desk/doctor"
 	"paddock/cmd/paddock/internal/desk/kept"
@@ -84,7 +85,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 	add("runs", slices.Concat(runs.Commands(d), pages.Commands(d), audits.Commands(d), kept.Commands(d), stock.Commands(d))...)
 	add("runs", asked.Command(d), states.Command(d), repos.Command(d), plans.Command(d), delegates.Command(d))
 	add("rules", rules.Command(d), doctor.Command(d))
-	add("doors", mcpCommand(d), serveCommand(d), conf.Command(d))
+	add("doors", mcpCommand(d), serveCommand(d), crew.Command(d, workerRig(d)), conf.Command(d))
 	root.AddCommand(versionCommand(d), manCommand(d))
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {

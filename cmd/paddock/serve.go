@@ -14,13 +14,18 @@ import (
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/conf"
+	"paddock/cmd/paddock/internal/desk/crew"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/app"
+	"paddock/internal/dispatch"
+	"paddock/internal/executor"
 	"paddock/internal/executor/stages"
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
 	"paddock/internal/httpapi/entry/gate/narrow"
+	"paddock/internal/httpapi/entry/gate/workers"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/listen"
 	"paddock/internal/httpapi/listen/sd"
@@ -39,6 +44,12 @@ type accounts interface {
 	// way; else it is empty.
 	FirstLink(ctx context.Context) (code string, until time.Time, err error)
 	Ping(ctx context.Context) error
+	// Rows are what is kept of runs and workers, Hints what calls for news of them; nil
+	// where nobody else has any.
+	Rows() dispatch.Store
+	Hints() crew.Hints
+	// Through has what is cloned into workspaces started by h.
+	Through(h workspaces.House)
 	// Forget removes what was over long ago.
 	Forget(ctx context.Context) error
 	Close() error
@@ -51,7 +62,6 @@ type accountsConfig struct {
 	now             func() time.Time
 	other           gate.Gate
 	hub             *relay.Hub
-	house           *app.App
 	roots           []string // in which workspaces are made
 }
 
@@ -59,11 +69,15 @@ type accountsConfig struct {
 // drivers of databases would cost every command that is typed.
 var openAccounts func(ctx context.Context, c accountsConfig) (accounts, error)
 
+// openQueue opens the queue of a worker, in the same build.
+var openQueue func(ctx context.Context, file string) (crew.Queue, crew.Hints, error)
+
 // warmForServer is how many supervisors wait for the next commands.
 const warmForServer = 2
 
 func serveCommand(d *desk.Desk) *cobra.Command {
 	var config, address string
+	var idle bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve people and programs over HTTP",
@@ -84,6 +98,9 @@ other machines. docs/server.md has the configuration file.`,
 			if cmd.Flags().Changed("listen") {
 				flags["listen"] = address
 			}
+			if idle {
+				flags["worker"] = "none"
+			}
 			s, err := conf.Read(d, config, flags)
 			if err != nil {
 				return err
@@ -95,8 +112,19 @@ other machines. docs/server.md has the configuration file.`,
 		},
 	}
 	cmd.Flags().StringVar(&address, "listen", settings.DefaultListen, "`ADDRESS` to listen on")
+	cmd.Flags().BoolVar(&idle, "no-worker", false, "only queue runs, for workers elsewhere")
 	conf.Flag(cmd, &config)
 	return cmd
+}
+
+// workerRig is what paddock worker needs of this program.
+func workerRig(d *desk.Desk) crew.Rig {
+	return crew.Rig{
+		Become: func() error { return becomeServer(d) }, Open: openQueue, Version: thisVersion().Version,
+		House: func(ctx context.Context) (*executor.Executor, error) {
+			return workshop(ctx, d, d.State, source(d), warmForServer)
+		},
+	}
 }
 
 // becomeServer goes on as the server's program, with the same words. What is wrong with
@@ -112,23 +140,9 @@ func becomeServer(d *desk.Desk) error {
 	return nil
 }
 
-// untilAsked returns a context that ends when we are asked to.
-func untilAsked(ctx context.Context, d *desk.Desk) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	signals, restore := d.Signals()
-	go func() {
-		select {
-		case <-signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(); restore() }
-}
-
 // serveHTTP serves until we are asked to end.
 func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err error) {
-	ctx, cancel := untilAsked(ctx, d)
+	ctx, cancel := crew.UntilAsked(ctx, d)
 	defer cancel()
 	operator, err := conf.Operator(s)
 	if err != nil {
@@ -145,22 +159,29 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 		return errors.Join(err, l.Close())
 	}
 	policies := source(d)
-	rooms, err := house(ctx, d, d.State, policies, warmForServer)
+	exec, err := workshop(ctx, d, d.State, policies, warmForServer)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	rooms := app.New(exec)
 	defer func() { err = errors.Join(err, rooms.Close()) }()
 	log := conf.Logger(d, s)
-	workers := relay.NewHub(ctx, 0)
-	defer workers.Close()
+	links := relay.NewHub(ctx, 0)
+	defer links.Close()
 	people, err := openAccounts(ctx, accountsConfig{
-		state: d.StateDir(d.State), postgres: s.Postgres, secure: s.Secure(), now: d.Now, other: operator, hub: workers, house: rooms, roots: s.Workspaces,
+		state: d.StateDir(d.State), postgres: s.Postgres, secure: s.Secure(), now: d.Now, other: operator, hub: links, roots: s.Workspaces,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer func() { err = errors.Join(err, people.Close()) }()
-	door, err := newDoor(ctx, d, s, rooms, policies, people, workers, log)
+	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: people.Rows(), Hints: people.Hints(), Idle: s.NoWorker, Runs: s.Runs, Elsewhere: crew.Linked(links), Version: thisVersion().Version})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer queue.Close()
+	people.Through(queue)
+	door, err := newDoor(ctx, d, s, queue, policies, people, links, log)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -180,19 +201,20 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 				warn(d, err)
 			}
 			door.Close()
-			workers.Close()
+			links.Close()
 		},
 	})
 }
 
-func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *app.App, policies *lookup.Source, people accounts, workers *relay.Hub, log *slog.Logger) (*httpapi.Door, error) {
+func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, rooms *dispatch.Service, policies *lookup.Source, people accounts, links *relay.Hub, log *slog.Logger) (*httpapi.Door, error) {
 	public := strings.TrimSuffix(s.PublicURL, "/")
 	var origins []string
 	if public != "" {
 		origins = []string{public}
 	}
 	return httpapi.New(ctx, httpapi.Config{
-		App: rooms, Gate: people, More: people.Routes, Workers: workers.Connected, Workspaces: people, Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
+		App: rooms, Gate: people, More: func(in *entry.Entrance) { people.Routes(in); workers.Routes(in, rooms.Workers, d.Now) }, Workers: links.Connected, Workspaces: people,
+		Limits: entry.Limits(s.Limits), Version: thisVersion().Version, Pages: web.Handler,
 		Shield: shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
 		Policy: func() (httpapi.Policy, error) {
 			p, err := policies.Load()

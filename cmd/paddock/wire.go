@@ -19,6 +19,15 @@ func source(d *desk.Desk) *lookup.Source {
 // house puts the rooms together over the state directory. warm is how many
 // supervisors are kept ready: none for one command, some for a server.
 func house(ctx context.Context, d *desk.Desk, flag string, policies executor.Source, warm int) (*app.App, error) {
+	e, err := workshop(ctx, d, flag, policies, warm)
+	if err != nil {
+		return nil, err
+	}
+	return app.New(e), nil
+}
+
+// workshop is the house without its verbs.
+func workshop(ctx context.Context, d *desk.Desk, flag string, policies executor.Source, warm int) (*executor.Executor, error) {
 	state := d.StateDir(flag)
 	if state == "" {
 		return nil, desk.Usage("there is no place to keep runs in", "set HOME, or name a directory with --state")
@@ -39,7 +48,7 @@ func house(ctx context.Context, d *desk.Desk, flag string, policies executor.Sou
 	if why := e.ReadOnly(); why != nil {
 		d.Say("note", why.Error()+"; nothing is written, and runs are shown as they are found")
 	}
-	return app.New(e), nil
+	return e, nil
 }
 
 // only is the source of one policy, whatever applies here.

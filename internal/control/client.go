@@ -78,9 +78,14 @@ func (c *Client) Kill(ctx context.Context, k Kill) error {
 	return err
 }
 
-// Renew tells the supervisor that its run is still wanted.
-func (c *Client) Renew(ctx context.Context) error {
-	_, err := c.call(ctx, wire.Request{Verb: wire.VerbRenew})
+// Renew tells the supervisor that its run is still wanted, and, if it is leased, until
+// which time of the boot clock it may go on at least.
+func (c *Client) Renew(ctx context.Context, until time.Duration) error {
+	r := wire.Request{Verb: wire.VerbRenew}
+	if until > 0 {
+		r.Renewal = &wire.Renewal{Until: int64(until)}
+	}
+	_, err := c.call(ctx, r)
 	return err
 }
 

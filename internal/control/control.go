@@ -28,6 +28,7 @@ package control
 import (
 	"net"
 	"os"
+	"time"
 
 	"paddock/internal/control/handover"
 	"paddock/internal/control/wire"
@@ -62,7 +63,9 @@ const (
 type Handler interface {
 	Status() Status
 	Kill(Kill) error
-	Renew() error
+	// Renew lets a leased run go on until that time of the boot clock. Zero, and a
+	// time before the one that holds, change nothing.
+	Renew(until time.Duration) error
 	// Subscribe returns events from now on; what has happened already, started
 	// or settled, is told first. The channel is read without delay until cancel
 	// is called, once; closing it says that no more events come.

@@ -57,7 +57,7 @@ func (s *stub) Kill(k Kill) error {
 	return s.refuse
 }
 
-func (s *stub) Renew() error {
+func (s *stub) Renew(time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.renewed++
@@ -175,7 +175,7 @@ func TestVerbs(t *testing.T) {
 	if err := c.Kill(ctx, k); err != nil {
 		t.Error(err)
 	}
-	if err := c.Renew(ctx); err != nil {
+	if err := c.Renew(ctx, 0); err != nil {
 		t.Error(err)
 	}
 	h.refuse = errors.New("it is frozen")
@@ -275,7 +275,7 @@ func TestSubscriptionEnds(t *testing.T) {
 	if _, err := closed.Subscribe(t.Context()); err == nil {
 		t.Error("a closed client was subscribed")
 	}
-	if err := errors.Join(closed.Close(), closed.Renew(t.Context())); err == nil {
+	if err := errors.Join(closed.Close(), closed.Renew(t.Context(), 0)); err == nil {
 		t.Error("a closed client renewed")
 	}
 }
@@ -571,14 +571,14 @@ func TestUnansweredCall(t *testing.T) {
 		conn.say(`{"id":1,"ok":true}`, `{"event":{"kind":"novelty"}}`, `{"id":99,"ok":true}`, `{"id":2,"ok":true,"news":[]}`)
 	}()
 	result := make(chan error)
-	go func() { result <- c.Renew(ctx) }()
+	go func() { result <- c.Renew(ctx, 0) }()
 	if got := <-heard; got != `{"id":1,"verb":"renew"}` {
 		t.Errorf("first request: %s", got)
 	}
 	if err := <-result; !errors.Is(err, context.Canceled) {
 		t.Errorf("first call: %v", err)
 	}
-	go func() { result <- c.Renew(t.Context()) }()
+	go func() { result <- c.Renew(t.Context(), 0) }()
 	if got := <-heard; got != `{"id":2,"verb":"renew"}` {
 		t.Errorf("second request: %s", got)
 	}
@@ -596,7 +596,7 @@ func TestClientMeetsGarbage(t *testing.T) {
 			io.WriteString(theirs, text)
 			theirs.CloseWrite()
 		}()
-		if err := c.Renew(t.Context()); err == nil {
+		if err := c.Renew(t.Context(), 0); err == nil {
 			t.Errorf("%.20q was taken for an answer", text)
 		}
 		ended(t, c.Done(), "the client")

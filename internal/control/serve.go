@@ -208,7 +208,7 @@ func (s *session) answer() error {
 
 // do carries r out and completes the reply to it.
 func (s *session) do(r wire.Request, out *wire.Reply) *Error {
-	if r.Kill != nil != (r.Verb == wire.VerbKill) || r.Verb != wire.VerbHello && (r.Protocol != 0 || r.Token != "") {
+	if r.Kill != nil != (r.Verb == wire.VerbKill) || r.Renewal != nil && r.Verb != wire.VerbRenew || r.Verb != wire.VerbHello && (r.Protocol != 0 || r.Token != "") {
 		return wire.Fault(wire.Malformed, "the fields aren't those of verb %q", r.Verb)
 	}
 	switch r.Verb {
@@ -223,7 +223,11 @@ func (s *session) do(r wire.Request, out *wire.Reply) *Error {
 			return wire.Failure(err)
 		}
 	case wire.VerbRenew:
-		if err := s.h.Renew(); err != nil {
+		until := time.Duration(0)
+		if r.Renewal != nil {
+			until = time.Duration(r.Renewal.Until)
+		}
+		if err := s.h.Renew(until); err != nil {
 			return wire.Failure(err)
 		}
 	case wire.VerbStdin:

@@ -8,7 +8,6 @@ import (
 	"paddock"
 	"paddock/internal/executor/provide"
 	"paddock/internal/executor/watch"
-	"paddock/internal/rundir"
 )
 
 // An Ending says how a run is to be ended and why.
@@ -32,58 +31,6 @@ func (e *Executor) Kill(ctx context.Context, id paddock.RunID, end Ending) (padd
 		return paddock.Run{}, err
 	}
 	if err := e.hub.End(ctx, dir, end, e.cfg.Grace+time.Second); err != nil {
-		return paddock.Run{}, err
-	}
-	return dir.Record(e.cfg.Now())
-}
-
-// Wait returns when the run is settled. When ctx ends before, it returns the run
-// as it is with ctx's error.
-func (e *Executor) Wait(ctx context.Context, id paddock.RunID) (paddock.Run, error) {
-	dir, err := e.state.Run(id)
-	if err != nil {
-		return paddock.Run{}, err
-	}
-	var waited error
-	if e.state.ReadOnly() == nil {
-		waited = e.hub.Settled(ctx, dir)
-	} else { // nobody may settle it here
-		waited = e.hub.Await(ctx, dir, func(*watch.Run) (bool, error) {
-			run, err := e.state.Look(dir, e.cfg.Now())
-			return run.State.Settled(), err
-		})
-	}
-	if waited != nil && ctx.Err() == nil {
-		return paddock.Run{}, waited
-	}
-	run, err := e.state.Look(dir, e.cfg.Now())
-	if err == nil && !run.State.Settled() {
-		err = waited
-	}
-	return watch.Questioned(dir, run), err
-}
-
-// Settled returns when the run is settled, or with ctx's error.
-func (e *Executor) Settled(ctx context.Context, id paddock.RunID) error {
-	dir, err := e.state.Run(id)
-	if err != nil {
-		return err
-	}
-	return e.hub.Settled(ctx, dir)
-}
-
-// Run returns the run as of now; the error is fs.ErrNotExist when there is none.
-// A run whose supervisor is known to be gone is settled as lost first.
-func (e *Executor) Run(ctx context.Context, id paddock.RunID) (paddock.Run, error) {
-	dir, err := e.state.Run(id)
-	if err != nil {
-		return paddock.Run{}, err
-	}
-	run, err := e.state.Look(dir, e.cfg.Now())
-	if err != nil || run.State.Settled() || run.Supervisor == nil || rundir.Alive(*run.Supervisor) {
-		return watch.Questioned(dir, run), err
-	}
-	if err := e.seek(ctx, dir); err != nil {
 		return paddock.Run{}, err
 	}
 	return dir.Record(e.cfg.Now())

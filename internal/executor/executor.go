@@ -30,6 +30,7 @@ import (
 	"paddock"
 	"paddock/internal/executor/judge"
 	"paddock/internal/executor/judge/source"
+	"paddock/internal/executor/leases"
 	"paddock/internal/executor/notes"
 	"paddock/internal/executor/provide"
 	"paddock/internal/executor/remains"
@@ -111,7 +112,9 @@ type Config struct {
 // An Executor starts runs and follows them. Its methods may be called
 // concurrently. See [Open].
 type Executor struct {
-	roster.Roster // which runs there are
+	roster.Roster   // which runs there are
+	*watch.Standing // how they are
+	Leases          *leases.Leases
 
 	cfg   Config
 	state *rundir.State
@@ -153,12 +156,13 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Executor{cfg: cfg, state: state}
+	e := &Executor{cfg: cfg, state: state, Leases: leases.In(state.Path())}
+	e.hub = watch.New(ctx, e.seek)
+	e.Standing = &watch.Standing{State: state, Hub: e.hub, Now: cfg.Now, Seek: e.seek}
 	e.Roster = roster.New(state, e.Run)
 	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels, Disk: cfg.Disk})
 	e.secrets = provide.New(e, cfg.Now)
 	state.OnLost(func(dir *rundir.Dir) (*paddock.Deeper, error) { return remains.Clear(dir, judge.Workspace, cfg.Now) })
-	e.hub = watch.New(ctx, e.seek)
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	if state.ReadOnly() != nil {
 		return e, nil
@@ -242,9 +246,7 @@ func (e *Executor) Now() time.Time { return e.cfg.Now() }
 func (e *Executor) ReadOnly() error { return e.state.ReadOnly() }
 
 // unwritable refuses what would have to be written down.
-func (e *Executor) unwritable() error {
-	return notes.Unwritable(e.state.ReadOnly())
-}
+func (e *Executor) unwritable() error { return notes.Unwritable(e.state.ReadOnly()) }
 
 // seek looks for a run whose supervisor can't be heard: whether it still exists
 // and whether anybody looks after it. If nobody does, it is settled as lost.

@@ -33,29 +33,29 @@ func (e *Executor) Explain(ctx context.Context, req paddock.Request) (paddock.De
 // A refusal is a [*paddock.Refusal]. When ctx ends before that, the run is
 // ended as aborted and returned with ctx's error; later ctx means nothing.
 func (e *Executor) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
-	return e.with(ctx, e.judge, req, nil, nil)
+	return e.with(ctx, e.judge, req, terms{})
 }
 
 // Begin is Start by the policy that judged of, where sink takes what the program prints,
 // of which nothing is kept. The policy must say so, too.
 func (e *Executor) Begin(ctx context.Context, req paddock.Request, sink *os.File, of provide.Judgement) (paddock.Run, error) {
-	return e.with(ctx, e.judge.Asking(of.(*judge.Judgement)), req, sink, nil)
+	return e.with(ctx, e.judge.Asking(of.(*judge.Judgement)), req, terms{sink: sink})
 }
 
 // StartWith is Start with a socket that the program gets as descriptor 3; it is the
 // caller's, who closes it. Nil is none. A run that waits for approval gets none.
 func (e *Executor) StartWith(ctx context.Context, req paddock.Request, door *os.File) (paddock.Run, error) {
-	return e.with(ctx, e.judge, req, nil, door)
+	return e.with(ctx, e.judge, req, terms{door: door})
 }
 
-func (e *Executor) with(ctx context.Context, by *judge.Judge, req paddock.Request, sink, door *os.File) (paddock.Run, error) {
+func (e *Executor) with(ctx context.Context, by *judge.Judge, req paddock.Request, t terms) (paddock.Run, error) {
 	if err := e.life.Err(); err != nil {
 		return paddock.Run{}, ErrClosed
 	}
 	if err := e.unwritable(); err != nil {
 		return paddock.Run{}, err
 	}
-	run, policy, err := e.start(ctx, by, req, sink, door)
+	run, policy, err := e.start(ctx, by, req, t)
 	if refusal, ok := errors.AsType[*paddock.Refusal](err); ok {
 		e.notes.Refused(ctx, req, policy, refusal)
 	}
@@ -63,7 +63,7 @@ func (e *Executor) with(ctx context.Context, by *judge.Judge, req paddock.Reques
 }
 
 // start is Start, and says which policy was asked.
-func (e *Executor) start(ctx context.Context, by *judge.Judge, req paddock.Request, sink, door *os.File) (_ paddock.Run, policy paddock.Digest, err error) {
+func (e *Executor) start(ctx context.Context, by *judge.Judge, req paddock.Request, t terms) (_ paddock.Run, policy paddock.Digest, err error) {
 	// A key that stands for a run answers before anything is judged: the run is
 	// there, whatever the policy would say now.
 	if run, found, err := e.again(ctx, req); found || err != nil {
@@ -71,11 +71,11 @@ func (e *Executor) start(ctx context.Context, by *judge.Judge, req paddock.Reque
 	}
 	j := by.Judge(ctx, req)
 	defer j.Close()
-	j.Door, policy = door, j.Decision.PolicyDigest
+	j.Door, policy = t.door, j.Decision.PolicyDigest
 	var approved *consent.Case
 	if j.Asks() && ctx.Err() == nil {
 		var run paddock.Run
-		if approved, run, err = e.consented(ctx, req, j); approved == nil {
+		if approved, run, err = e.consented(ctx, req, j, t); approved == nil {
 			return run, policy, err
 		}
 	}
@@ -88,14 +88,14 @@ func (e *Executor) start(ctx context.Context, by *judge.Judge, req paddock.Reque
 	if err := e.secrets.Ask(ctx, policy, j); err != nil {
 		return paddock.Run{}, policy, err
 	}
-	dir, existing, err := e.claim(ctx, req, j, approved)
+	dir, existing, err := e.claim(ctx, req, j, approved, t)
 	var run paddock.Run
 	switch {
 	case err != nil:
 	case existing != "":
 		run, err = e.begun(ctx, existing)
 	default:
-		run, err = e.launch(ctx, dir, req, j, sink)
+		run, err = e.launch(ctx, dir, req, j, t.sink)
 	}
 	return run, policy, err
 }
@@ -116,9 +116,9 @@ func (e *Executor) again(ctx context.Context, req paddock.Request) (run paddock.
 // claim writes the run down and makes it exist, unless its key already stands
 // for one, which is returned instead. The directory comes back locked. Approved is what
 // is used by it; without one, what was approved waits.
-func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judgement, approved *consent.Case) (*rundir.Dir, paddock.RunID, error) {
+func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judgement, approved *consent.Case, t terms) (*rundir.Dir, paddock.RunID, error) {
 	now := e.cfg.Now()
-	id, err := paddock.NewRunID(now, nil)
+	id, err := e.named(now, t)
 	if err != nil {
 		return nil, "", err
 	}
@@ -196,6 +196,10 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 	if err != nil {
 		return nil, "find the supervisor", err
 	}
+	lease, err := e.Leases.Until(dir.ID())
+	if err != nil {
+		return nil, "look at the lease", err
+	}
 	digest, err := pool.Digest(ctx)
 	if err != nil {
 		return nil, "identify the supervisor", err
@@ -204,7 +208,7 @@ func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Re
 		return nil, "ask for the secrets", err
 	}
 	made, step, err := parcel.Maker{
-		Judge: e.judge, State: e.state, Grace: paddock.Duration(e.cfg.Grace), Isolation: e.cfg.Isolation, Stage: digest, Journal: e.notes.Dir(),
+		Judge: e.judge, State: e.state, Grace: paddock.Duration(e.cfg.Grace), Isolation: e.cfg.Isolation, Stage: digest, Journal: e.notes.Dir(), Lease: lease,
 	}.Make(ctx, dir, req, j, sink)
 	if err != nil {
 		return nil, step, err

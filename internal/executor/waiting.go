@@ -20,7 +20,7 @@ func (e *Executor) Consent() consent.Desk {
 
 // consented returns the case of what j asks about if it may be used, else a run that
 // waits for it. Who leaves a run that can't wait alone doesn't stay to start it.
-func (e *Executor) consented(ctx context.Context, req paddock.Request, j *judge.Judgement) (*consent.Case, paddock.Run, error) {
+func (e *Executor) consented(ctx context.Context, req paddock.Request, j *judge.Judgement, t terms) (*consent.Case, paddock.Run, error) {
 	c, err := e.Consent().Consented(ctx, j, req.Tied || req.Door != paddock.DoorCLI || e.lasts(req, j))
 	if err != nil {
 		return nil, paddock.Run{}, budget.RecordError(ctx, err)
@@ -29,7 +29,7 @@ func (e *Executor) consented(ctx context.Context, req paddock.Request, j *judge.
 	if c.State == paddock.ApprovalApproved {
 		return &c, paddock.Run{}, nil
 	}
-	dir, existing, err := e.claim(ctx, req, j, nil)
+	dir, existing, err := e.claim(ctx, req, j, nil, t)
 	if err != nil {
 		return nil, paddock.Run{}, err
 	}
@@ -88,5 +88,5 @@ func (e *Executor) Resume(ctx context.Context) {
 			policy = source.File(held.Policy)
 		}
 		e.equip(a, e.judge.On(policy, held.HostEnv), held.Request, budget.Room{Bytes: held.Room, Counter: held.RoomBy})
-	}, e.cfg.Warn)
+	}, e.Leases.Anothers, e.cfg.Warn)
 }

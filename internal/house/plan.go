@@ -57,6 +57,7 @@ var floors = map[string]float64{
 	"internal/app": 7,
 
 	"internal/relay": 7.5, // the verbs of another machine; doors ask it in place of the house
+	"internal/dispatch": 7.5, // runs by a queue: it asks the house's verbs and carries out what was ordered; doors ask it
 
 	"runner":             8,
 	"internal/mcpserver": 8,

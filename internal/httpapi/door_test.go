@@ -33,6 +33,7 @@ import (
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
+	"paddock/internal/httpapi/entry/gate/workers"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/relay"
 	"paddock/internal/store"
@@ -80,6 +81,7 @@ func (d *desk) Logout(*http.Request) (*http.Cookie, error) {
 
 // A stand is a door over a real house.
 type stand struct {
+	kept store.Workers
 	t    *testing.T
 	app  *app.App
 	door *Door
@@ -120,6 +122,7 @@ func (s *stand) people() (*accounts.Gate, store.Store) {
 			s.t.Error(err)
 		}
 	})
+	s.kept = kept
 	now := store.At(time.Now())
 	for i, role := range gate.Roles() {
 		user := store.User{ID: store.UserID("u" + strings.Repeat(strconv.Itoa(i), 26)), Name: string(role), Role: role, Created: now, Changed: now}
@@ -175,6 +178,7 @@ func open(t *testing.T, change func(*Config)) *stand {
 			people.Routes(in)
 			spaces.Routes(in)
 			machines.New(machines.Config{Store: kept, Hub: hub, Recorder: noRecord{}, Now: time.Now}).Routes(in)
+			workers.Routes(in, s.kept, time.Now)
 		},
 		Workers: hub.Connected,
 		App:     s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",

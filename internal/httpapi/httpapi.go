@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/dispatch"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/narrow"
@@ -40,6 +41,11 @@ type Verbs interface {
 	Approval(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error)
 	Question(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) ([]byte, error)
 	Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error)
+}
+
+// A Queue are verbs by which runs wait for those who may carry them out.
+type Queue interface {
+	StartPlaced(ctx context.Context, req paddock.Request, at dispatch.Placement) (paddock.Run, error)
 }
 
 // A Check is one thing that must be well for the server to be of use.

@@ -33,6 +33,7 @@ var wanted = map[gate.Verb]string{ // who may: nobody logged in, Viewer, Operato
 	gate.UsersRead: "A", gate.UsersChange: "A", gate.InvitationsRead: "A", gate.InvitationsChange: "A",
 	gate.MetricsRead: "A", gate.WorkersChange: "A",
 	gate.WorkspacesRead: "VOPA", gate.WorkspacesCreate: "OPA", gate.WorkspacesClone: "OPA", gate.WorkspacesRemove: "OPA",
+	gate.WorkersRead: "OPA",
 }
 
 func TestMatrix(t *testing.T) {

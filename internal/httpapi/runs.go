@@ -13,6 +13,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/dispatch"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/narrow"
@@ -33,6 +34,10 @@ type NewRun struct {
 	OutputLimit int64             `json:"output_limit,omitempty"`
 	DiskLimit   int64             `json:"disk_limit,omitempty"`
 	Label       string            `json:"label,omitempty"`
+	// Needs are labels that the worker must have, Priority orders one's own queued runs,
+	// the highest first.
+	Needs    []string `json:"needs,omitempty"`
+	Priority int64    `json:"priority,omitempty"`
 }
 
 // request is what is judged: whoever asks, it is his own.
@@ -69,7 +74,7 @@ func (d *Door) runs() {
 		return entry.Row{Route: table.Route{Method: method, Path: "/api/v1/runs" + path, ID: id, Summary: summary, Tag: "runs"}, Verb: verb}
 	}
 	start := route(http.MethodPost, "", "startRun", "Start a run, if the policy allows it", gate.RunsStart)
-	start.Status = http.StatusCreated
+	start.Status, start.Later = http.StatusCreated, http.StatusAccepted
 	entry.Add(d.in, start, d.start)
 	entry.Add(d.in, route(http.MethodGet, "", "listRuns", "List runs, newest first", gate.RunsList), d.list)
 	read := route(http.MethodGet, "/{id}", "getRun", "One run, at once or when it has ended", gate.RunsRead)
@@ -113,14 +118,26 @@ func (d *Door) start(ctx context.Context, c *entry.Call, in *struct {
 		return paddock.Run{}, err
 	}
 	req.IdempotencyKey = in.Key
-	run, err := d.cfg.App.Start(ctx, req)
+	run, err := d.begin(ctx, req, dispatch.Placement{Needs: in.Body.Needs, Priority: in.Body.Priority})
 	if err != nil {
 		return run, err
 	}
+	c.Later = run.State == paddock.Queued
 	shield.NoteOf(ctx).Run = run.ID
 	c.Header().Set("Location", "/api/v1/runs/"+string(run.ID))
 	c.Header().Set("ETag", tag(run))
 	return run, nil
+}
+
+// begin starts a run, by the queue where there is one.
+func (d *Door) begin(ctx context.Context, req paddock.Request, at dispatch.Placement) (paddock.Run, error) {
+	if queue, ok := d.cfg.App.(Queue); ok {
+		return queue.StartPlaced(ctx, req, at)
+	}
+	if len(at.Needs) > 0 || at.Priority != 0 {
+		return paddock.Run{}, paddock.Refused(paddock.InvalidRequest, "This server has no queue, so needs and priority mean nothing.")
+	}
+	return d.cfg.App.Start(ctx, req)
 }
 
 func (d *Door) list(ctx context.Context, c *entry.Call, in *struct {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"sync"
 	"time"
 
 	"paddock"
@@ -46,7 +48,10 @@ type Found struct {
 type Worker struct {
 	Config
 	epoch int64
-	told  map[paddock.RunID]Found // what the store knows
+	since time.Time // of the last beat: from before it was asked for
+
+	mu   sync.Mutex
+	told map[paddock.RunID]Found // what the store knows; guarded by mu
 }
 
 // Config is what a Worker needs.
@@ -63,6 +68,8 @@ type Config struct {
 	Times  Times
 	Limits Limits
 	Clock  func() time.Time
+	// Launches is how many runs are started at a time; 0 stands for one.
+	Launches int
 }
 
 // Begin begins an epoch of the worker, and takes up what it held when its process
@@ -96,17 +103,29 @@ func (w *Worker) Step(ctx context.Context) (mode store.Mode, held int, err error
 	if err := w.look(ctx, runs, since); err != nil {
 		return who.Mode, len(runs), err
 	}
-	if who.Mode != store.Open || int64(len(w.told)) >= w.Capacity {
-		return who.Mode, len(w.told), nil
+	if who.Mode != store.Open || int64(w.holds()) >= w.Capacity {
+		return who.Mode, w.holds(), nil
 	}
-	err = w.claim(ctx, since)
-	return who.Mode, len(w.told), err
+	_, err = w.claim(ctx, since)
+	return who.Mode, w.holds(), err
+}
+
+// Take only takes new runs, and says how many: it is cheaper than Step when something
+// was queued. It counts on the last beat, and does nothing when that was too long ago.
+func (w *Worker) Take(ctx context.Context) (int, error) {
+	if w.Clock().Sub(w.since) >= w.Times.Lease/2 || int64(w.holds()) >= w.Capacity {
+		return 0, nil
+	}
+	return w.claim(ctx, w.since)
 }
 
 // renew returns what is held, and the time from which that is sure: before asking.
 func (w *Worker) renew(ctx context.Context) (store.Worker, []store.Run, time.Time, error) {
 	since := w.Clock()
 	who, runs, err := w.Queue.Renew(ctx, w.ID, w.epoch, w.term(since))
+	if err == nil {
+		w.since = since
+	}
 	return who, runs, since, err
 }
 
@@ -136,11 +155,9 @@ func (w *Worker) look(ctx context.Context, runs []store.Run, since time.Time) er
 			return err
 		}
 	}
-	for id := range w.told {
-		if !ours[id] {
-			delete(w.told, id)
-		}
-	}
+	w.mu.Lock()
+	maps.DeleteFunc(w.told, func(id paddock.RunID, _ Found) bool { return !ours[id] })
+	w.mu.Unlock()
 	here, err := w.Hands.Live(ctx)
 	if err != nil {
 		return err
@@ -166,7 +183,7 @@ func (w *Worker) tell(ctx context.Context, r store.Run) error {
 		// the end of what claimed it, got lost on the way.
 		return w.give(ctx, r, paddock.FailedToStart, "claim", "the worker was interrupted between claiming the run and starting it")
 	}
-	h, told := w.held(r), w.told[r.ID]
+	h, told := w.held(r), w.knows(r.ID)
 	if told.Started.IsZero() && !found.Started.IsZero() && r.Started.IsZero() {
 		if err := w.Queue.Start(ctx, h, store.At(found.Started)); err != nil {
 			return w.gone(err, r.ID)
@@ -175,7 +192,7 @@ func (w *Worker) tell(ctx context.Context, r store.Run) error {
 	if found.End != nil {
 		err := w.Queue.Settle(ctx, h, found.Heads, *found.End)
 		if err == nil {
-			delete(w.told, r.ID)
+			w.forget(r.ID)
 		}
 		return w.gone(err, r.ID)
 	}
@@ -184,34 +201,72 @@ func (w *Worker) tell(ctx context.Context, r store.Run) error {
 			return w.gone(err, r.ID)
 		}
 	}
-	w.told[r.ID] = found
+	w.note(r.ID, found)
 	return nil
+}
+
+func (w *Worker) holds() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.told)
+}
+
+func (w *Worker) knows(id paddock.RunID) Found {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.told[id]
+}
+
+func (w *Worker) note(id paddock.RunID, f Found) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told[id] = f
+}
+
+func (w *Worker) forget(id paddock.RunID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.told, id)
 }
 
 // gone makes a lease that was lost no error of the whole: the next renewal says the
 // same, and ends the run.
 func (w *Worker) gone(err error, id paddock.RunID) error {
 	if errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrOver) {
-		delete(w.told, id)
+		w.forget(id)
 		return nil
 	}
 	return err
 }
 
 // claim takes new runs and starts them.
-func (w *Worker) claim(ctx context.Context, since time.Time) error {
+func (w *Worker) claim(ctx context.Context, since time.Time) (int, error) {
 	runs, err := w.Queue.Claim(ctx, w.ID, w.epoch, w.term(since), func(ctx context.Context, l store.Line) ([]paddock.RunID, error) {
 		return Choose(ctx, l, w.Limits)
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	for _, r := range runs {
-		if err := w.start(ctx, r, since); err != nil {
-			return err
+	if w.Launches <= 1 {
+		for _, r := range runs {
+			if err := w.start(ctx, r, since); err != nil {
+				return len(runs), err
+			}
 		}
+		return len(runs), nil
 	}
-	return nil
+	faults := make([]error, len(runs))
+	var all sync.WaitGroup
+	turn := make(chan struct{}, w.Launches)
+	for i, r := range runs {
+		turn <- struct{}{}
+		all.Go(func() {
+			defer func() { <-turn }()
+			faults[i] = w.start(ctx, r, since)
+		})
+	}
+	all.Wait()
+	return len(runs), errors.Join(faults...)
 }
 
 // start starts a run that was just claimed, or settles it as one that can't be.
@@ -238,7 +293,7 @@ func (w *Worker) start(ctx context.Context, r store.Run, since time.Time) error 
 	case err != nil:
 		return w.give(ctx, r, paddock.FailedToStart, "launch", err.Error())
 	}
-	w.told[r.ID] = Found{Here: true}
+	w.note(r.ID, Found{Here: true})
 	return nil
 }
 
@@ -248,6 +303,6 @@ func (w *Worker) give(ctx context.Context, r store.Run, s paddock.State, step, d
 	if err != nil {
 		return err
 	}
-	delete(w.told, r.ID)
+	w.forget(r.ID)
 	return w.gone(w.Queue.Settle(ctx, w.held(r), store.Heads{}, v), r.ID)
 }

@@ -5,6 +5,7 @@ package supervise
 import (
 	"fmt"
 	"syscall"
+	"time"
 
 	"paddock"
 	"paddock/internal/control"
@@ -34,8 +35,11 @@ func (h handler) Kill(k control.Kill) error {
 	return nil
 }
 
-// Renew is for leased runs; nobody leases this one, so there is nothing to do.
-func (h handler) Renew() error { return nil }
+// Renew lets a leased run go on. A run that nobody leased goes on anyway.
+func (h handler) Renew(until time.Duration) error {
+	h.run.lease.Renew(until)
+	return nil
+}
 
 // Subscribe returns events from now on, beginning with where the run stands.
 func (h handler) Subscribe() (<-chan control.Event, func()) { return h.run.hub.Subscribe() }

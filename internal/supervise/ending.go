@@ -10,6 +10,7 @@ import (
 	"paddock"
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/spawn"
+	"paddock/internal/supervise/deadman"
 	"paddock/internal/supervise/reason"
 )
 
@@ -28,6 +29,7 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 	timeout := r.opt.After(time.Duration(r.job.Timeout))
 	look := r.bounds.NextLook(r.opt.After)
 	idle := r.silence.Begin()
+	leased := r.leased(&at)
 	if r.reason != nil { // the start could not be recorded
 		at.grace = r.opt.After(time.Duration(r.job.Grace))
 	}
@@ -57,6 +59,8 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 			if idle, over = r.silence.Look(); over {
 				r.end(end{r.silence.Reason(r.job.RunDir), syscall.SIGTERM}, &at)
 			}
+		case <-leased:
+			leased = r.leased(&at)
 		case <-look:
 			if look = r.bounds.NextLook(r.opt.After); r.bounds.Starved() {
 				r.end(end{r.bounds.OutOfMemory(), syscall.SIGKILL}, &at)
@@ -76,6 +80,15 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 			return exit
 		}
 	}
+}
+
+// leased receives when to look at the lease again. One that is over ends the run.
+func (r *run) leased(at *clock) <-chan time.Time {
+	next, over := r.lease.Look()
+	if over {
+		r.end(end{deadman.Reason(), syscall.SIGTERM}, at)
+	}
+	return next
 }
 
 // exited notes how the leader ended, which is the reason unless there was one.

@@ -40,6 +40,7 @@ import (
 	"paddock/internal/supervise/account"
 	"paddock/internal/supervise/bounds"
 	"paddock/internal/supervise/bounds/written"
+	"paddock/internal/supervise/deadman"
 	"paddock/internal/supervise/hub"
 	"paddock/internal/supervise/intake/hiding"
 	"paddock/internal/supervise/intake/room"
@@ -81,6 +82,8 @@ type Options struct {
 	After func(d time.Duration) <-chan time.Time
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
+	// Boot is the clock of leases; nil means the machine's boot clock.
+	Boot func() time.Duration
 	// Self is the supervisor binary, which is the proxy's too; empty means this
 	// very program.
 	Self string
@@ -125,6 +128,7 @@ func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) 
 	}
 	r := &run{job: job, files: files, dir: dir, bank: bank, hiding: hidden, opt: opt, ends: make(chan end), over: make(chan struct{}), hub: hub.New()}
 	r.room = room.New(job.RunDir, job.Reserve, opt.Now, opt.Free).Within(job.Room, job.RoomBy)
+	r.lease = deadman.New(job.Lease, opt.After, opt.Boot)
 	r.silence = &silence.Watch{Most: time.Duration(job.Limits.Idle), Now: opt.Now, After: opt.After}
 	return errors.Join(r.supervise(ctx, conn), bank.Close(), hidden.Close())
 }
@@ -145,6 +149,7 @@ type run struct {
 
 	bounds  *bounds.Bounds // set before the start
 	silence *silence.Watch
+	lease   *deadman.Watch
 	room    *room.Room
 	program *spawn.Program
 	reason  *paddock.Reason // the first to come

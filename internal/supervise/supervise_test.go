@@ -44,6 +44,7 @@ type fixture struct {
 	their net.Conn
 	self  string // see Options
 	now   func() time.Time
+	boot  func() time.Duration
 	done  chan error
 	// mayFail is set where something can't be written down, by intent.
 	mayFail bool
@@ -152,7 +153,7 @@ func opened(t *testing.T, path string) *os.File {
 func (f *fixture) run(acts ...func()) paddock.Outcome {
 	f.t.Helper()
 	go func() {
-		f.done <- Run(f.t.Context(), f.job, f.files, f.their, Options{After: f.clock.After, Now: f.now, Self: f.self})
+		f.done <- Run(f.t.Context(), f.job, f.files, f.their, Options{After: f.clock.After, Now: f.now, Self: f.self, Boot: f.boot})
 	}()
 	for _, act := range acts {
 		act()

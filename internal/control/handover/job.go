@@ -8,7 +8,7 @@ import (
 )
 
 // JobVersion is the version of Job and of what its descriptors mean.
-const JobVersion = 6
+const JobVersion = 7
 
 // A Job is one run as its supervisor is told of it. With it come descriptors, in
 // this order: the lock of the run's directory, the directory the program starts
@@ -55,6 +55,9 @@ type Job struct {
 	RoomBy string `json:"room_by,omitempty"`
 	// Tied runs end when the connection that handed over the job is closed.
 	Tied bool `json:"tied,omitempty"`
+	// Lease is until when the run may go on unless it is renewed, by the machine's boot
+	// clock, in nanoseconds; zero means that nobody has a lease of it.
+	Lease int64 `json:"lease,omitempty"`
 	// Isolation lists means to try in order; empty means all that can work.
 	Isolation   []paddock.Isolation `json:"isolation,omitempty"`
 	LeaveCgroup bool                `json:"leave_cgroup,omitempty"`

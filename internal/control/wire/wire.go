@@ -61,6 +61,13 @@ func (k Kill) Check() error {
 	return fmt.Errorf("signal %q isn't TERM, INT, HUP or KILL", k.Signal)
 }
 
+// A Renewal says that a leased run may go on.
+type Renewal struct {
+	// Until is a time of the machine's boot clock, in nanoseconds: one that is the
+	// same for all processes, goes on while the machine sleeps and is set by nobody.
+	Until int64 `json:"until"`
+}
+
 // A Status is what a supervisor says of its run.
 type Status struct {
 	State     paddock.State     `json:"state"`
@@ -95,6 +102,8 @@ type Request struct {
 	Protocol int    `json:"protocol,omitempty"` // hello
 	Token    string `json:"token,omitempty"`    // hello
 	Kill     *Kill  `json:"kill,omitempty"`     // kill
+	// Renewal is of renew; without one the run is only said to be still wanted.
+	Renewal *Renewal `json:"renewal,omitempty"`
 }
 
 // A Reply is a line of a supervisor.

@@ -42,8 +42,8 @@ func Hold(dir *rundir.Dir, h Held) error {
 
 // Resume starts what was approved, or settles what won't be, of the runs that wait and
 // have nobody who stays with them. equip tells who looks after one how to judge it and
-// how to start it.
-func (d Desk) Resume(ctx context.Context, equip func(*Attendant, Held), warn func(error)) {
+// how to start it. Those that are others' are left alone.
+func (d Desk) Resume(ctx context.Context, equip func(*Attendant, Held), others func(paddock.RunID) bool, warn func(error)) {
 	ids, err := d.State.ListActive()
 	if err != nil {
 		warn(fmt.Errorf("looking for runs that wait for approval: %w", err))
@@ -51,6 +51,9 @@ func (d Desk) Resume(ctx context.Context, equip func(*Attendant, Held), warn fun
 	for _, id := range ids {
 		if ctx.Err() != nil {
 			return
+		}
+		if others(id) {
+			continue
 		}
 		dir, err := d.State.Run(id)
 		if err != nil {

@@ -43,6 +43,8 @@ type Call struct {
 	*http.Request
 	Caller gate.Caller
 	Verb   gate.Verb
+	// Later says that what was asked for is still to be done.
+	Later bool
 }
 
 // Addr is where the call is from.
@@ -68,7 +70,7 @@ func (d *Entrance) Route(r Row, f func(c *Call) error) {
 		req.Body = http.MaxBytesReader(w, req.Body, ask.MaxBody)
 		caller, err := d.admit(req, r)
 		if err == nil {
-			err = f(&Call{w, req, caller, r.Verb})
+			err = f(&Call{ResponseWriter: w, Request: req, Caller: caller, Verb: r.Verb})
 		}
 		if err != nil {
 			d.Refuse(w, req, asProblem(err))
@@ -138,6 +140,9 @@ func Add[In, Out any](d *Entrance, r Row, f func(ctx context.Context, c *Call, i
 			return err
 		}
 		status := max(r.Status, http.StatusOK)
+		if c.Later && r.Later != 0 {
+			status = r.Later
+		}
 		if r.Out == nil {
 			c.WriteHeader(status)
 			return nil

@@ -42,6 +42,10 @@ type Settings struct {
 	Postgres string
 	// Workspaces are roots of the policy in which people make workspaces.
 	Workspaces []string
+	// NoWorker says that the server only queues: others carry runs out.
+	NoWorker bool
+	// Runs is how many runs the server's own worker carries out at once.
+	Runs int64
 	// LogFormat is text or json.
 	LogFormat string
 	// Connections is how many there may be at once.
@@ -133,6 +137,7 @@ func document() shape.Object {
 			}},
 		}},
 		{Name: "workspaces", Doc: "Roots of the policy in which people make workspaces.", Shape: shape.List{Of: word("an absolute path")}},
+		{Name: "worker", Doc: "Who carries runs out: own, the server, or none, so only workers elsewhere do.", Shape: shape.Choice{"own", "none"}},
 		{Name: "log", Doc: "The form of the log.", Shape: shape.Choice{"text", "json"}},
 		{Name: "limits", Doc: "What is too much.", Shape: shape.Object{Keys: []shape.Key{
 			{Name: "connections", Doc: "connections at once.", Shape: count},
@@ -142,6 +147,7 @@ func document() shape.Object {
 			{Name: "all_burst", Doc: "requests of all at once.", Shape: count},
 			{Name: "streams", Doc: "event streams of one account.", Shape: count},
 			{Name: "all_streams", Doc: "event streams of all.", Shape: count},
+			{Name: "runs", Doc: "runs that the server's own worker carries out at once; others wait in the queue.", Shape: count},
 		}}},
 	}}
 }
@@ -248,6 +254,13 @@ func (r *reader) settings(l Limits) Settings {
 			}
 			return ""
 		}),
+		NoWorker: r.one("worker", "own", func(s string) string {
+			if s != "own" && s != "none" {
+				return "it is own or none"
+			}
+			return ""
+		}) == "none",
+		Runs:        int64(r.number("limits.runs", 1000)),
 		Connections: int(r.number("limits.connections", 20_000)),
 		Limits: Limits{
 			PerSecond: r.number("limits.requests_per_second", l.PerSecond), Burst: int(r.number("limits.burst", float64(l.Burst))),
@@ -285,6 +298,9 @@ func (r *reader) settings(l Limits) Settings {
 
 // together is what only makes sense, or none, side by side.
 func (r *reader) together(s Settings) {
+	if s.NoWorker && s.Postgres == "" {
+		r.fault(r.where("worker"), "worker is none and accounts are in the state directory, where no other machine finds what is queued. Say store: {postgres: FILE}, or let the server have its own worker.")
+	}
 	if (s.Cert == "") != (s.Key == "") {
 		r.fault(r.where("tls.cert"), "tls wants both cert and key.")
 	}

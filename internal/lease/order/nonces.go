@@ -13,6 +13,10 @@ import (
 	"paddock/internal/rundir/record/durable"
 )
 
+// Key is the file of a state directory with the key by which its server signs orders; the
+// public part, for workers, is beside it with the end .pub.
+const Key = "orders.key"
+
 // NoncesDir is where a state directory has the orders that were followed.
 const NoncesDir = "nonces"
 

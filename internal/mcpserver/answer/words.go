@@ -26,6 +26,8 @@ func Explain(run paddock.Run) string {
 		return joined("ended because its owner shut down", r.Why)
 	case paddock.ReasonCallerGone:
 		return "ended because whoever it was tied to is gone"
+	case paddock.ReasonLease:
+		return joined("ended because its worker fell silent", r.Detail)
 	case paddock.ReasonTimeout:
 		return fmt.Sprintf("ended because its time was over: %s", time.Duration(r.Limit)*time.Millisecond)
 	case paddock.ReasonIdle:

@@ -66,6 +66,7 @@ const (
 	WorkspacesCreate  = auth.WorkspacesCreate
 	WorkspacesClone   = auth.WorkspacesClone
 	WorkspacesRemove  = auth.WorkspacesRemove
+	WorkersRead       = auth.WorkersRead
 	MetricsRead       = auth.MetricsRead
 )
 
@@ -79,7 +80,7 @@ func Verbs() []Verb {
 		SessionsList, SessionsRevoke, PasswordChange, FactorsChange, TokensList, TokensCreate, TokensRevoke,
 		RunsStart, RunsList, RunsRead, RunsOutput, RunsFollow, RunsKill,
 		PolicyRead, PolicyExplain, ApprovalsList, ApprovalsRead, ApprovalsVote,
-		UsersRead, UsersChange, InvitationsRead, InvitationsChange, Connect, WorkersChange, MetricsRead,
+		UsersRead, UsersChange, InvitationsRead, InvitationsChange, Connect, WorkersRead, WorkersChange, MetricsRead,
 		WorkspacesRead, WorkspacesCreate, WorkspacesClone, WorkspacesRemove,
 	}
 }

@@ -9,6 +9,7 @@ package table
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -24,6 +25,9 @@ type Route struct {
 	Summary string
 	// Status is of an answer that is one; zero means 200.
 	Status int
+	// Later is of the same answer where what was asked for is still to be done; zero means
+	// that this can't be.
+	Later int
 	// Public needs no credential.
 	Public bool
 	// In is the struct that a request is read into, Out what is answered as JSON; nil
@@ -98,6 +102,11 @@ func (s *schemas) operation(r Route, info Info) object {
 		"operationId": r.ID, "summary": r.Summary, "tags": []string{r.Tag},
 		"responses": object{strconv.Itoa(status): answer, "default": problem},
 		"security":  []object{{"token": []string{}}, {"session": []string{}}},
+	}
+	if r.Later != 0 {
+		later := maps.Clone(answer)
+		later["description"] = http.StatusText(r.Later)
+		op["responses"].(object)[strconv.Itoa(r.Later)] = later
 	}
 	if r.Public {
 		op["security"] = []object{}

@@ -165,5 +165,5 @@ var WorkerRights = []string{
 	"GRANT SELECT ON runs, workers, turns TO ROLE",
 	"GRANT UPDATE (taken) ON turns TO ROLE",
 	"GRANT UPDATE (epoch, beat, labels, capacity, version, last_seen, lease_until, lost_after) ON workers TO ROLE",
-	"GRANT UPDATE (state, worker, fence, claimed, started, settled, outcome, stdout_bytes, stderr_bytes, stdout_digest, stderr_digest, events, revision) ON runs TO ROLE",
+	"GRANT UPDATE (state, worker, fence, claimed, started, settled, envelope, outcome, stdout_bytes, stderr_bytes, stdout_digest, stderr_digest, events, revision) ON runs TO ROLE",
 }

@@ -54,7 +54,10 @@ SELECT * FROM runs WHERE runs.id = sqlc.arg(id) AND runs.worker = sqlc.arg(worke
 AND EXISTS (SELECT 1 FROM workers w WHERE w.id = runs.worker AND w.epoch = sqlc.arg(epoch) AND w.removed = 0);
 
 -- name: StartRun :execrows
-UPDATE runs SET state = 'running', started = sqlc.arg(now), revision = revision + 1
+-- What a run was started by is of no more use, and may have what nobody should read
+-- later: values of variables, the text of standard input. One byte stays, since SQLite has
+-- no empty part of a blob.
+UPDATE runs SET state = 'running', started = sqlc.arg(now), envelope = coalesce(substr(envelope, 1, 1), envelope), revision = revision + 1
 WHERE runs.id = sqlc.arg(id) AND runs.worker = sqlc.arg(worker) AND runs.fence = sqlc.arg(fence) AND claimed > 0 AND started = 0 AND settled = 0
 AND EXISTS (SELECT 1 FROM workers w WHERE w.id = runs.worker AND w.epoch = sqlc.arg(epoch) AND w.removed = 0);
 
@@ -65,7 +68,7 @@ AND stdout_bytes <= sqlc.arg(stdout_bytes) AND stderr_bytes <= sqlc.arg(stderr_b
 AND EXISTS (SELECT 1 FROM workers w WHERE w.id = runs.worker AND w.epoch = sqlc.arg(epoch) AND w.removed = 0);
 
 -- name: SettleRun :execrows
-UPDATE runs SET state = sqlc.arg(state), outcome = sqlc.arg(outcome), settled = sqlc.arg(now),
+UPDATE runs SET state = sqlc.arg(state), outcome = sqlc.arg(outcome), settled = sqlc.arg(now), envelope = coalesce(substr(envelope, 1, 1), envelope),
 	stdout_bytes = sqlc.arg(stdout_bytes), stderr_bytes = sqlc.arg(stderr_bytes), stdout_digest = sqlc.arg(stdout_digest), stderr_digest = sqlc.arg(stderr_digest), events = sqlc.arg(events), revision = revision + 1
 WHERE runs.id = sqlc.arg(id) AND runs.worker = sqlc.arg(worker) AND runs.fence = sqlc.arg(fence) AND fence > 0 AND settled = 0
 AND EXISTS (SELECT 1 FROM workers w WHERE w.id = runs.worker AND w.epoch = sqlc.arg(epoch) AND w.removed = 0);
@@ -78,7 +81,7 @@ FROM runs r JOIN workers w ON w.id = r.worker WHERE r.fence > 0 AND r.settled = 
 UPDATE runs SET state = 'unreachable', revision = revision + 1 WHERE worker = sqlc.arg(worker) AND fence > 0 AND settled = 0 AND state IN ('starting', 'running');
 
 -- name: LoseRuns :many
-UPDATE runs SET state = sqlc.arg(state), outcome = sqlc.arg(outcome), settled = sqlc.arg(now), fence = fence + 1, revision = revision + 1
+UPDATE runs SET state = sqlc.arg(state), outcome = sqlc.arg(outcome), settled = sqlc.arg(now), envelope = coalesce(substr(envelope, 1, 1), envelope), fence = fence + 1, revision = revision + 1
 WHERE worker = sqlc.arg(worker) AND fence > 0 AND settled = 0 RETURNING id;
 
 -- name: AddWorker :exec

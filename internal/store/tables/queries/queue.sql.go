@@ -425,7 +425,7 @@ func (q *Queries) HoldWorker(ctx context.Context, arg HoldWorkerParams) (int64, 
 }
 
 const loseRuns = `-- name: LoseRuns :many
-UPDATE runs SET state = $1, outcome = $2, settled = $3, fence = fence + 1, revision = revision + 1
+UPDATE runs SET state = $1, outcome = $2, settled = $3, envelope = coalesce(substr(envelope, 1, 1), envelope), fence = fence + 1, revision = revision + 1
 WHERE worker = $4 AND fence > 0 AND settled = 0 RETURNING id
 `
 
@@ -623,7 +623,7 @@ func (q *Queries) SetWorkerMode(ctx context.Context, arg SetWorkerModeParams) (i
 }
 
 const settleRun = `-- name: SettleRun :execrows
-UPDATE runs SET state = $1, outcome = $2, settled = $3,
+UPDATE runs SET state = $1, outcome = $2, settled = $3, envelope = coalesce(substr(envelope, 1, 1), envelope),
 	stdout_bytes = $4, stderr_bytes = $5, stdout_digest = $6, stderr_digest = $7, events = $8, revision = revision + 1
 WHERE runs.id = $9 AND runs.worker = $10 AND runs.fence = $11 AND fence > 0 AND settled = 0
 AND EXISTS (SELECT 1 FROM workers w WHERE w.id = runs.worker AND w.epoch = $12 AND w.removed = 0)
@@ -666,7 +666,7 @@ func (q *Queries) SettleRun(ctx context.Context, arg SettleRunParams) (int64, er
 }
 
 const startRun = `-- name: StartRun :execrows
-UPDATE runs SET state = 'running', started = $1, revision = revision + 1
+UPDATE runs SET state = 'running', started = $1, envelope = coalesce(substr(envelope, 1, 1), envelope), revision = revision + 1
 WHERE runs.id = $2 AND runs.worker = $3 AND runs.fence = $4 AND claimed > 0 AND started = 0 AND settled = 0
 AND EXISTS (SELECT 1 FROM workers w WHERE w.id = runs.worker AND w.epoch = $5 AND w.removed = 0)
 `

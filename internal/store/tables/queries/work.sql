@@ -54,7 +54,7 @@ AND created <= sqlc.arg(created) AND (created < sqlc.arg(created) OR id < sqlc.a
 UPDATE runs SET state = 'queued', envelope = sqlc.arg(envelope), revision = revision + 1 WHERE id = sqlc.arg(id) AND state = 'waiting' RETURNING *;
 
 -- name: CancelUnclaimed :one
-UPDATE runs SET state = sqlc.arg(state), outcome = sqlc.arg(outcome), settled = sqlc.arg(now), cancel = sqlc.arg(now), cancel_by = sqlc.arg(by), cancel_why = sqlc.arg(why), revision = revision + 1
+UPDATE runs SET state = sqlc.arg(state), outcome = sqlc.arg(outcome), settled = sqlc.arg(now), envelope = coalesce(substr(envelope, 1, 1), envelope), cancel = sqlc.arg(now), cancel_by = sqlc.arg(by), cancel_why = sqlc.arg(why), revision = revision + 1
 WHERE id = sqlc.arg(id) AND state IN ('queued', 'waiting') AND (owner = sqlc.arg(owner) OR CAST(sqlc.arg(everyone) AS boolean)) RETURNING *;
 
 -- name: CancelClaimed :one
@@ -62,7 +62,7 @@ UPDATE runs SET cancel = sqlc.arg(now), cancel_by = sqlc.arg(by), cancel_why = s
 WHERE id = sqlc.arg(id) AND fence > 0 AND settled = 0 AND cancel = 0 AND (owner = sqlc.arg(owner) OR CAST(sqlc.arg(everyone) AS boolean)) RETURNING *;
 
 -- name: TurnRun :one
-UPDATE runs SET state = sqlc.arg(state), outcome = sqlc.arg(outcome), settled = sqlc.arg(now), revision = revision + 1
+UPDATE runs SET state = sqlc.arg(state), outcome = sqlc.arg(outcome), settled = sqlc.arg(now), envelope = coalesce(substr(envelope, 1, 1), envelope), revision = revision + 1
 WHERE id = sqlc.arg(id) AND state IN ('queued', 'waiting') RETURNING *;
 
 -- name: KeepRun :execrows

@@ -218,7 +218,7 @@ func (q *Queries) CancelClaimed(ctx context.Context, arg CancelClaimedParams) (R
 }
 
 const cancelUnclaimed = `-- name: CancelUnclaimed :one
-UPDATE runs SET state = $1, outcome = $2, settled = $3, cancel = $3, cancel_by = $4, cancel_why = $5, revision = revision + 1
+UPDATE runs SET state = $1, outcome = $2, settled = $3, envelope = coalesce(substr(envelope, 1, 1), envelope), cancel = $3, cancel_by = $4, cancel_why = $5, revision = revision + 1
 WHERE id = $6 AND state IN ('queued', 'waiting') AND (owner = $7 OR CAST($8 AS boolean)) RETURNING id, owner, principal, workspace, state, priority, needs, label, envelope, retry_of, key, request, created, worker, fence, claimed, started, settled, cancel, cancel_by, cancel_why, outcome, stdout_bytes, stderr_bytes, stdout_digest, stderr_digest, events, keep_until, pruned, revision
 `
 
@@ -855,7 +855,7 @@ func (q *Queries) RunsOfIn(ctx context.Context, arg RunsOfInParams) ([]Run, erro
 }
 
 const turnRun = `-- name: TurnRun :one
-UPDATE runs SET state = $1, outcome = $2, settled = $3, revision = revision + 1
+UPDATE runs SET state = $1, outcome = $2, settled = $3, envelope = coalesce(substr(envelope, 1, 1), envelope), revision = revision + 1
 WHERE id = $4 AND state IN ('queued', 'waiting') RETURNING id, owner, principal, workspace, state, priority, needs, label, envelope, retry_of, key, request, created, worker, fence, claimed, started, settled, cancel, cancel_by, cancel_why, outcome, stdout_bytes, stderr_bytes, stdout_digest, stderr_digest, events, keep_until, pruned, revision
 `
 

@@ -385,6 +385,8 @@ func Describe(r paddock.Run) string {
 		return text
 	case paddock.ReasonCallerGone:
 		return "killed because its caller was gone"
+	case paddock.ReasonLease:
+		return "killed because its worker fell silent"
 	case paddock.ReasonAbort:
 		return "killed because its caller gave up"
 	case paddock.ReasonShutdown:

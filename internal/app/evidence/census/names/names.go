@@ -8,6 +8,7 @@ package names
 import (
 	"paddock/internal/artifact/packed"
 	"paddock/internal/books"
+	"paddock/internal/executor/leases"
 	"paddock/internal/lease/order"
 	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/record/durable/prune"
@@ -24,6 +25,6 @@ var Run = []string{
 // State are the names of a state directory, and whether they are directories.
 var State = map[string]bool{
 	"format": false, links.Lock: false, "migrate.lock": false, "prune.lock": false, "pack.lock": false, "prune.reserve": false, "swept": false, "stage.json": false,
-	"server.db": false, "server.db-wal": false, "server.db-shm": false, "server.db.lock": false, "server.key": false,
-	"runs": true, links.ActiveDir: true, links.UnseenDir: true, links.KeysDir: true, "tmp": true, "homes": true, "policies": true, "approvals": true, "tasks": true, "delegates": true, "roots": true, "journal": true, "stage": true, books.Dir: true, order.NoncesDir: true,
+	"server.db": false, "server.db-wal": false, "server.db-shm": false, "server.db.lock": false, "server.key": false, order.Key: false, order.Key + ".pub": false,
+	"runs": true, links.ActiveDir: true, links.UnseenDir: true, links.KeysDir: true, "tmp": true, "homes": true, "policies": true, "approvals": true, "tasks": true, "delegates": true, "roots": true, "journal": true, "stage": true, books.Dir: true, order.NoncesDir: true, leases.Dir: true,
 }

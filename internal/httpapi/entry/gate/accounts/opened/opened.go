@@ -20,6 +20,7 @@ import (
 
 	"paddock/internal/auth"
 	"paddock/internal/auth/desk"
+	"paddock/internal/dispatch"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
@@ -56,8 +57,7 @@ type Config struct {
 	Other gate.Gate
 	// Hub takes workers in; nil means that none are.
 	Hub *relay.Hub
-	// House starts what is cloned into workspaces, which are made below Roots.
-	House workspaces.House
+	// Roots are those below which workspaces are made.
 	Roots []string
 }
 
@@ -70,15 +70,16 @@ type Accounts struct {
 	workers *machines.Machines // nil if none are taken in
 	// Workspaces are those that people make.
 	*workspaces.Workspaces
+	hints func(context.Context, func(string)) error
 }
 
 // Open opens them; Close lets go of what they are kept in.
 func Open(ctx context.Context, c Config) (*Accounts, error) {
-	s, err := open(ctx, c)
+	s, hints, err := open(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("the accounts' store: %w", err)
 	}
-	a := &Accounts{store: s}
+	a := &Accounts{store: s, hints: hints}
 	key, err := keyOf(filepath.Join(c.State, Key))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the accounts' key: %w", err), a.Close())
@@ -89,7 +90,7 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 	if a.desk, err = desk.New(desk.Config{Store: s, Recorder: recorder{a.journal}, Clock: c.Now, Key: key}); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	a.Workspaces = workspaces.New(workspaces.Config{Store: s, House: c.House, Recorder: recorder{a.journal}, Roots: c.Roots, Now: c.Now})
+	a.Workspaces = workspaces.New(workspaces.Config{Store: s, Recorder: recorder{a.journal}, Roots: c.Roots, Now: c.Now})
 	if c.Hub != nil {
 		a.workers = machines.New(machines.Config{Store: s, Hub: c.Hub, Recorder: recorder{a.journal}, Now: c.Now})
 	}
@@ -109,15 +110,29 @@ func (r recorder) Record(ctx context.Context, e auth.Event) error {
 	return r.to.Append(ctx, journal.Entry{Kind: journal.Account, Account: d})
 }
 
-func open(ctx context.Context, c Config) (*tables.Tables, error) {
+func open(ctx context.Context, c Config) (*tables.Tables, func(context.Context, func(string)) error, error) {
 	if c.Postgres == "" {
-		return sqlite.Open(ctx, filepath.Join(c.State, Database))
+		s, err := sqlite.Open(ctx, filepath.Join(c.State, Database))
+		return s, nil, err
 	}
-	address, err := secret(c.Postgres, 4096)
+	return remote(ctx, c.Postgres, postgres.Options{})
+}
+
+// Worker opens the queue for a worker, whose user may change no table's form.
+func Worker(ctx context.Context, file string) (*tables.Tables, func(context.Context, func(string)) error, error) {
+	return remote(ctx, file, postgres.Options{NoMigration: true, MostConnections: 4})
+}
+
+// remote opens the database whose address is in a file that nobody else can read, with
+// what calls for its hints.
+func remote(ctx context.Context, file string, o postgres.Options) (*tables.Tables, func(context.Context, func(string)) error, error) {
+	text, err := secret(file, 4096)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return postgres.Open(ctx, strings.TrimSpace(string(address)), postgres.Options{})
+	address := strings.TrimSpace(string(text))
+	s, err := postgres.Open(ctx, address, o)
+	return s, func(ctx context.Context, heard func(string)) error { return postgres.Listen(ctx, address, o, heard) }, err
 }
 
 // secret reads a file that nobody else can read or change.
@@ -183,6 +198,16 @@ func (a *Accounts) Routes(in *entry.Entrance) {
 		a.workers.Routes(in)
 	}
 }
+
+// Rows are what the store keeps of runs and workers.
+func (a *Accounts) Rows() dispatch.Store { return a.store }
+
+// Hints calls heard with what the database says of runs; nil where it says nothing.
+func (a *Accounts) Hints() func(context.Context, func(string)) error { return a.hints }
+
+// Through has what is cloned into workspaces started by h. It is called once, before
+// anything is served.
+func (a *Accounts) Through(h workspaces.House) { a.Workspaces.House = h }
 
 // Ping says what is wrong with the store.
 func (a *Accounts) Ping(ctx context.Context) error { return a.store.Ping(ctx) }

@@ -63,11 +63,11 @@ type NewWorker struct {
 
 // Added is a worker with its credential, which is told once.
 type Added struct {
-	ID       store.WorkerID `json:"id"`
-	Name     string         `json:"name"`
-	Labels   []string       `json:"labels,omitempty"`
-	Capacity int64          `json:"capacity"`
-	Token    string         `json:"token"`
+	ID         store.WorkerID `json:"id"`
+	Name       string         `json:"name"`
+	Labels     []string       `json:"labels,omitempty"`
+	Capacity   int64          `json:"capacity"`
+	Credential string         `json:"credential"`
 }
 
 // Routes adds the routes.
@@ -82,10 +82,10 @@ func (m *Machines) Routes(in *entry.Entrance) {
 	}) (Added, error) {
 		return m.add(ctx, c.Caller.Who, in.Body)
 	})
-	entry.Add(in, entry.NewRow(http.MethodDelete, "workers/{name}", "removeWorker", "Take away a worker that has no runs", "workers", gate.WorkersChange), func(ctx context.Context, c *entry.Call, in *struct {
-		Name string `path:"name"`
+	entry.Add(in, entry.NewRow(http.MethodDelete, "workers/{id}", "removeWorker", "Take away a worker that has no runs", "workers", gate.WorkersChange), func(ctx context.Context, c *entry.Call, in *struct {
+		ID string `path:"id"`
 	}) (entry.Nothing, error) {
-		return entry.Nothing{}, m.remove(ctx, c.Caller.Who, in.Name)
+		return entry.Nothing{}, m.remove(ctx, c.Caller.Who, in.ID)
 	})
 }
 
@@ -208,7 +208,7 @@ func (m *Machines) record(ctx context.Context, by auth.Who, what auth.Action, id
 	return m.Recorder.Record(ctx, auth.Event{What: what, By: by.User, Local: by.IsLocal(), Detail: string(id)})
 }
 
-// named finds a worker by its name; there are as many workers as there are machines.
+// named finds a worker by its name or id; there are as many workers as there are machines.
 func (m *Machines) named(ctx context.Context, name string) (store.Worker, error) {
 	for at := (store.Cursor{}); ; {
 		page, err := m.Store.Workers(ctx, at, store.MostPage)
@@ -216,7 +216,7 @@ func (m *Machines) named(ctx context.Context, name string) (store.Worker, error)
 			return store.Worker{}, err
 		}
 		for _, w := range page.Items {
-			if w.Name == name {
+			if w.Name == name || string(w.ID) == name {
 				return w, nil
 			}
 		}

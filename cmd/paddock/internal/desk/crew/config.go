@@ -1,0 +1,148 @@
+package crew
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/internal/journal/sign"
+	"paddock/internal/policy/compiled/document/shape"
+	"paddock/internal/store"
+	"paddock/internal/trust"
+)
+
+// System is the configuration of the whole machine's worker.
+const System = "/etc/paddock/worker.yaml"
+
+// most is the longest file that is read.
+const most = 1 << 16
+
+// settings say how a worker works.
+type settings struct {
+	id       store.WorkerID
+	postgres string
+	capacity int64
+	labels   []string
+	keys     []*sign.Public
+	servers  []server
+}
+
+func document() shape.Object {
+	path := shape.Text{Say: "an absolute path", Loose: true}
+	return shape.Object{Doc: "How a worker works.", Keys: []shape.Key{
+		{Name: "version", Doc: "the version of this format, `version: 1`.", Shape: shape.Integer{Min: 1, Max: 1}, Required: true},
+		{Name: "id", Doc: "The worker's id, as an admin was told when it was added.", Shape: shape.Text{Say: "an id such as w-5f0c…", Loose: true}, Required: true},
+		{Name: "postgres", Doc: "File with the address of the database, for the worker's own user.", Shape: path, Required: true},
+		{Name: "orders", Doc: "Files with the public keys of the servers whose orders are followed.", Shape: shape.List{Of: path}, Required: true},
+		{Name: "servers", Doc: "Servers that are shown what is printed here; a connection is kept to each.", Shape: shape.List{Of: serverKeys(path)}},
+		{Name: "capacity", Doc: "How many runs are carried out at once.", Shape: shape.Integer{Min: 1, Max: 100_000}},
+		{Name: "labels", Doc: "What runs may need of a worker.", Shape: shape.List{Of: shape.Text{Say: "a word such as gpu", Loose: true}}},
+	}}
+}
+
+// read reads the configuration, which nobody else may be able to change, and the keys
+// that it names.
+func read(d *desk.Desk, file string) (settings, error) {
+	path := System
+	if file != "" {
+		path = d.Absolute(file)
+	}
+	data, err := believed(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return settings{}, desk.Usage("there is no file "+desk.Plain(path), "--config names the configuration of the worker; docs/workers.md has every key")
+	}
+	if err != nil {
+		return settings{}, desk.Usage(desk.Plain(path)+": "+err.Error(), "nobody else may be able to change the configuration")
+	}
+	value, faults := shape.Read(data, document())
+	var all []string
+	for _, f := range faults {
+		all = append(all, fmt.Sprintf("%s:%d:%d: %s", path, f.Line, f.Column, f.Message))
+	}
+	s := settings{capacity: 4}
+	if len(all) == 0 {
+		all = s.take(path, value)
+	}
+	if len(all) > 0 {
+		return settings{}, desk.Usage(strings.Join(all, "\n"), "docs/workers.md has every key")
+	}
+	return s, nil
+}
+
+// take takes what the file says, and returns what is wrong with it.
+func (s *settings) take(file string, v *shape.Value) (faults []string) {
+	fault := func(at *shape.Value, format string, args ...any) {
+		faults = append(faults, fmt.Sprintf("%s:%d:%d: %s", file, at.Line, at.Column, fmt.Sprintf(format, args...)))
+	}
+	for _, p := range v.Pairs() {
+		switch at := p.Value; p.Key.Text {
+		case "id":
+			s.id = store.WorkerID(at.Text)
+			if at.Text == "" || len(at.Text) > store.MostID || strings.Trim(at.Text, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+				fault(at, "id is %.80q; it is at most %d of a-z, 0-9 and -.", at.Text, store.MostID)
+			}
+		case "postgres":
+			if s.postgres = at.Text; !filepath.IsAbs(at.Text) {
+				fault(at, "postgres is %.100q; an absolute path is wanted.", at.Text)
+			}
+		case "capacity":
+			s.capacity, _ = strconv.ParseInt(at.Text, 10, 64) // the shape has looked at it
+		case "labels":
+			for _, l := range at.Items() {
+				s.labels = append(s.labels, l.Text)
+			}
+		case "servers":
+			for _, one := range at.Items() {
+				to, err := takeServer(one)
+				if err != nil {
+					fault(one, "%v.", err)
+					continue
+				}
+				s.servers = append(s.servers, to)
+			}
+		case "orders":
+			if len(at.Items()) == 0 {
+				fault(at, "orders is empty, so nothing could be carried out; name the file orders.key.pub of a server's state directory, copied here.")
+			}
+			for _, k := range at.Items() {
+				key, err := publicKey(k.Text)
+				if err != nil {
+					fault(k, "%s: %v.", k.Text, err)
+					continue
+				}
+				s.keys = append(s.keys, key)
+			}
+		}
+	}
+	return faults
+}
+
+func publicKey(path string) (*sign.Public, error) {
+	if !filepath.IsAbs(path) {
+		return nil, errors.New("an absolute path is wanted")
+	}
+	text, err := believed(path)
+	if err != nil {
+		return nil, err
+	}
+	return sign.ParsePublic(string(text))
+}
+
+// believed reads a file that only root and we can have written.
+func believed(path string) ([]byte, error) {
+	f, _, err := trust.User().Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && len(data) > most {
+		err = errors.New("it is too long")
+	}
+	return data, err
+}

@@ -1,0 +1,160 @@
+// Package crew has what carries out runs by a queue: the server's own worker, and
+// paddock worker.
+//
+// # Limits
+//
+// It opens no database, since the drivers cost every command: who does hands it in.
+package crew
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"paddock/cmd/paddock/internal/desk"
+	"paddock/internal/app"
+	"paddock/internal/dispatch"
+	"paddock/internal/executor"
+	"paddock/internal/journal/sign"
+	"paddock/internal/lease/order"
+	"paddock/internal/store"
+)
+
+// Hints calls heard with a store's hints until ctx ends or that fails.
+type Hints = func(ctx context.Context, heard func(string)) error
+
+// A Queue is a store with what closes it.
+type Queue interface {
+	store.Queue
+	Close() error
+}
+
+// A Rig is what the program hands in.
+type Rig struct {
+	// Become goes on as the server's program; it returns only an error.
+	Become func() error
+	// Open opens the database whose address is in a file; nil where this program has no
+	// drivers.
+	Open func(ctx context.Context, file string) (Queue, Hints, error)
+	// House puts an executor together over the state directory.
+	House   func(ctx context.Context) (*executor.Executor, error)
+	Version string
+}
+
+// A Server is what a server's queue is made of.
+type Server struct {
+	Executor *executor.Executor
+	App      *app.App
+	Store    dispatch.Store
+	Hints    Hints // nil where the store is in the state directory
+	Idle     bool  // only queues
+	Runs     int64
+	// Elsewhere reaches the runs of other workers.
+	Elsewhere dispatch.Elsewhere
+	Version   string
+}
+
+// Serve begins a server's queue.
+func Serve(ctx context.Context, d *desk.Desk, s Server) (*dispatch.Service, error) {
+	path := filepath.Join(s.Executor.StateDir(), order.Key)
+	key, made, err := sign.LoadOrCreate(path)
+	if err != nil {
+		return nil, desk.Usage("the key that orders are signed with: "+err.Error(), "")
+	}
+	if made && s.Hints != nil {
+		d.Say("note", "orders are signed with "+path+"; workers follow them that have "+path+".pub among their orders")
+	}
+	m := machine(d, s.Executor)
+	m.Version, m.Capacity, m.Alone, m.Hints = s.Version, s.Runs, s.Hints == nil, s.Hints
+	return dispatch.Open(ctx, s.App, s.Store, key, m, s.Idle, s.Elsewhere)
+}
+
+func machine(d *desk.Desk, e *executor.Executor) dispatch.Machine {
+	return dispatch.Machine{Executor: e, Now: d.Now, Warn: func(err error) {
+		if !errors.Is(err, context.Canceled) {
+			d.Say("warning", err.Error())
+		}
+	}}
+}
+
+// Command is paddock worker.
+func Command(d *desk.Desk, rig Rig) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Carry out runs that servers queue",
+		Long: `Take runs from the queue of servers with a PostgreSQL database, and carry them out on
+this machine, under the policy that applies here.
+
+A worker follows what a server signed whose key its configuration names, and nothing
+that stands in the database beside it. When it is asked to end it takes no more runs;
+those that it has go on for a minute, in which the next process of the worker takes
+them up again. docs/workers.md has the configuration file and the rights that the
+worker's database user needs.`,
+		Example: `  paddock worker --config /etc/paddock/worker.yaml`,
+		Args:    desk.Wants(0, 0, "no words"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := read(d, file)
+			if err != nil {
+				return err
+			}
+			if rig.Open == nil {
+				return rig.Become()
+			}
+			return work(cmd.Context(), d, rig, s)
+		},
+	}
+	cmd.Flags().StringVar(&file, "config", "", "configuration `FILE` (default "+System+")")
+	if err := cmd.MarkFlagFilename("config", "yaml", "yml"); err != nil {
+		panic(err) // the flag is declared above
+	}
+	return cmd
+}
+
+// work carries out runs until we are asked to end, or are drained.
+func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
+	ctx, cancel := UntilAsked(ctx, d)
+	defer cancel()
+	queue, hints, err := rig.Open(ctx, s.postgres)
+	if err != nil {
+		return fmt.Errorf("the queue: %w", err)
+	}
+	defer func() { err = errors.Join(err, queue.Close()) }()
+	e, err := rig.House(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	m := machine(d, e)
+	m.ID, m.Labels, m.Capacity, m.Version, m.Keys, m.Hints = s.id, s.labels, s.capacity, rig.Version, s.keys, hints
+	d.Say("note", "worker "+string(s.id)+" takes runs from the queue")
+	linked := link(ctx, d, s, e)
+	defer linked()
+	err = m.Work(ctx, queue)
+	switch {
+	case err == nil:
+		d.Say("note", "drained: no run is left here")
+	case ctx.Err() != nil:
+		err = nil // runs go on until their leases are over, or we are back
+	case errors.Is(err, store.ErrFenced):
+		err = desk.Usage("another process is worker "+string(s.id)+" now, or an admin removed it", "a worker has one process, and an id of its own")
+	}
+	return err
+}
+
+// UntilAsked returns a context that ends when we are asked to.
+func UntilAsked(ctx context.Context, d *desk.Desk) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals, restore := d.Signals()
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(); restore() }
+}

@@ -1,0 +1,146 @@
+// Package dispatch is the front door's side of the queue: what is asked for is judged,
+// signed and queued, and what is known of a run is read from its directory where that is
+// here, from its row where it isn't, and from the worker that has it where one can.
+//
+// # Limits
+//
+// It starts nothing: workers do, by what was signed and by their own policies. A row
+// gives nobody authority; it says what is known.
+package dispatch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"paddock"
+	"paddock/internal/app"
+	"paddock/internal/dispatch/rows"
+	"paddock/internal/dispatch/shift/hint"
+	"paddock/internal/journal/sign"
+	"paddock/internal/store"
+)
+
+// Times of those who wait. Hints wake them earlier.
+const (
+	tick = 250 * time.Millisecond
+	// begin is how long Start waits at most for the program to begin.
+	begin = 10 * time.Second
+	// ending is how long Kill waits for the end of a run of another machine.
+	ending = 7 * time.Second
+)
+
+// A House has the runs of one machine. *app.App is one.
+type House interface {
+	Look(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error)
+	Status(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error)
+	Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, wait time.Duration) (paddock.Run, error)
+	Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
+	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
+	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
+}
+
+// Elsewhere reaches the runs of other workers.
+type Elsewhere interface {
+	// At is the house of a worker that can be reached now, or nil.
+	At(worker store.WorkerID) House
+}
+
+// Config says what a Front works with. Elsewhere may be nil, and Worker empty.
+type Config struct {
+	App  *app.App
+	Runs store.Runs
+	// Key signs orders.
+	Key *sign.Key
+	// Worker is the one of this process; empty where it only queues. Then it judges
+	// nothing either: its policy isn't that of those who carry out.
+	Worker    store.WorkerID
+	Elsewhere Elsewhere
+	// Queued is rung when something was queued, Changed when somebody asked for the end
+	// of a run, and Told rings when something may have become of one.
+	Queued, Changed, Told *hint.Bell
+	// Looked is rung when the worker of this process has looked at the queue.
+	Looked *hint.Bell
+	Now    func() time.Time
+}
+
+// A Front has the verbs of the house for a door: those about runs ask the queue, too.
+type Front struct {
+	*app.App
+	cfg Config
+}
+
+// New returns a Front.
+func New(c Config) *Front { return &Front{c.App, c} }
+
+// WorkerOf is the id of the worker of a server with this key.
+func WorkerOf(key *sign.Public) store.WorkerID {
+	sum := sha256.Sum256(key.Raw())
+	return store.WorkerID("s-" + hex.EncodeToString(sum[:12]))
+}
+
+// hidden is the answer about what isn't there, and about what isn't the asker's.
+func hidden() error {
+	return paddock.Refused(paddock.NotFound, "There is no such run among those that you may see.")
+}
+
+func isHidden(err error) bool {
+	var r *paddock.Refusal
+	return errors.As(err, &r) && r.Code == paddock.NotFound
+}
+
+// A place is where a run was found: in the house here, with its row otherwise.
+type place struct {
+	house House
+	row   *store.Run
+	run   paddock.Run
+}
+
+// find looks for a run that p may see. The directory here comes first: it is the truth.
+func (f *Front) find(ctx context.Context, p paddock.Principal, id paddock.RunID) (place, error) {
+	run, err := f.App.Look(ctx, p, id)
+	if err == nil {
+		return place{house: f.App, run: run}, nil
+	}
+	if !isHidden(err) {
+		return place{}, err
+	}
+	row, err := f.cfg.Runs.Run(ctx, rows.Scope(p), id)
+	if errors.Is(err, store.ErrNotFound) {
+		return place{}, hidden()
+	}
+	if err != nil {
+		return place{}, err
+	}
+	at := place{row: &row, run: f.record(row)}
+	if row.Worker != "" && row.Worker != f.cfg.Worker && f.cfg.Elsewhere != nil {
+		at.house = f.cfg.Elsewhere.At(row.Worker)
+	}
+	return at, nil
+}
+
+// record is what a row says of its run.
+func (f *Front) record(r store.Run) paddock.Run {
+	return rows.Record(r, &f.cfg.Key.Public, f.cfg.Now())
+}
+
+// until calls look at once, after each hint and at each tick, until it says that it has
+// seen what is waited for, or fails, or ctx ends (with ctx's error).
+func (f *Front) until(ctx context.Context, look func() (bool, error)) error {
+	timer := time.NewTicker(tick)
+	defer timer.Stop()
+	for {
+		rung := f.cfg.Told.Rung()
+		if done, err := look(); done || err != nil {
+			return err
+		}
+		select {
+		case <-rung:
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"paddock"
+	"paddock/internal/app"
+	"paddock/internal/dispatch/rows"
+)
+
+// Look returns the run as of now.
+func (f *Front) Look(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error) {
+	at, err := f.find(ctx, p, id)
+	if err != nil || at.row == nil || at.house == nil {
+		return at.run, err
+	}
+	return or(at.run)(at.house.Look(ctx, p, id))
+}
+
+// Status returns the run as of now.
+func (f *Front) Status(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error) {
+	at, err := f.find(ctx, p, id)
+	if err != nil || at.house == nil {
+		return at.run, err
+	}
+	return or(at.run)(at.house.Status(ctx, p, id))
+}
+
+// or takes what the row says where a house can't be asked after all.
+func or(row paddock.Run) func(paddock.Run, error) (paddock.Run, error) {
+	return func(run paddock.Run, err error) (paddock.Run, error) {
+		if isHidden(err) || isAway(err) {
+			return row, nil
+		}
+		return run, err
+	}
+}
+
+// isAway reports whether the worker isn't connected, now that it was asked.
+func isAway(err error) bool {
+	var r *paddock.Refusal
+	return errors.As(err, &r) && r.Code == paddock.Away
+}
+
+// Wait returns when the run is settled, or as it is when wait is over; see app.
+func (f *Front) Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, wait time.Duration) (paddock.Run, error) {
+	if wait < 0 {
+		return f.App.Wait(ctx, p, id, wait) // which says why not
+	}
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if wait > 0 {
+		limited, cancel = context.WithTimeout(ctx, wait)
+	}
+	defer cancel()
+	at, err := f.placed(limited, p, id)
+	if err != nil && limited.Err() != nil {
+		return at.run, ctx.Err() // nil when only the wait is over
+	}
+	if err != nil || at.house == nil {
+		return at.run, err
+	}
+	if until, ok := limited.Deadline(); ok {
+		wait = max(time.Millisecond, time.Until(until))
+	}
+	return or(at.run)(at.house.Wait(ctx, p, id, wait))
+}
+
+// placed returns where the run is once it has a directory that can be asked, or is
+// settled.
+func (f *Front) placed(ctx context.Context, p paddock.Principal, id paddock.RunID) (at place, err error) {
+	asked := context.WithoutCancel(ctx) // what is known is known at the end, too
+	err = f.until(ctx, func() (bool, error) {
+		at, err = f.find(asked, p, id)
+		return at.house != nil || at.run.State.Settled(), err
+	})
+	return at, err
+}
+
+// Output returns a page. Of what hasn't begun there is nothing yet.
+func (f *Front) Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error) {
+	at, err := f.find(ctx, p, id)
+	if err == nil && at.house == nil && !at.run.State.Settled() && req.Wait > 0 && time.Duration(req.Wait) <= paddock.MaxWait {
+		limited, cancel := context.WithTimeout(ctx, time.Duration(req.Wait))
+		defer cancel()
+		if at, err = f.placed(limited, p, id); err != nil && limited.Err() != nil {
+			err = ctx.Err()
+		}
+		req.Wait = 0
+	}
+	switch {
+	case err != nil:
+		return paddock.Page{}, err
+	case at.house != nil:
+		return at.house.Output(ctx, p, id, req)
+	case at.row.Started.IsZero():
+		if req.Stream == "" {
+			req.Stream = paddock.Stdout
+		}
+		return paddock.Page{Stream: req.Stream, Encoding: "utf-8", EOF: at.run.State.Settled()}, nil
+	}
+	return paddock.Page{}, paddock.Refused(paddock.Away, "The output of run %s is on the worker %s, which isn't connected to this server now.", id, at.row.Worker)
+}
+
+// Detail returns the whole record of a run, as far as it is known.
+func (f *Front) Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error) {
+	at, err := f.find(ctx, p, id)
+	if err != nil {
+		return app.Detail{}, err
+	}
+	if at.house != nil {
+		if d, err := at.house.Detail(ctx, p, id); !isHidden(err) {
+			return d, err
+		}
+	}
+	d := app.Detail{Run: at.run, EnvironmentNames: []string{}}
+	d.Request = paddock.Request{Principal: at.run.Principal, Door: at.run.Door, Command: paddock.Command{Argv: at.run.Argv, Dir: at.run.Dir, Label: at.run.Label}}
+	if o, ok := rows.Order(*at.row, &f.cfg.Key.Public); ok {
+		if names := o.Request.Command.EnvironmentNames(); names != nil {
+			d.EnvironmentNames = names
+		}
+	}
+	return d, nil
+}
+
+// Kill ends the run, wherever it is, and returns its record.
+func (f *Front) Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error) {
+	run, err := f.App.Kill(ctx, p, id, req)
+	if !isHidden(err) {
+		return run, err
+	}
+	v, err := rows.Canceled(p, req.Reason, f.cfg.Now())
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	row, err := f.cfg.Runs.Cancel(ctx, rows.Scope(p), id, p.ID, req.Reason, v)
+	if isGone(err) {
+		return paddock.Run{}, hidden()
+	}
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	f.cfg.Changed.Ring()
+	f.cfg.Told.Ring()
+	run = f.record(row)
+	if run.State.Settled() || req.NoWait {
+		return run, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, ending)
+	defer cancel()
+	err = f.until(limited, func() (bool, error) {
+		at, err := f.find(ctx, p, id)
+		run = at.run
+		return run.State.Settled(), err
+	})
+	if err != nil && limited.Err() != nil {
+		err = ctx.Err()
+	}
+	return run, err
+}

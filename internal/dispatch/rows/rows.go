@@ -1,0 +1,131 @@
+// Package rows is what the queue has of runs, made of requests and read as records.
+//
+// # Limits
+//
+// A row is what is known of a run, and gives nobody authority: what is run by it stands in
+// the order that it carries, which is signed.
+package rows
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json/v2"
+	"strings"
+	"time"
+
+	"paddock"
+	"paddock/internal/journal/sign"
+	"paddock/internal/lease/order"
+	"paddock/internal/store"
+)
+
+// Lasts is how long an order is good: what waits longer in the queue isn't started.
+const Lasts = 24 * time.Hour
+
+// Owner is whom rows say a principal to be. It is his whole name, put into a form that
+// rows can have.
+func Owner(p paddock.Principal) store.UserID {
+	sum := sha256.Sum256([]byte(string(p.Kind) + ":" + p.ID))
+	return store.UserID("p-" + hex.EncodeToString(sum[:20]))
+}
+
+// Scope is what of all rows p may see.
+func Scope(p paddock.Principal) store.Scope {
+	if p.Kind == paddock.Operator {
+		return store.Everyone()
+	}
+	return store.Of(Owner(p))
+}
+
+// A Placement says by whom a run may be carried out, and when.
+type Placement struct {
+	// Needs are labels that the worker must have.
+	Needs []string
+	// Priority orders one's own runs: the highest first, from -100 to 100.
+	Priority int64
+}
+
+// Entry is the row of a new run, with an order that the key signs, and the order's nonce.
+// Policy is the digest of what let it in, if anything did.
+func Entry(req paddock.Request, at Placement, policy paddock.Digest, key *sign.Key, now time.Time) (store.Run, string, error) {
+	id, err := paddock.NewRunID(now, nil)
+	if err != nil {
+		return store.Run{}, "", err
+	}
+	once := req.IdempotencyKey
+	req.IdempotencyKey = "" // of this door; no worker is to find another run by it
+	o, err := order.New(id, req, now, Lasts, nil)
+	if err != nil {
+		return store.Run{}, "", err
+	}
+	o.Policy = policy
+	envelope, err := o.Seal(key)
+	if err != nil {
+		return store.Run{}, "", err
+	}
+	if len(envelope) > store.MostEnvelope {
+		return store.Run{}, "", paddock.Refused(paddock.InvalidRequest, "The request is too long to be queued: signed it has %d bytes and may have %d. Put what it reads into a file.", len(envelope), store.MostEnvelope)
+	}
+	return store.Run{
+		ID: id, Owner: Owner(req.Principal), Principal: req.Principal.ID, State: paddock.Queued, Priority: at.Priority, Needs: at.Needs,
+		Label: label(req.Command), Envelope: envelope, Key: once, Request: o.Digest, Created: store.At(id.Time()),
+	}, o.Nonce, nil
+}
+
+// label is the run in a line.
+func label(c paddock.Command) string {
+	text := c.Label
+	if text == "" {
+		text = strings.Join(c.Argv, " ")
+	}
+	text = strings.ToValidUTF8(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text), "?")
+	if len(text) > 200 {
+		text = strings.ToValidUTF8(text[:200], "")
+	}
+	return text
+}
+
+// Record is what a row says of its run. What was asked for is shown of orders that the key
+// signed.
+func Record(r store.Run, key *sign.Public, now time.Time) paddock.Run {
+	run := paddock.Run{
+		ID: r.ID, State: r.State, Label: r.Label, Argv: []string{}, Principal: paddock.Principal{Kind: paddock.User, ID: r.Principal}, Door: paddock.DoorHTTP,
+		CreatedAt: r.Created.Time, RequestDigest: r.Request,
+		Stdout: paddock.StreamSummary{Bytes: r.StdoutBytes, Digest: r.StdoutDigest}, Stderr: paddock.StreamSummary{Bytes: r.StderrBytes, Digest: r.StderrDigest},
+	}
+	if o, ok := Order(r, key); ok {
+		run.Argv, run.Dir, run.PolicyDigest = o.Request.Command.Argv, o.Request.Command.Dir, o.Policy
+	}
+	if !r.Started.IsZero() {
+		run.StartedAt = &r.Started.Time
+		run.Duration = paddock.Duration(now.Sub(r.Started.Time))
+	}
+	var o paddock.Outcome
+	if len(r.Outcome) > 0 && json.Unmarshal(r.Outcome, &o) == nil {
+		run.Outcome, run.Stdout, run.Stderr = &o, o.Stdout, o.Stderr
+		if run.StartedAt != nil {
+			run.Duration = paddock.Duration(o.EndedAt.Sub(*run.StartedAt))
+		}
+	}
+	return run
+}
+
+// Order is what the key signed for a row. Of others' doors nothing is shown, and of
+// runs that have begun there is nothing any more.
+func Order(r store.Run, key *sign.Public) (order.Order, bool) {
+	o, err := order.Open(r.Envelope, r.ID, []*sign.Public{key}, r.Created.Time)
+	return o, err == nil
+}
+
+// Canceled is how a run ends that nobody had begun.
+func Canceled(p paddock.Principal, why string, now time.Time) (store.Verdict, error) {
+	at := store.At(now)
+	text, err := json.Marshal(paddock.Outcome{State: paddock.Killed, EndedAt: at.Time, SettledAt: at.Time,
+		Reason: paddock.Reason{Kind: paddock.ReasonKill, By: p.ID, Why: why, Detail: "before the program was started"}}, json.Deterministic(true))
+	return store.Verdict{State: paddock.Killed, Outcome: text, At: at}, err
+}

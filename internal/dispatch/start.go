@@ -1,0 +1,93 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"paddock"
+	"paddock/internal/dispatch/rows"
+	"paddock/internal/store"
+)
+
+// A Placement says by whom a run may be carried out, and when.
+type Placement = rows.Placement
+
+// Start queues what req asks for, if this server's policy allows it, and returns the run
+// once its program has begun, or as it is when that takes longer.
+func (f *Front) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
+	return f.StartPlaced(ctx, req, Placement{})
+}
+
+// StartPlaced is Start for certain workers.
+func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placement) (paddock.Run, error) {
+	if req.Room != "" || req.Tied || req.Command.ReplaceEnv != nil {
+		return paddock.Run{}, fmt.Errorf("%w: a door queues what only its own process can start", paddock.ErrFault)
+	}
+	if err := placeable(at); err != nil {
+		return paddock.Run{}, err
+	}
+	var policy paddock.Digest
+	if f.cfg.Worker != "" {
+		d, err := f.App.Explain(ctx, req)
+		if err != nil {
+			return paddock.Run{}, err
+		}
+		if d.Effect == paddock.Deny {
+			return f.App.Start(ctx, req) // which refuses it, and writes that down
+		}
+		policy = d.PolicyDigest
+	}
+	row, nonce, err := rows.Entry(req, at, policy, f.cfg.Key, f.cfg.Now())
+	if err != nil {
+		return paddock.Run{}, err
+	}
+	kept, _, err := f.cfg.Runs.Enqueue(ctx, row, nonce)
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		return paddock.Run{}, paddock.Refused(paddock.Conflict, "The idempotency key was used for a different request.")
+	case errors.Is(err, store.ErrInvalid):
+		return paddock.Run{}, paddock.Refused(paddock.InvalidRequest, "The request can't be queued: %v.", err)
+	case err != nil:
+		return paddock.Run{}, err
+	}
+	f.cfg.Queued.Ring()
+	return f.begun(ctx, req.Principal, kept.ID)
+}
+
+// placeable refuses what is no place.
+func placeable(p Placement) error {
+	if p.Priority < -store.MostPriority || p.Priority > store.MostPriority {
+		return paddock.Refused(paddock.InvalidRequest, "priority is %d; it is from -%d to %d.", p.Priority, store.MostPriority, store.MostPriority)
+	}
+	if len(p.Needs) > 16 {
+		return paddock.Refused(paddock.InvalidRequest, "needs has %d labels; it has at most 16.", len(p.Needs))
+	}
+	for _, word := range p.Needs {
+		if word == "" || len(word) > 60 || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
+			return paddock.Refused(paddock.InvalidRequest, "needs has %.80q; a label is at most 60 of a-z, 0-9, -, _ and dots.", word)
+		}
+	}
+	return nil
+}
+
+// begun returns the run when its program has begun or it is settled, or as it is when
+// that takes too long, or nobody here starts it.
+func (f *Front) begun(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error) {
+	var run paddock.Run
+	before := f.cfg.Looked.Rings()
+	limited, cancel := context.WithTimeout(ctx, begin)
+	defer cancel()
+	err := f.until(limited, func() (bool, error) {
+		at, err := f.find(ctx, p, id)
+		run = at.run
+		// Of two looks at the queue the second began after the run was in it.
+		passed := f.cfg.Worker == "" || f.cfg.Looked.Rings() >= before+2
+		return run.State != paddock.Queued && run.State != paddock.Starting || run.State == paddock.Queued && passed, err
+	})
+	if err != nil && limited.Err() != nil {
+		err = ctx.Err()
+	}
+	return run, err
+}

@@ -1,0 +1,326 @@
+package dispatch_test
+
+import (
+	"encoding/json/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"paddock"
+	"paddock/internal/app"
+	"paddock/internal/dispatch"
+	"paddock/internal/dispatch/rows"
+	"paddock/internal/journal/sign"
+	"paddock/internal/lease"
+	"paddock/internal/lease/order"
+	"paddock/internal/store"
+	"paddock/internal/store/storetest"
+	"paddock/internal/store/tables"
+	"paddock/internal/store/tables/postgres"
+	"paddock/internal/testproc/cluster"
+)
+
+// A field is a database with a server that only queues, and a worker's own user of it.
+type field struct {
+	t       *testing.T
+	address string // the server's
+	theirs  string // a worker's
+	admin   *tables.Tables
+	door    *box
+	service *dispatch.Service
+	times   lease.Times
+}
+
+func newField(t *testing.T, times lease.Times) *field {
+	t.Helper()
+	f := &field{t: t, address: storetest.Database(t), door: newBox(t), times: times}
+	f.admin = database(t, f.address, postgres.Options{MostConnections: 4})
+	f.theirs = workerUser(t, f.address)
+	f.service, _ = f.door.serve(f.admin, true, func(m *dispatch.Machine) {
+		m.Alone, m.Times, m.Hints = false, times, hints(f.address)
+	})
+	return f
+}
+
+// workerUser makes a database user with a worker's rights, and returns its address.
+func workerUser(t *testing.T, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "w" + strings.TrimPrefix(u.Path, "/")
+	boss, err := url.Parse(cluster.Address(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	boss.Path = u.Path
+	storetest.Do(t, boss.String(), "CREATE ROLE "+name+" LOGIN PASSWORD 'worker'")
+	for _, right := range postgres.WorkerRights {
+		storetest.Do(t, address, strings.Replace(right, "ROLE", name, 1))
+	}
+	u.User = url.UserPassword(name, "worker")
+	return u.String()
+}
+
+// worker lets a new machine work with a worker's rights.
+func (f *field) worker(id store.WorkerID, change func(*dispatch.Machine)) (b *box, m dispatch.Machine, stop func()) {
+	f.t.Helper()
+	b = newBox(f.t)
+	m = b.worker(f.admin, id, func(m *dispatch.Machine) {
+		m.Keys, m.Times, m.Hints = []*sign.Public{&f.door.key.Public}, f.times, hints(f.theirs)
+		if change != nil {
+			change(m)
+		}
+	})
+	return b, m, work(f.t, m, database(f.t, f.theirs, postgres.Options{NoMigration: true, MostConnections: 4}))
+}
+
+// Who owns the database gets nothing run that nobody asked for.
+func TestTheOwnerOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	f := newField(t, calm)
+	b, _, _ := f.worker("attacked", nil)
+	mark := filepath.Join(b.work, "mark")
+	other, err := sign.Create(filepath.Join(b.work, "other.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	honest := func(at time.Time, lasts time.Duration, key *sign.Key) (paddock.RunID, order.Order, []byte) {
+		id, err := paddock.NewRunID(time.Now(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := order.New(id, request(alice, "echo x >>"+mark), at, lasts, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		envelope, err := o.Seal(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id, o, envelope
+	}
+	put := func(id paddock.RunID, o order.Order, envelope []byte) paddock.RunID {
+		r := store.Run{ID: id, Owner: rows.Owner(alice), Principal: alice.ID, State: paddock.Queued, Envelope: envelope, Request: o.Digest, Created: store.At(time.Now())}
+		if _, _, err := f.admin.Enqueue(t.Context(), r, o.Nonce+string(id)[20:]); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	refused := map[string]paddock.RunID{}
+	id, o, envelope := honest(time.Now(), time.Hour, other)
+	refused["signed by another key"] = put(id, o, envelope)
+	id, o, envelope = honest(time.Now().Add(-2*time.Hour), time.Hour, f.door.key)
+	refused["expired"] = put(id, o, envelope)
+	id, o, envelope = honest(time.Now(), time.Hour, f.door.key)
+	refused["another principal"] = put(id, o, altered(t, envelope, func(o *order.Order) { o.Request.Principal = bob; o.Digest = o.Request.Digest() }))
+	id, o, envelope = honest(time.Now(), time.Hour, f.door.key)
+	refused["other words"] = put(id, o, altered(t, envelope, func(o *order.Order) { o.Request.Command.Argv[2] = "true"; o.Digest = o.Request.Digest() }))
+	id, o, envelope = honest(time.Now(), time.Hour, f.door.key)
+	copied, _, _ := honest(time.Now(), time.Hour, f.door.key)
+	refused["in another row"] = put(copied, o, envelope)
+	refused["no envelope at all"] = put(id, o, []byte("{}"))
+	for what, id := range refused {
+		if r := settled(t, f.admin, id); r.State != paddock.RefusedState {
+			t.Errorf("%s: %s, %s", what, r.State, r.Outcome)
+		}
+	}
+	if _, err := os.Stat(mark); !os.IsNotExist(err) {
+		t.Fatal("something ran")
+	}
+	// What was asked for runs once, however often its row is put back.
+	id, o, envelope = honest(time.Now(), time.Hour, f.door.key)
+	put(id, o, envelope)
+	if r := settled(t, f.admin, id); r.State != paddock.Exited {
+		t.Fatalf("the honest one: %s, %s", r.State, r.Outcome)
+	}
+	storetest.Do(t, f.address, "UPDATE runs SET state='queued', settled=0, worker='', fence=0, claimed=0, started=0, outcome='', envelope=$2 WHERE id=$1", string(id), envelope)
+	if r := settled(t, f.admin, id); r.State != paddock.RefusedState {
+		t.Errorf("the replayed one: %s, %s", r.State, r.Outcome)
+	}
+	if text, err := os.ReadFile(mark); err != nil || string(text) != "x\n" {
+		t.Errorf("what ran: %q, %v", text, err)
+	}
+}
+
+// altered is an envelope with the same signature about something else.
+func altered(t *testing.T, envelope []byte, change func(*order.Order)) []byte {
+	t.Helper()
+	var e map[string]any
+	if err := json.Unmarshal(envelope, &e); err != nil {
+		t.Fatal(err)
+	}
+	var payload []byte
+	text, err := json.Marshal(e["payload"])
+	if err == nil {
+		err = json.Unmarshal(text, &payload)
+	}
+	var o order.Order
+	if err == nil {
+		err = json.Unmarshal(payload, &o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(&o)
+	if payload, err = json.Marshal(o); err == nil {
+		e["payload"] = payload
+		text, err = json.Marshal(e)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Several servers and workers share the queue: each run is carried out once, by a worker
+// that has what it needs, and its end reaches whoever waits at a server.
+func TestManyWorkers(t *testing.T) {
+	t.Parallel()
+	f := newField(t, calm)
+	second, _ := f.door.serve(database(t, f.address, postgres.Options{MostConnections: 4}), true, func(m *dispatch.Machine) {
+		m.Alone, m.Times, m.Hints = false, f.times, hints(f.address)
+	})
+	f.worker("plain", nil)
+	f.worker("shiny", func(m *dispatch.Machine) { m.Labels = []string{"gpu"} })
+	ids := make([]paddock.RunID, 12)
+	var all sync.WaitGroup
+	for i := range ids {
+		door := f.service
+		if i%2 == 1 {
+			door = second
+		}
+		all.Go(func() {
+			at := dispatch.Placement{}
+			if i%3 == 0 {
+				at.Needs = []string{"gpu"}
+			}
+			run, err := door.StartPlaced(t.Context(), request(alice, "echo hello"), at)
+			if err == nil {
+				ids[i] = run.ID
+				run, err = door.Wait(t.Context(), alice, run.ID, 2*time.Minute)
+			}
+			if err != nil || run.State != paddock.Exited {
+				t.Errorf("run %d: %+v, %v", i, run, err)
+			}
+		})
+	}
+	all.Wait()
+	for i, id := range ids {
+		r := settled(t, f.admin, id)
+		if r.State != paddock.Exited || r.StdoutBytes != 6 || i%3 == 0 && r.Worker != "shiny" {
+			t.Errorf("run %d: %+v", i, r)
+		}
+	}
+}
+
+// The end of a run on another machine is reached by a server that only queues. The hint
+// is faster than a beat would be.
+func TestCancelElsewhere(t *testing.T) {
+	t.Parallel()
+	slow := calm
+	slow.Beat = 20 * time.Second
+	f := newField(t, slow)
+	b, _, _ := f.worker("far", nil)
+	run, err := f.service.Start(t.Context(), request(alice, "sleep 600"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row(t, f.admin, run.ID, func(r store.Run) bool { return r.State == paddock.Running })
+	begun := time.Now()
+	if run, err = f.service.Kill(t.Context(), alice, run.ID, app.KillRequest{Reason: "enough"}); err != nil || run.State != paddock.Killed || run.Outcome.Reason.Why != "enough" {
+		t.Errorf("%+v, %v", run, err)
+	}
+	t.Logf("the end took %v", time.Since(begun))
+	if here, err := b.app.Status(t.Context(), boss, run.ID); err != nil || here.Outcome.Reason.By != alice.ID {
+		t.Errorf("at the worker: %+v, %v", here, err)
+	}
+}
+
+// A worker that falls silent is noticed, its runs are lost only when its supervisors have
+// ended them, and that they did is written down at the worker.
+func TestASilentWorker(t *testing.T) {
+	t.Parallel()
+	f := newField(t, lease.Times{Beat: 200 * time.Millisecond, Lease: 2 * time.Second, DeadMan: 6 * time.Second, Margin: 8 * time.Second})
+	b, _, stop := f.worker("silent", nil)
+	run, err := f.service.Start(t.Context(), request(alice, "sleep 600"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row(t, f.admin, run.ID, func(r store.Run) bool { return r.State == paddock.Running })
+	stop()
+	row(t, f.admin, run.ID, func(r store.Run) bool { return r.State == paddock.Unreachable })
+	if r := settled(t, f.admin, run.ID); r.State != paddock.Lost {
+		t.Errorf("the row says %s, %s", r.State, r.Outcome)
+	}
+	here, err := b.app.Status(t.Context(), boss, run.ID)
+	if err != nil || !here.State.Settled() || here.Outcome.Reason.Kind != paddock.ReasonLease || here.Outcome.Survivors != 0 {
+		t.Errorf("at the worker: %+v, %v", here.Outcome, err)
+	}
+	if run, err = f.service.Wait(t.Context(), alice, run.ID, time.Minute); err != nil || run.State != paddock.Lost {
+		t.Errorf("at the server: %+v, %v", run, err)
+	}
+}
+
+// A worker's process that comes back in time has its runs again.
+func TestAWorkerComesBack(t *testing.T) {
+	t.Parallel()
+	f := newField(t, calm)
+	b, m, stop := f.worker("back", nil)
+	gate := filepath.Join(b.work, "gate")
+	run, err := f.service.Start(t.Context(), request(alice, "until test -e "+gate+"; do sleep 0.1; done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row(t, f.admin, run.ID, func(r store.Run) bool { return r.State == paddock.Running })
+	stop()
+	b.shut()
+	b.open()
+	m.Executor = b.exec
+	work(t, m, database(t, f.theirs, postgres.Options{NoMigration: true, MostConnections: 4}))
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := settled(t, f.admin, run.ID); r.State != paddock.Exited {
+		t.Errorf("the row says %s, %s", r.State, r.Outcome)
+	}
+}
+
+// A worker that is cordoned gets nothing, and one that drains ends when it has nothing.
+func TestCordonAndDrain(t *testing.T) {
+	t.Parallel()
+	f := newField(t, calm)
+	f.worker("cordoned", nil)
+	if err := f.admin.SetWorkerMode(t.Context(), "cordoned", store.Cordoned); err != nil {
+		t.Fatal(err)
+	}
+	b := newBox(t)
+	m := b.worker(f.admin, "drained", func(m *dispatch.Machine) {
+		m.Keys, m.Times, m.Hints = []*sign.Public{&f.door.key.Public}, f.times, hints(f.theirs)
+	})
+	q := database(t, f.theirs, postgres.Options{NoMigration: true, MostConnections: 4})
+	over := make(chan error, 1)
+	go func() { over <- m.Work(t.Context(), q) }()
+	run, err := f.service.Start(t.Context(), request(alice, "sleep 0.5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := row(t, f.admin, run.ID, func(r store.Run) bool { return r.State != paddock.Queued })
+	if r.Worker != "drained" {
+		t.Errorf("the run is at %s", r.Worker)
+	}
+	if err := f.admin.SetWorkerMode(t.Context(), "drained", store.Draining); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	if r := settled(t, f.admin, run.ID); r.State != paddock.Exited {
+		t.Errorf("it was left as %s", r.State)
+	}
+}
