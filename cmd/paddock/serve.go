@@ -22,15 +22,12 @@ import (
 	"paddock/cmd/paddock/internal/desk/states"
 	"paddock/internal/app"
 	"paddock/internal/app/used"
-	"paddock/internal/auth"
 	"paddock/internal/dispatch"
 	"paddock/internal/executor"
 	"paddock/internal/executor/stages"
 	"paddock/internal/httpapi"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/agents"
-	"paddock/internal/httpapi/entry/gate"
-	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/gate/profile"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/listen"
@@ -172,22 +169,23 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	defer workers.Close()
 	all, err := openAccounts(ctx, people.Config{
 		State: d.StateDir(d.State), Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Other: operator,
-		Origin: conf.Origin(s, l.Addr()), Providers: conf.Providers(s), Hub: workers, House: rooms, Roots: s.Workspaces,
+		Origin: conf.Origin(s, l.Addr()), Providers: conf.Providers(s), Hub: workers, Roots: s.Workspaces,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer func() { err = errors.Join(err, all.Close()) }()
 	defer people.Tidy(ctx, all, log)()
-	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: all.Rows(), Hints: all.Hints(), Idle: s.NoWorker, Runs: s.Runs, Version: thisVersion().Version})
+	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: all.Rows(), Hints: all.Hints(), Idle: s.NoWorker, Runs: s.Runs, Elsewhere: crew.Linked(workers), Version: thisVersion().Version})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer queue.Close()
+	all.Through(queue)
 	serveTools(d, rooms)
 	tools := remote.New(ctx, d, thisVersion().Version, policies, rooms, log)
 	defer tools.Close()
-	door, err := newDoor(ctx, d, s, house{rooms, queue, policies, all, tools, workers}, log)
+	door, err := newDoor(ctx, d, s, behind{rooms, queue, policies, all, tools, workers}, log)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -213,8 +211,8 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	})
 }
 
-// A house is what stands behind the door.
-type house struct {
+// behind is what stands behind the door.
+type behind struct {
 	rooms    *app.App
 	queue    *dispatch.Service
 	policies *lookup.Source
@@ -223,7 +221,7 @@ type house struct {
 	workers  *relay.Hub
 }
 
-func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h house, log *slog.Logger) (*httpapi.Door, error) {
+func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, log *slog.Logger) (*httpapi.Door, error) {
 	public := strings.TrimSuffix(s.PublicURL, "/")
 	var origins []string
 	if public != "" {

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"paddock"
@@ -30,11 +31,17 @@ func (f *Front) Status(ctx context.Context, p paddock.Principal, id paddock.RunI
 // or takes what the row says where a house can't be asked after all.
 func or(row paddock.Run) func(paddock.Run, error) (paddock.Run, error) {
 	return func(run paddock.Run, err error) (paddock.Run, error) {
-		if isHidden(err) {
+		if isHidden(err) || isAway(err) {
 			return row, nil
 		}
 		return run, err
 	}
+}
+
+// isAway reports whether the worker isn't connected, now that it was asked.
+func isAway(err error) bool {
+	var r *paddock.Refusal
+	return errors.As(err, &r) && r.Code == paddock.Away
 }
 
 // Wait returns when the run is settled, or as it is when wait is over; see app.
@@ -93,9 +100,7 @@ func (f *Front) Output(ctx context.Context, p paddock.Principal, id paddock.RunI
 		}
 		return paddock.Page{Stream: req.Stream, Encoding: "utf-8", EOF: at.run.State.Settled()}, nil
 	}
-	r := paddock.Refused(paddock.Busy, "The output of run %s is on the worker %s, which can't be reached from here.", id, at.row.Worker)
-	r.Gate, r.Hint = "", "Ask again when the worker is connected."
-	return paddock.Page{}, r
+	return paddock.Page{}, paddock.Refused(paddock.Away, "The output of run %s is on the worker %s, which isn't connected to this server now.", id, at.row.Worker)
 }
 
 // Detail returns the whole record of a run, as far as it is known.

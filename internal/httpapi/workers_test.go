@@ -29,7 +29,7 @@ func TestWorkerConnects(t *testing.T) {
 	}
 	a := s.do(http.MethodPost, "/api/v1/workers", "admin", `{"name":"gpu-1","labels":["gpu","big","gpu"],"capacity":4}`)
 	var w machines.Added
-	if err := json.Unmarshal(a.body, &w); a.StatusCode != http.StatusCreated || err != nil || !auth.IsWord(auth.WorkerWord, w.Token) || len(w.Labels) != 2 || w.Capacity != 4 {
+	if err := json.Unmarshal(a.body, &w); a.StatusCode != http.StatusCreated || err != nil || !auth.IsWord(auth.WorkerWord, w.Credential) || len(w.Labels) != 2 || w.Capacity != 4 {
 		t.Fatalf("%d %s, %v", a.StatusCode, a.body, err)
 	}
 	s.do(http.MethodPost, "/api/v1/workers", "admin", `{"name":"gpu-1"}`).problem(t, http.StatusConflict, paddock.Conflict)
@@ -42,19 +42,19 @@ func TestWorkerConnects(t *testing.T) {
 			r.Header.Set("Upgrade", relay.Protocol)
 		})
 	}
-	for _, as := range []string{"", "admin", "nobody", w.Token[:len(w.Token)-1], strings.Replace(w.Token, "pdw_", "pdk_", 1)} {
+	for _, as := range []string{"", "admin", "nobody", w.Credential[:len(w.Credential)-1], strings.Replace(w.Credential, "pdw_", "pdk_", 1)} {
 		upgrade(as).problem(t, http.StatusUnauthorized, paddock.Unauthenticated)
 	}
-	s.get(relay.Path, w.Token).problem(t, http.StatusUnprocessableEntity, paddock.InvalidRequest)
-	s.get("/api/v1/runs", w.Token).problem(t, http.StatusUnauthorized, paddock.Unauthenticated) // it is no account
-	s.get("/api/v1/whoami?token="+w.Token, "admin").problem(t, http.StatusUnprocessableEntity, paddock.InvalidRequest)
+	s.get(relay.Path, w.Credential).problem(t, http.StatusUnprocessableEntity, paddock.InvalidRequest)
+	s.get("/api/v1/runs", w.Credential).problem(t, http.StatusUnauthorized, paddock.Unauthenticated) // it is no account
+	s.get("/api/v1/whoami?token="+w.Credential, "admin").problem(t, http.StatusUnprocessableEntity, paddock.InvalidRequest)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	defer done.Wait()
 	defer cancel()
 	done.Go(func() {
-		if err := relay.Serve(ctx, relay.Config{Server: s.url, Token: w.Token, House: s.app, Log: slog.New(slog.DiscardHandler), Now: time.Now}); err != nil {
+		if err := relay.Serve(ctx, relay.Config{Server: s.url, Token: w.Credential, House: s.app, Log: slog.New(slog.DiscardHandler), Now: time.Now}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -75,9 +75,9 @@ func TestWorkerConnects(t *testing.T) {
 	if a := s.do(http.MethodDelete, "/api/v1/workers/gpu-1", "admin", ""); a.StatusCode != http.StatusNoContent {
 		t.Errorf("%d %s", a.StatusCode, a.body)
 	}
-	upgrade(w.Token).problem(t, http.StatusUnauthorized, paddock.Unauthenticated)
+	upgrade(w.Credential).problem(t, http.StatusUnauthorized, paddock.Unauthenticated)
 	s.do(http.MethodDelete, "/api/v1/workers/gpu-1", "admin", "").problem(t, http.StatusNotFound, paddock.NotFound)
-	if log := s.log.String(); strings.Contains(log, w.Token) || !strings.Contains(log, "user=worker:gpu-1") {
+	if log := s.log.String(); strings.Contains(log, w.Credential) || !strings.Contains(log, "user=worker:gpu-1") {
 		t.Errorf("the log: %s", log)
 	}
 }

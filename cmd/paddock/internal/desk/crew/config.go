@@ -29,6 +29,7 @@ type settings struct {
 	capacity int64
 	labels   []string
 	keys     []*sign.Public
+	servers  []server
 }
 
 func document() shape.Object {
@@ -38,6 +39,7 @@ func document() shape.Object {
 		{Name: "id", Doc: "The worker's id, as an admin was told when it was added.", Shape: shape.Text{Say: "an id such as w-5f0c…", Loose: true}, Required: true},
 		{Name: "postgres", Doc: "File with the address of the database, for the worker's own user.", Shape: path, Required: true},
 		{Name: "orders", Doc: "Files with the public keys of the servers whose orders are followed.", Shape: shape.List{Of: path}, Required: true},
+		{Name: "servers", Doc: "Servers that are shown what is printed here; a connection is kept to each.", Shape: shape.List{Of: serverKeys(path)}},
 		{Name: "capacity", Doc: "How many runs are carried out at once.", Shape: shape.Integer{Min: 1, Max: 100_000}},
 		{Name: "labels", Doc: "What runs may need of a worker.", Shape: shape.List{Of: shape.Text{Say: "a word such as gpu", Loose: true}}},
 	}}
@@ -93,6 +95,15 @@ func (s *settings) take(file string, v *shape.Value) (faults []string) {
 		case "labels":
 			for _, l := range at.Items() {
 				s.labels = append(s.labels, l.Text)
+			}
+		case "servers":
+			for _, one := range at.Items() {
+				to, err := takeServer(one)
+				if err != nil {
+					fault(one, "%v.", err)
+					continue
+				}
+				s.servers = append(s.servers, to)
 			}
 		case "orders":
 			if len(at.Items()) == 0 {

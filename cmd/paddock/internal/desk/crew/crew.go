@@ -52,7 +52,9 @@ type Server struct {
 	Hints    Hints // nil where the store is in the state directory
 	Idle     bool  // only queues
 	Runs     int64
-	Version  string
+	// Elsewhere reaches the runs of other workers.
+	Elsewhere dispatch.Elsewhere
+	Version   string
 }
 
 // Serve begins a server's queue.
@@ -67,7 +69,7 @@ func Serve(ctx context.Context, d *desk.Desk, s Server) (*dispatch.Service, erro
 	}
 	m := machine(d, s.Executor)
 	m.Version, m.Capacity, m.Alone, m.Hints = s.Version, s.Runs, s.Hints == nil, s.Hints
-	return dispatch.Open(ctx, s.App, s.Store, key, m, s.Idle, nil)
+	return dispatch.Open(ctx, s.App, s.Store, key, m, s.Idle, s.Elsewhere)
 }
 
 func machine(d *desk.Desk, e *executor.Executor) dispatch.Machine {
@@ -129,6 +131,8 @@ func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
 	m := machine(d, e)
 	m.ID, m.Labels, m.Capacity, m.Version, m.Keys, m.Hints = s.id, s.labels, s.capacity, rig.Version, s.keys, hints
 	d.Say("note", "worker "+string(s.id)+" takes runs from the queue")
+	linked := link(ctx, d, s, e)
+	defer linked()
 	err = m.Work(ctx, queue)
 	switch {
 	case err == nil:

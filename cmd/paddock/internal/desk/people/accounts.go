@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/internal/app"
 	"paddock/internal/auth"
 	"paddock/internal/client"
 	"paddock/internal/dispatch"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
 	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/relay"
 )
@@ -33,6 +33,8 @@ type Accounts interface {
 	// where nobody else has any.
 	Rows() dispatch.Store
 	Hints() func(ctx context.Context, heard func(string)) error
+	// Through has what is cloned into workspaces started by h.
+	Through(h workspaces.House)
 	// Forget removes what was over long ago.
 	Forget(ctx context.Context) error
 	Close() error
@@ -48,7 +50,6 @@ type Config struct {
 	Now             func() time.Time
 	Other           gate.Gate
 	Hub             *relay.Hub
-	House           *app.App
 	Roots           []string // in which workspaces are made
 }
 

@@ -59,8 +59,7 @@ type Config struct {
 	Other gate.Gate
 	// Hub takes workers in; nil means that none are.
 	Hub *relay.Hub
-	// House starts what is cloned into workspaces, which are made below Roots.
-	House workspaces.House
+	// Roots are those below which workspaces are made.
 	Roots []string
 }
 
@@ -105,7 +104,7 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	a.Workspaces = workspaces.New(workspaces.Config{Store: s, House: c.House, Recorder: recorder{a.journal}, Roots: c.Roots, Now: c.Now})
+	a.Workspaces = workspaces.New(workspaces.Config{Store: s, Recorder: recorder{a.journal}, Roots: c.Roots, Now: c.Now})
 	if c.Hub != nil {
 		a.workers = machines.New(machines.Config{Store: s, Hub: c.Hub, Recorder: recorder{a.journal}, Now: c.Now})
 	}
@@ -183,6 +182,10 @@ func (a *Accounts) Rows() dispatch.Store { return a.store }
 
 // Hints calls heard with what the database says of runs; nil where it says nothing.
 func (a *Accounts) Hints() func(context.Context, func(string)) error { return a.hints }
+
+// Through has what is cloned into workspaces started by h. It is called once, before
+// anything is served.
+func (a *Accounts) Through(h workspaces.House) { a.Workspaces.House = h }
 
 // Ping says what is wrong with the store.
 func (a *Accounts) Ping(ctx context.Context) error { return a.store.Ping(ctx) }

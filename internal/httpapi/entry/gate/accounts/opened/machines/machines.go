@@ -64,11 +64,11 @@ type NewWorker struct {
 
 // Added is a worker with its credential, which is told once.
 type Added struct {
-	ID       store.WorkerID `json:"id"`
-	Name     string         `json:"name"`
-	Labels   []string       `json:"labels,omitempty"`
-	Capacity int64          `json:"capacity"`
-	Token    string         `json:"token"`
+	ID         store.WorkerID `json:"id"`
+	Name       string         `json:"name"`
+	Labels     []string       `json:"labels,omitempty"`
+	Capacity   int64          `json:"capacity"`
+	Credential string         `json:"credential"`
 }
 
 // A Worker is a machine that carries out runs, as it is shown.
