@@ -24,6 +24,7 @@ import (
 	"paddock/internal/control/handover"
 	"paddock/internal/heap"
 	"paddock/internal/supervise"
+	"paddock/internal/supervise/ahead"
 	"paddock/internal/supervise/outlet"
 	"paddock/internal/supervise/rehearse"
 )
@@ -51,9 +52,9 @@ func main() {
 	}
 }
 
-// run supervises one run. With ahead it makes ready, while it waits, what a contained
+// run supervises one run. With early it makes ready, while it waits, what a contained
 // one needs.
-func run(ahead bool) error {
+func run(early bool) error {
 	// Whatever else our starter had open is none of our business.
 	if err := unix.CloseRange(4, 1<<31-1, 0); err != nil {
 		return fmt.Errorf("close descriptors: %w", err)
@@ -68,9 +69,9 @@ func run(ahead bool) error {
 	}
 	defer conn.Close()
 	rehearse.Run(func() bool { return control.HasJob(conn) })
-	var ready *supervise.Ahead
-	if ahead && !control.HasJob(conn) {
-		ready = supervise.ForkAhead()
+	var ready *ahead.Process
+	if early && !control.HasJob(conn) {
+		ready = ahead.Fork()
 	}
 	text, descriptors, err := control.ReceiveJob(conn)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"paddock/cmd/paddock/internal/desk/built"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -30,7 +31,7 @@ func TestReleaseCarriesItsStage(t *testing.T) {
 	}
 	y.paddock = buildRelease(t)
 	digest := paddock.DigestOf(sha256.Sum256(stage))
-	var v versionInfo
+	var v built.Info
 	if err := json.Unmarshal([]byte(y.output("version", "--json")), &v); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/afar"
 	"paddock/cmd/paddock/internal/desk/asked"
 	"paddock/cmd/paddock/internal/desk/audits"
+	"paddock/cmd/paddock/internal/desk/built"
 	"paddock/cmd/paddock/internal/desk/conf"
 	"paddock/cmd/paddock/internal/desk/crew"
 	"paddock/cmd/paddock/internal/desk/delegates"
@@ -88,7 +89,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", mcpCommand(d), serveCommand(d), crew.Command(d, workerRig(d)), conf.Command(d))
 	add("doors", people.Commands(d, accountsHere(d))...)
-	root.AddCommand(versionCommand(d), manCommand(d))
+	root.AddCommand(built.Command(d, version), manCommand(d))
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // a shell that it doesn't know is an error

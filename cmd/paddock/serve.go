@@ -147,15 +147,9 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	if err != nil {
 		return err
 	}
-	l, err := sd.Listener(d.Env, os.Getpid())
-	if l == nil && err == nil {
-		l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.Listen)
-	}
+	l, err := listener(ctx, d, s)
 	if err != nil {
-		return desk.Usage("can't listen: "+err.Error(), "--listen names another address; port 0 takes a free one")
-	}
-	if err := conf.Exposed(s, l.Addr()); err != nil {
-		return errors.Join(err, l.Close())
+		return err
 	}
 	policies := source(d)
 	exec, err := workshop(ctx, d, d.State, policies, warmForServer)
@@ -195,15 +189,11 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 		return errors.Join(err, l.Close())
 	}
 	conf.Welcome(d, s, l.Addr(), code, until)
-	if err := sd.Notify(ctx, d.Env, "READY=1"); err != nil {
-		warn(d, err)
-	}
+	notify(ctx, d, "READY=1")
 	return listen.Serve(ctx, l, listen.Options{
 		Handler: door, Connections: s.Connections, Cert: s.Cert, Key: s.Key, Log: log, Now: d.Now,
 		Ending: func() {
-			if err := sd.Notify(context.WithoutCancel(ctx), d.Env, "STOPPING=1"); err != nil {
-				warn(d, err)
-			}
+			notify(context.WithoutCancel(ctx), d, "STOPPING=1")
 			door.Close()
 			workers.Close()
 			tools.Close()
@@ -251,4 +241,27 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, l
 		},
 		Ready: doctor.Ready(ctx, d, doctor.House{Policy: h.policies.Load, List: h.rooms.List, Accounts: h.people.Ping}),
 	})
+}
+
+// listener is where requests come in: what the service manager handed over, or an
+// address of the settings, if those may be reached there.
+func listener(ctx context.Context, d *desk.Desk, s settings.Settings) (net.Listener, error) {
+	l, err := sd.Listener(d.Env, os.Getpid())
+	if l == nil && err == nil {
+		l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.Listen)
+	}
+	if err != nil {
+		return nil, desk.Usage("can't listen: "+err.Error(), "--listen names another address; port 0 takes a free one")
+	}
+	if err := conf.Exposed(s, l.Addr()); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// notify tells the service manager how we are.
+func notify(ctx context.Context, d *desk.Desk, state string) {
+	if err := sd.Notify(ctx, d.Env, state); err != nil {
+		warn(d, err)
+	}
 }

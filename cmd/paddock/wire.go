@@ -5,11 +5,18 @@ import (
 	"errors"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/built"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/internal/app"
 	"paddock/internal/executor"
 	"paddock/internal/policy"
 )
+
+// version is set by the build.
+var version = "devel"
+
+// thisVersion is what this program was made of.
+func thisVersion() built.Info { return built.This(version) }
 
 // source is where the policy for each request comes from.
 func source(d *desk.Desk) *lookup.Source {

@@ -15,6 +15,7 @@ import (
 	"paddock/internal/approval/vouched"
 	"paddock/internal/auth"
 	"paddock/internal/auth/keyfile"
+	"paddock/internal/httpapi/entry/gate/approvals"
 	"paddock/internal/journal/sign"
 )
 
@@ -49,7 +50,7 @@ func TestVoteWithSecondFactor(t *testing.T) {
 	}
 	run := s.start("bob", "exit 7")
 	at = "/api/v1/approvals/" + string(run.Approval)
-	var q Question
+	var q approvals.Question
 	s.get(at+"/question", "approver").into(t, http.StatusOK, &q)
 	a, err := approval.Read([]byte(q.Text))
 	if err != nil || !a.Matter.SecondFactor {
@@ -59,7 +60,7 @@ func TestVoteWithSecondFactor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := json.Marshal(Signed{string(envelope)})
+	body, err := json.Marshal(approvals.Signed{Envelope: string(envelope)})
 	if err != nil {
 		t.Fatal(err)
 	}

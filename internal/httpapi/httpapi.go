@@ -22,10 +22,10 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/auth"
 	"paddock/internal/dispatch"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/approvals"
 	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/entry/shield/pace"
@@ -36,13 +36,10 @@ import (
 // Verbs is what the door asks of the house. *app.App has them.
 type Verbs interface {
 	narrow.House
+	approvals.House
 	Explain(ctx context.Context, req paddock.Request) (paddock.Decision, error)
 	Start(ctx context.Context, req paddock.Request) (paddock.Run, error)
 	PolicyText(ctx context.Context, p paddock.Principal, id paddock.RunID) ([]byte, error)
-	Approvals(ctx context.Context, p paddock.Principal) ([]paddock.Approval, error)
-	Approval(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error)
-	Question(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) ([]byte, error)
-	Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error)
 }
 
 // A Queue are verbs by which runs wait for those who may carry them out.
@@ -76,7 +73,7 @@ type Config struct {
 	Pages func(http.Handler) http.Handler
 	// Vouch adds our word that a second factor was shown to a vote that somebody brings,
 	// where it was; nil never does.
-	Vouch func(who auth.Who, vote []byte) ([]byte, error)
+	Vouch approvals.Vouch
 	// More adds routes of those who keep accounts; nil adds none.
 	More func(*entry.Entrance)
 	// Workspaces are those that callers work in; nil means that there are none.

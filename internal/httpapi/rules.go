@@ -5,9 +5,9 @@ import (
 	"net/http"
 
 	"paddock"
-	"paddock/internal/approval"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/approvals"
 	"paddock/internal/httpapi/entry/table"
 )
 
@@ -38,84 +38,9 @@ type PolicyOf struct {
 	Text string        `json:"text"`
 }
 
-// Approvals is a list of what persons were asked.
-type Approvals struct {
-	Approvals []paddock.Approval `json:"approvals"`
-}
-
-// A Question is the exact text that is signed.
-type Question struct {
-	ID   paddock.ApprovalID `json:"id"`
-	Text string             `json:"text"`
-}
-
-// A Signed is a vote that somebody signed elsewhere, as paddock approve sign prints it.
-type Signed struct {
-	Envelope string `json:"envelope"`
-}
-
-type oneApproval struct {
-	ID string `path:"id"`
-}
-
-func (o oneApproval) approval() (paddock.ApprovalID, error) {
-	id, err := approval.ParseID(o.ID)
-	if err != nil {
-		return "", paddock.Refused(paddock.NotFound, "There is no such approval among those that you may see.")
-	}
-	return id, nil
-}
-
 // rules adds the routes that are about policies and approvals.
 func (d *Door) rules() {
-	d.policies()
-	route := func(method, path, id, summary string, verb gate.Verb) entry.Row {
-		return entry.Row{Route: table.Route{Method: method, Path: "/api/v1/approvals" + path, ID: id, Summary: summary, Tag: "approvals"}, Verb: verb}
-	}
-	entry.Add(d.in, route(http.MethodGet, "", "listApprovals", "What persons were asked, newest first", gate.ApprovalsList), func(ctx context.Context, c *entry.Call, _ *entry.Nothing) (Approvals, error) {
-		all, err := d.cfg.App.Approvals(ctx, c.As())
-		return Approvals{all}, err
-	})
-	entry.Add(d.in, route(http.MethodGet, "/{id}", "getApproval", "One of them", gate.ApprovalsRead), func(ctx context.Context, c *entry.Call, in *oneApproval) (paddock.Approval, error) {
-		id, err := in.approval()
-		if err != nil {
-			return paddock.Approval{}, err
-		}
-		return d.cfg.App.Approval(ctx, c.As(), id)
-	})
-	entry.Add(d.in, route(http.MethodGet, "/{id}/question", "getQuestion", "The text that is signed", gate.ApprovalsRead), func(ctx context.Context, c *entry.Call, in *oneApproval) (Question, error) {
-		id, err := in.approval()
-		if err != nil {
-			return Question{}, err
-		}
-		text, err := d.cfg.App.Question(ctx, c.As(), id)
-		return Question{id, string(text)}, err
-	})
-	entry.Add(d.in, route(http.MethodPost, "/{id}/votes", "vote", "Bring a signed vote; what counts is the key", gate.ApprovalsVote), func(ctx context.Context, c *entry.Call, in *struct {
-		oneApproval
-		Body Signed `body:""`
-	}) (paddock.Approval, error) {
-		id, err := in.approval()
-		if err != nil {
-			return paddock.Approval{}, err
-		}
-		return d.vote(ctx, c, id, []byte(in.Body.Envelope))
-	})
-}
-
-// vote brings a vote; with our word that a second factor was shown where one is wanted.
-func (d *Door) vote(ctx context.Context, c *entry.Call, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error) {
-	asked, err := d.cfg.App.Approval(ctx, c.As(), id)
-	if err == nil && asked.Matter.SecondFactor && d.cfg.Vouch != nil {
-		envelope, err = d.cfg.Vouch(c.Caller.Who, envelope)
-	}
-	if err != nil {
-		return paddock.Approval{}, err
-	}
-	return d.cfg.App.Vote(ctx, c.As(), id, envelope)
-}
-
-func (d *Door) policies() {
+	approvals.Routes(d.in, d.cfg.App, d.cfg.Vouch)
 	now := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/policy", ID: "getPolicy", Summary: "The policy that applies now", Tag: "policy"}, Verb: gate.PolicyRead}
 	entry.Add(d.in, now, func(context.Context, *entry.Call, *entry.Nothing) (Policy, error) {
 		if d.cfg.Policy == nil {

@@ -57,7 +57,7 @@ func (r *run) start(plan *contain.Plan) (*pumps, error) {
 	r.program, err = spawn.Start(spawn.Spec{
 		Argv: r.job.Argv, Env: slices.Concat(r.job.Env, r.hiding.Env()), Exec: r.files.Exec, Plan: plan,
 		Stdin: stdin, Stdout: theirs[0], Stderr: theirs[1],
-		Isolation: r.job.Isolation, Name: string(r.job.RunID), Cgroup: r.bounds.Cgroup(), Ahead: r.ahead(),
+		Isolation: r.job.Isolation, Name: string(r.job.RunID), Cgroup: r.bounds.Cgroup(), Ahead: r.opt.Ahead.Take(),
 	})
 	if err != nil {
 		p.close()

@@ -38,6 +38,7 @@ import (
 	"paddock/internal/rundir/record/process"
 	"paddock/internal/spawn"
 	"paddock/internal/supervise/account"
+	"paddock/internal/supervise/ahead"
 	"paddock/internal/supervise/bounds"
 	"paddock/internal/supervise/bounds/written"
 	"paddock/internal/supervise/deadman"
@@ -89,7 +90,7 @@ type Options struct {
 	Self string
 	Free func() (int64, error) // see room.New
 	// Ahead is what was made before the job was there; nil is nothing. It is the run's.
-	Ahead *Ahead
+	Ahead *ahead.Process
 }
 
 // Run supervises job until it is settled: the tree is gone, the output is
@@ -245,8 +246,11 @@ func (r *run) serve(ctx context.Context, conn net.Conn) (wait func() error, err 
 
 // live is the run from its start to the seal of its output.
 func (r *run) live(ctx context.Context) paddock.Outcome {
-	r.sortOut()
-	defer func() { r.cleaning.Go(r.ahead().Close) }() // if it didn't come to a start
+	if ready := r.opt.Ahead; !ready.Fits(r.job) {
+		r.opt.Ahead = nil
+		r.cleaning.Go(ready.Close)
+	}
+	defer func() { r.cleaning.Go(r.opt.Ahead.Close) }() // if it didn't come to a start
 	cgroup := lifecycle.Place(r.job.LeaveCgroup)
 	way, err := r.wayOut()
 	if err != nil {

@@ -1,4 +1,10 @@
-package main
+// Package built says which Paddock this is.
+//
+// # Limits
+//
+// It knows what the linker and the go command wrote into the program. A program that was
+// changed afterwards says the same.
+package built
 
 import (
 	"runtime"
@@ -13,11 +19,8 @@ import (
 	"paddock/internal/executor/stages"
 )
 
-// version is set by the build.
-var version = "devel"
-
-// A versionInfo is what this program was made of.
-type versionInfo struct {
+// An Info is what this program was made of.
+type Info struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
 	// Modified is set when the sources differed from the revision.
@@ -33,13 +36,14 @@ type versionInfo struct {
 	Protocol int `json:"protocol"`
 }
 
-func versionCommand(d *desk.Desk) *cobra.Command {
+// Command is paddock version.
+func Command(d *desk.Desk, version string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Say which Paddock this is",
 		Args:  desk.Wants(0, 0, "no words"),
 		RunE: func(*cobra.Command, []string) error {
-			v := thisVersion()
+			v := This(version)
 			v.findStage()
 			if d.JSON {
 				return d.Object(v)
@@ -57,7 +61,7 @@ func versionCommand(d *desk.Desk) *cobra.Command {
 	}
 }
 
-func (v *versionInfo) findStage() {
+func (v *Info) findStage() {
 	stage, err := stages.Find("")
 	switch {
 	case err == nil && stage.Path == "":
@@ -73,8 +77,9 @@ func (v *versionInfo) findStage() {
 	}
 }
 
-func thisVersion() versionInfo {
-	v := versionInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Protocol: control.Protocol}
+// This is what this program was made of; version is what the build says, or devel.
+func This(version string) Info {
+	v := Info{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Protocol: control.Protocol}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
