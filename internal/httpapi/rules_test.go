@@ -284,7 +284,7 @@ func TestOpenAPI(t *testing.T) {
 		"Page": s.get(path+"/output?stream=combined", "operator"), "Detail": s.get(path+"/detail", "admin"),
 		"Decision": s.do(http.MethodPost, "/api/v1/policy/explain", "operator", `{"argv":["sh"]}`),
 		"Problem":  s.do(http.MethodPost, "/api/v1/runs", "operator", `{"argv":["ls | wc"]}`),
-		"Me":       s.get("/api/v1/whoami", "bob"), "Health": s.get("/readyz", "admin"), "Approvals": s.get("/api/v1/approvals", "approver"),
+		"Me":       s.get("/api/v1/whoami", "bob"), "Health": s.get("/readyz", "admin"), "ApprovalsListing": s.get("/api/v1/approvals", "approver"),
 		"Policy": s.get("/api/v1/policy", "admin"), "PolicyOf": s.get(path+"/policy", "admin"),
 	} {
 		holds(name, r.body)

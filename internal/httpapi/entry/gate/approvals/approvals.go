@@ -30,8 +30,8 @@ type House interface {
 // it was; nil never does.
 type Vouch = func(who auth.Who, vote []byte) ([]byte, error)
 
-// Approvals is a list of what persons were asked.
-type Approvals struct {
+// Listing is a list of what persons were asked.
+type Listing struct {
 	Approvals []paddock.Approval `json:"approvals"`
 }
 
@@ -63,9 +63,9 @@ func Routes(in *entry.Entrance, h House, vouch Vouch) {
 	route := func(method, path, id, summary string, verb gate.Verb) entry.Row {
 		return entry.NewRow(method, "approvals"+path, id, summary, "approvals", verb)
 	}
-	entry.Add(in, route(http.MethodGet, "", "listApprovals", "What persons were asked, newest first", gate.ApprovalsList), func(ctx context.Context, c *entry.Call, _ *entry.Nothing) (Approvals, error) {
+	entry.Add(in, route(http.MethodGet, "", "listApprovals", "What persons were asked, newest first", gate.ApprovalsList), func(ctx context.Context, c *entry.Call, _ *entry.Nothing) (Listing, error) {
 		all, err := h.Approvals(ctx, c.As())
-		return Approvals{all}, err
+		return Listing{all}, err
 	})
 	entry.Add(in, route(http.MethodGet, "/{id}", "getApproval", "One of them", gate.ApprovalsRead), func(ctx context.Context, c *entry.Call, one *oneApproval) (paddock.Approval, error) {
 		id, err := one.approval()
