@@ -156,6 +156,9 @@ func (m *mark) start(s *shot, script string, want int) (id string, err error) {
 		return "", err
 	}
 	status, answer, err := m.c.Ask(m.f.t.Context(), http.MethodPost, "/api/v1/runs", s.key, string(body))
+	if want == http.StatusCreated && status == http.StatusAccepted { // it waits for its turn
+		status = want
+	}
 	if err == nil && status != want {
 		err = fmt.Errorf("it answered %d: %s", status, answer)
 	}
@@ -191,6 +194,7 @@ func (m *mark) end() {
 			t.Errorf("its key is good for something else: %v\n%v", err, s)
 		}
 		m.told(s)
+		m.begun(s)
 	}
 	if err := m.c.Invited(t.Context(), m.invited); err != nil {
 		t.Error(err)
@@ -211,6 +215,21 @@ func (m *mark) end() {
 	if err := sqlite.Restore(t.Context(), copied, filepath.Join(m.f.dir, "restored.db")); err != nil {
 		t.Errorf("server.db: %v", err)
 	}
+}
+
+// begun finds out whether the run of s ever had a directory: one that was taken from the
+// queue by a server that died of it before has none, and nobody starts it again.
+func (m *mark) begun(s *shot) {
+	if kept, err := filepath.Glob(filepath.Join(m.f.state, "runs/*", s.accepted[0])); err != nil || len(kept) > 0 {
+		return
+	}
+	status, answer, err := m.c.Ask(m.f.t.Context(), http.MethodGet, "/api/v1/runs/"+s.accepted[0], "", "")
+	var run paddock.Run
+	if err != nil || status != http.StatusOK || json.Unmarshal(answer, &run) != nil || run.State != paddock.FailedToStart {
+		m.f.t.Errorf("%s has no directory, and the server says %d %s, %v\n%v", s.accepted[0], status, answer, err, s)
+	}
+	s.never = true
+	m.f.tally["server: taken and never begun"]++
 }
 
 // told compares what each reader was told of a run with what is kept of it.

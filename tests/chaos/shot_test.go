@@ -43,6 +43,7 @@ type shot struct {
 
 	mu       sync.Mutex
 	accepted []string // ids that somebody was told; guarded by mu
+	never    bool     // its run was taken from the queue and never begun
 	killed   []string
 	said     []string       // what went wrong for whom
 	stories  []*lives.Story // what readers at the server were told
