@@ -59,13 +59,10 @@ func (w *wire) run() {
 		}
 		cut := func() { _ = near.Close(); _ = far.Close() }
 		w.work.Go(func() { _, _ = io.Copy(near, far); cut() })
+		n := w.most()
 		w.work.Go(func() {
-			if n := w.most(); n > 0 {
-				_, _ = io.CopyN(far, near, n)
-				w.cuts.Add(1)
-			} else {
-				_, _ = io.Copy(far, near)
-			}
+			_, _ = io.CopyN(far, near, n)
+			w.cuts.Add(1)
 			cut()
 		})
 	}
