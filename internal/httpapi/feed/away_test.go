@@ -59,13 +59,10 @@ func (w *wire) run() {
 		}
 		cut := func() { _ = near.Close(); _ = far.Close() }
 		w.work.Go(func() { _, _ = io.Copy(near, far); cut() })
+		n := w.most()
 		w.work.Go(func() {
-			if n := w.most(); n > 0 {
-				_, _ = io.CopyN(far, near, n)
-				w.cuts.Add(1)
-			} else {
-				_, _ = io.Copy(far, near)
-			}
+			_, _ = io.CopyN(far, near, n)
+			w.cuts.Add(1)
 			cut()
 		})
 	}
@@ -84,7 +81,7 @@ func elsewhere(t *testing.T, h *house, seed uint64) (*Hub, *wire) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(seed, 99))
-	w := &wire{Listener: l, to: server.Listener.Addr().String(), most: func() int64 { return 200 + random.Int64N(100+random.Int64N(300_000)) }}
+	w := &wire{Listener: l, to: server.Listener.Addr().String(), most: func() int64 { return 200 + random.Int64N(150_000) }}
 	ctx, cancel := context.WithCancel(t.Context())
 	w.work.Go(w.run)
 	w.work.Go(func() {
@@ -109,7 +106,7 @@ func elsewhere(t *testing.T, h *house, seed uint64) (*Hub, *wire) {
 // same numbers, wherever the connection to that machine is cut.
 func TestCutConnections(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(4) {
+	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t, nil)
@@ -136,7 +133,7 @@ func TestCutConnections(t *testing.T) {
 			}
 			want := map[paddock.Stream][]byte{}
 			text := []byte("häßlich – 日本語 \x00\xff\xfe🙂 <b>&\r\n")
-			for n := 0; n < 150 || wire.cuts.Load() < 5; n++ {
+			for range 150 {
 				s := []paddock.Stream{paddock.Stdout, paddock.Stderr}[random.IntN(2)]
 				from := random.IntN(len(text))
 				b := bytes.Repeat(text[from:from+1+random.IntN(len(text)-from)], 1+random.IntN(1+random.IntN(800)))
