@@ -39,7 +39,7 @@ func FuzzAPI(f *testing.F) {
 	}
 	a := openAPIUnderFire(f)
 	f.Fuzz(func(t *testing.T, seed uint64, requests byte) {
-		g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), doc: a.doc, seen: &a.seen, dir: a.dir}
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), doc: a.doc, seen: &a.seen, ids: a.ids, dir: a.dir}
 		for range requests {
 			a.shoot(t, g)
 		}
@@ -50,7 +50,7 @@ func FuzzAPI(f *testing.F) {
 func TestEveryRouteUnderFire(t *testing.T) {
 	t.Parallel()
 	a := openAPIUnderFire(t)
-	g := &generator{Rand: rand.New(rand.NewPCG(1, 1)), doc: a.doc, seen: &a.seen, dir: a.dir}
+	g := &generator{Rand: rand.New(rand.NewPCG(1, 1)), doc: a.doc, seen: &a.seen, ids: a.ids, dir: a.dir}
 	for _, op := range a.operations {
 		g.manner = mannerly
 		for range 3 {
@@ -85,7 +85,8 @@ type target struct {
 	doc        map[string]any
 	schemas    *jsonschema.Compiler
 	operations []operation
-	seen       []string // ids, names and codes that the server gave
+	seen       []string            // ids, names and codes that the server gave
+	ids        map[string][]string // by the first word of the path at which it gave them
 	words      map[gate.Role]string
 	good       map[string]bool // operations that did something once
 	people     int
@@ -93,7 +94,7 @@ type target struct {
 
 func openAPIUnderFire(t testing.TB) *target {
 	t.Helper()
-	a := &target{words: map[gate.Role]string{}, good: map[string]bool{}}
+	a := &target{words: map[gate.Role]string{}, good: map[string]bool{}, ids: map[string][]string{}}
 	a.stand = open(t, func(c *Config) {
 		c.Limits.AllPerSecond, c.Limits.AllBurst = 1e6, 1e6
 		c.Gate = nil // the accounts themselves, and none of a test
@@ -272,7 +273,7 @@ func (a *target) judge(op operation, answer *http.Response, body []byte) error {
 			return err
 		}
 		if status != "default" {
-			a.learn(v)
+			a.learn(kind(op.path), v)
 		}
 	}
 	if answer.StatusCode < 300 {
@@ -282,19 +283,23 @@ func (a *target) judge(op operation, answer *http.Response, body []byte) error {
 }
 
 // learn keeps what the server calls things, to ask for them.
-func (a *target) learn(v any) {
+func (a *target) learn(kind string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, inner := range v {
+			if id, ok := inner.(string); ok && key == "id" {
+				a.ids[kind] = append(a.ids[kind], id)
+				a.ids[kind] = a.ids[kind][max(0, len(a.ids[kind])-20):]
+			}
 			if s, ok := inner.(string); ok && (key == "id" || key == "code" || key == "word" || key == "sealed" || key == "next" || key == "carried" || key == "digest") && len(s) < 3000 {
 				a.seen = append(a.seen, s)
 				a.seen = a.seen[max(0, len(a.seen)-100):]
 			}
-			a.learn(inner)
+			a.learn(kind, inner)
 		}
 	case []any:
 		for _, inner := range v {
-			a.learn(inner)
+			a.learn(kind, inner)
 		}
 	}
 }
@@ -313,7 +318,8 @@ type generator struct {
 	*rand.Rand
 	doc    map[string]any
 	seen   *[]string
-	dir    string // where runs may be
+	ids    map[string][]string // see target
+	dir    string              // where runs may be
 	manner manner
 }
 
@@ -392,19 +398,18 @@ func (g *generator) request(t testing.TB, base string, op operation) *http.Reque
 	return r
 }
 
+// kind is what a path is about.
+func kind(path string) string {
+	kind, _, _ := strings.Cut(strings.TrimPrefix(path, "/api/v1/"), "/")
+	return kind
+}
+
 // known is an id that the server gave to a thing of the kind that a path is about.
 func (g *generator) known(path string) string {
-	kind, _, _ := strings.Cut(strings.TrimPrefix(path, "/api/v1/"), "/")
-	var ids []string
-	for _, id := range *g.seen {
-		if len(id) == 27 && id[0] == kind[0] {
-			ids = append(ids, id)
-		}
+	if ids := g.ids[kind(path)]; len(ids) > 0 {
+		return pick(g, ids...)
 	}
-	if ids == nil {
-		return ""
-	}
-	return pick(g, ids...)
+	return ""
 }
 
 // parameter is the text of one.
@@ -491,8 +496,12 @@ func (g *generator) object(s map[string]any, depth int) any {
 	made := map[string]any{}
 	required, _ := s["required"].([]any)
 	properties, _ := s["properties"].(map[string]any)
+	rare := 3 // most of what may be said isn't
+	if g.manner == mannerly {
+		rare = 12
+	}
 	for _, key := range slices.Sorted(mapKeys(properties)) {
-		if depth < 4 && (slices.Contains(required, any(key)) || g.IntN(3) == 0) {
+		if depth < 4 && (slices.Contains(required, any(key)) || g.IntN(rare) == 0) {
 			made[key] = g.value(key, properties[key], depth+1)
 		}
 	}
@@ -544,7 +553,7 @@ func (g *generator) text(name string, format any) any {
 		"stream": {"stdout", "stderr", "combined"}, "view": {"clean", "color"}, "role": {"viewer", "operator", "approver", "admin"},
 		"signal": {"TERM", "KILL", "INT"}, "scopes": {"runs.*", "runs.read", "whoami"}, "workspaces": {"*", "one"}, "argv": {"echo", "hello"},
 		"dir": {"", g.dir}, "name": {"viewer", "operator", "approver", "bob", "some-one"}, "env": {"LANG", "C"}, "grep": {"a", "^h.*o$", "("},
-		"password": {"correct horse battery", "short"}, "label": {"fuzz", "b"}, "reason": {"asked for"}, "kind": {"oidc"}, "provider": {"local"},
+		"password": {"correct horse battery", "short"}, "label": {"fuzz", "b"}, "workspace": {"some-one"}, "mode": {"open", "cordoned"}, "root": {g.dir}, "reason": {"asked for"}, "kind": {"oidc"}, "provider": {"local"},
 	}[name]
 	if usual != nil {
 		return pick(g, usual...)
