@@ -299,13 +299,13 @@ func TestWhoOwnsTheDatabase(t *testing.T) {
 	m.step()
 	m.step()
 	good := w.ask()
+	envelope := w.row(good).Envelope // who owns the database has copies of what is gone
 	m.step()
 	if w.starts[good] != 1 {
 		t.Fatal("what was ordered isn't started")
 	}
 	m.here[good].finish(paddock.Exited, w.now)
 	m.step()
-	envelope := w.row(good).Envelope
 
 	stranger := newKey(t)
 	bad := map[string]func(*store.Run){
@@ -353,7 +353,7 @@ func TestWhoOwnsTheDatabase(t *testing.T) {
 	// He puts back what was carried out, as if it never was.
 	m.crash()
 	delete(m.here, good) // and the directory is pruned
-	storetest.Do(t, address, "UPDATE runs SET state = 'queued', worker = '', fence = 0, claimed = 0, started = 0, settled = 0, outcome = '' WHERE id = $1", string(good))
+	storetest.Do(t, address, "UPDATE runs SET state = 'queued', worker = '', fence = 0, claimed = 0, started = 0, settled = 0, outcome = '', envelope = $2 WHERE id = $1", string(good), []byte(envelope))
 	delete(w.settled, good)
 	m.step()
 	m.step()
