@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { testproc.Main(m, nil) }
 // onBoth runs a test on a store in each of the databases.
 func onBoth(t *testing.T, test func(t *testing.T, s store.Store)) {
 	t.Run("sqlite", func(t *testing.T) {
-		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "db", "paddock.db"))
+		s, err := sqlite.Open(t.Context(), filepath.Join(storetest.Memory(t), "db", "paddock.db"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -150,4 +151,20 @@ func Holding(w store.Worker, r store.Run) store.Held {
 // Verdict is an end.
 func Verdict(s paddock.State) store.Verdict {
 	return store.Verdict{State: s, Outcome: store.Blob(`{"state":"` + s + `"}`), At: Noon.After(time.Hour)}
+}
+
+// Memory returns a directory that t removes, in memory where there is such a place:
+// thousands of transactions needn't wait for a disk.
+func Memory(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "paddock-store-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
