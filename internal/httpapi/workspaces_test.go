@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
+	"paddock/internal/httpapi/entry/gate/search"
 	"paddock/internal/testproc"
 )
 
@@ -129,10 +131,29 @@ func TestTokenOfOneWorkspace(t *testing.T) {
 		s.get("/api/v1/events?runs="+string(mine.ID)+","+string(run.ID), "token").problem(t, http.StatusNotFound, paddock.NotFound)
 		s.do(http.MethodPost, "/api/v1/runs/"+string(run.ID)+"/kill", "token", `{}`).problem(t, http.StatusNotFound, paddock.NotFound)
 	}
+	if f := into[search.Found](t, s.get("/api/v1/search?q=echo", "token"), http.StatusOK); len(f.Runs) != 1 || f.Runs[0].ID != mine.ID {
+		t.Errorf("%+v", f)
+	}
+	for _, path := range []string{"/api/v1/runs", "/api/v1/policy/explain"} { // what ran elsewhere isn't read by what runs here
+		s.do(http.MethodPost, path, "token", `{"argv":["sh","-c","cat"],"workspace":"site","stdin":{"run":"`+string(elsewhere.ID)+`"}}`).problem(t, http.StatusNotFound, paddock.NotFound)
+	}
+	s.finished("token", `{"argv":["sh","-c","cat"],"workspace":"site","stdin":{"run":"`+string(mine.ID)+`"}}`)
+	held := 0
+	for _, row := range s.door.in.Table { // every other route is closed to it, whatever its scopes say
+		if !slices.Contains(auth.Verbs(), row.Verb) || row.Verb.Placed() {
+			continue
+		}
+		held++
+		path := strings.NewReplacer("{id}", "x", "{name}", "x").Replace(row.Path)
+		s.do(row.Method, path, "token", "").problem(t, http.StatusForbidden, paddock.Forbidden)
+	}
+	if held < 20 {
+		t.Errorf("only %d routes aren't for such tokens", held)
+	}
 	if page := into[paddock.Page](t, s.get("/api/v1/runs/"+string(mine.ID)+"/output", "token"), http.StatusOK); page.Content != "mine\n" {
 		t.Errorf("%+v", page)
 	}
-	if l := into[app.Listing](t, s.get("/api/v1/runs", "token"), http.StatusOK); len(l.Runs) != 1 || l.Runs[0].ID != mine.ID {
+	if l := into[app.Listing](t, s.get("/api/v1/runs", "token"), http.StatusOK); len(l.Runs) != 2 || l.Runs[1].ID != mine.ID {
 		t.Errorf("%+v", l)
 	}
 	if l := into[workspaces.List](t, s.get("/api/v1/workspaces", "token"), http.StatusOK); len(l.Workspaces) != 1 {

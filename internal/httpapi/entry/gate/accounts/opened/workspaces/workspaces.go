@@ -87,7 +87,7 @@ func (s *Workspaces) find(ctx context.Context, who auth.Who, v auth.Verb, name s
 
 // in refuses a workspace that who's token isn't for: tokens name their owners' own.
 func (s *Workspaces) in(who auth.Who, w store.Workspace) error {
-	if who.Token != "" && !slices.Contains(who.Workspaces, "*") && w.Owner != who.User {
+	if who.Narrow() && w.Owner != who.User {
 		return missing()
 	}
 	return who.In(w.Name)
@@ -96,7 +96,7 @@ func (s *Workspaces) in(who auth.Who, w store.Workspace) error {
 // Path is the directory in which c starts runs in the workspace of that name.
 func (s *Workspaces) Path(ctx context.Context, c gate.Caller, name string) (string, error) {
 	if name == "" {
-		if narrow(c.Who) {
+		if c.Who.Narrow() {
 			r := paddock.Refused(paddock.Forbidden, "This token is for the workspaces %s alone; say in which.", strings.Join(c.Who.Workspaces, ", "))
 			r.Hint = `Add "workspace" to the request.`
 			return "", r
@@ -113,12 +113,9 @@ func (s *Workspaces) Path(ctx context.Context, c gate.Caller, name string) (stri
 	return where(w), nil
 }
 
-// narrow reports whether who's credential is for some workspaces only.
-func narrow(who auth.Who) bool { return who.Token != "" && !slices.Contains(who.Workspaces, "*") }
-
 // Sees says of runs whether they are in a workspace that c's credential is for.
 func (s *Workspaces) Sees(ctx context.Context, c gate.Caller) (func(paddock.Run) bool, error) {
-	if !narrow(c.Who) {
+	if !c.Who.Narrow() {
 		return nil, nil
 	}
 	var dirs []string
