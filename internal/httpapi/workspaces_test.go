@@ -83,6 +83,7 @@ func TestWorkspaces(t *testing.T) {
 		t.Errorf("%+v", run)
 	}
 
+	s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"waaaaaaaaaaaaaaaaaaaaaaaaaa"}`).problem(t, http.StatusUnprocessableEntity, paddock.InvalidRequest)
 	// While something runs there it stays; then it goes with all that is in it.
 	long := into[paddock.Run](t, s.do(http.MethodPost, "/api/v1/runs", "operator", `{"argv":["sh","-c","exec sleep 1000"],"workspace":"site"}`), http.StatusCreated)
 	s.do(http.MethodDelete, "/api/v1/workspaces/site", "operator", "").problem(t, http.StatusConflict, paddock.Conflict)
@@ -166,7 +167,7 @@ func TestClone(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	into[workspaces.Workspace](t, s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"site"}`), http.StatusCreated)
-	for _, bad := range []string{"", "x", "/etc", "file:///etc", "ext::sh -c id", "--upload-pack=id", "-x", "https://", "https://ann@example.org/x", "https://a:b@example.org/x", "ssh://git:pw@example.org/x", "https://example.org/\n", "git@example.org:x", "https://example.org/" + strings.Repeat("x", 3000)} {
+	for _, bad := range []string{"", "x", "/etc", "file:///etc", "ext::sh -c id", "--upload-pack=id", "-x", "https://", "https://ann@example.org/x", "https://a:b@example.org/x", "ssh://git:pw@example.org/x", "https://example.org/\n", "git@example.org:x", "ssh://-oProxyCommand=id/x", "ssh://git@-oProxyCommand=id/x", "ssh://-oProxyCommand=id@example.org/x", "https://example.org/" + strings.Repeat("x", 3000)} {
 		body, err := json.Marshal(workspaces.Clone{URL: bad})
 		if err != nil {
 			t.Fatal(err)
@@ -196,6 +197,15 @@ func TestCloneOverHTTP(t *testing.T) {
 	served := httptest.NewServer(http.FileServer(http.Dir(s.dir)))
 	defer served.Close()
 	into[workspaces.Workspace](t, s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"site"}`), http.StatusCreated)
+	// Who gave a wrong address asks again, where git init may write nothing any more.
+	wrong := into[paddock.Run](t, s.do(http.MethodPost, "/api/v1/workspaces/site/clone", "operator", `{"url":"`+served.URL+`/none.git"}`), http.StatusCreated)
+	wrong = into[paddock.Run](t, s.get("/api/v1/runs/"+string(wrong.ID)+"?wait_ms=45000", "operator"), http.StatusOK)
+	if wrong.Argv[1] != "pull" || *wrong.Outcome.Reason.ExitCode == 0 {
+		t.Errorf("%q: %+v", wrong.Argv, wrong.Outcome)
+	}
+	if err := os.WriteFile(s.dir+"/policy.yaml", []byte(strings.Replace(text, "args: any", "args: [{allow: [pull, ...]}]", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var ids []paddock.RunID
 	for range 2 {
 		run := into[paddock.Run](t, s.do(http.MethodPost, "/api/v1/workspaces/site/clone", "operator", `{"url":"`+served.URL+`/served.git"}`, func(r *http.Request) { r.Header.Set("Idempotency-Key", "k") }), http.StatusCreated)
