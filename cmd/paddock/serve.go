@@ -120,8 +120,8 @@ other machines. docs/server.md has the configuration file.`,
 func workerRig(d *desk.Desk) crew.Rig {
 	return crew.Rig{
 		Become: func() error { return becomeServer(d) }, Open: openQueue, Version: thisVersion().Version,
-		House: func(ctx context.Context) (*executor.Executor, error) {
-			return workshop(ctx, d, d.State, source(d), warmForServer)
+		House: func(ctx context.Context, apart ...string) (*executor.Executor, error) {
+			return workshop(ctx, d, d.State, source(d), warmForServer, apart...)
 		},
 	}
 }
