@@ -120,8 +120,8 @@ other machines. docs/server.md has the configuration file.`,
 func workerRig(d *desk.Desk) crew.Rig {
 	return crew.Rig{
 		Become: func() error { return becomeServer(d) }, Open: openQueue, Version: thisVersion().Version,
-		House: func(ctx context.Context) (*executor.Executor, error) {
-			return workshop(ctx, d, d.State, source(d), warmForServer)
+		House: func(ctx context.Context, apart ...string) (*executor.Executor, error) {
+			return workshop(ctx, d, d.State, source(d), warmForServer, apart...)
 		},
 	}
 }
@@ -152,7 +152,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 		return err
 	}
 	policies := source(d)
-	exec, err := workshop(ctx, d, d.State, policies, warmForServer)
+	exec, err := workshop(ctx, d, d.State, policies, warmForServer, s.Workspaces...)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -220,7 +220,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, l
 	v := thisVersion()
 	return httpapi.New(ctx, httpapi.Config{
 		App: h.queue, Gate: h.people, Vouch: h.people.Vouch, Workers: h.workers.Connected, Workspaces: h.people, Limits: entry.Limits(s.Limits), Version: v.Version, Pages: web.Handler,
-		More: conf.Routes(d, h.rooms, used.House{State: d.StateDir(d.State), Policy: h.policies, Now: d.Now}, func(in *entry.Entrance) {
+		More: conf.Routes(d, h.rooms, h.people, used.House{State: d.StateDir(d.State), Policy: h.policies, Now: d.Now}, func(in *entry.Entrance) {
 			h.people.Routes(in)
 			profile.Routes(in, s.Pprof)
 			agents.Routes(in, h.tools, agents.Config{Public: public, Secure: s.Secure()})

@@ -33,8 +33,9 @@ func house(ctx context.Context, d *desk.Desk, flag string, policies executor.Sou
 	return app.New(e), nil
 }
 
-// workshop is the house without its verbs.
-func workshop(ctx context.Context, d *desk.Desk, flag string, policies executor.Source, warm int) (*executor.Executor, error) {
+// workshop is the house without its verbs. Nothing starts near what is apart but in a
+// workspace.
+func workshop(ctx context.Context, d *desk.Desk, flag string, policies executor.Source, warm int, apart ...string) (*executor.Executor, error) {
 	state := d.StateDir(flag)
 	if state == "" {
 		return nil, desk.Usage("there is no place to keep runs in", "set HOME, or name a directory with --state")
@@ -43,6 +44,7 @@ func workshop(ctx context.Context, d *desk.Desk, flag string, policies executor.
 		State:   state,
 		Reading: warm == 0,
 		Policy:  policies,
+		Apart:   apart,
 		Warm:    warm,
 		Expect:  d.Expect,
 		HostEnv: d.Env,

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -200,7 +201,8 @@ func TestCounters(t *testing.T) {
 func TestAgentsAreNotToldWhereThePolicyIs(t *testing.T) {
 	t.Parallel()
 	a := open(t)
-	for _, p := range []paddock.Principal{alice, operator} {
+	kept := "" // where the policy is, which the operator is told
+	for _, p := range []paddock.Principal{operator, alice, {Kind: paddock.User, ID: "user:ann"}} {
 		req := paddock.Request{Principal: p, Door: paddock.DoorMCP, Command: paddock.Command{Argv: []string{"rm"}}}
 		_, err := a.Start(t.Context(), req)
 		var refusal *paddock.Refusal
@@ -210,6 +212,13 @@ func TestAgentsAreNotToldWhereThePolicyIs(t *testing.T) {
 		d, err := a.Explain(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
+		}
+		text, err := json.Marshal(d)
+		if p == operator {
+			kept = refusal.Position.File
+		}
+		if told := strings.Contains(string(text), kept); err != nil || told != (p == operator) {
+			t.Errorf("%s is told all of %s, %v", p.Kind, text, err)
 		}
 		for _, at := range []*paddock.Position{refusal.Position, d.Refusals[0].Position} {
 			if whole := filepath.IsAbs(at.File); whole != (p == operator) {

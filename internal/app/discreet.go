@@ -20,6 +20,9 @@ func discreet(p paddock.Principal, d paddock.Decision) paddock.Decision {
 	d.Gates = slices.Clone(d.Gates)
 	for i := range d.Gates {
 		d.Gates[i].Position = discreetPosition(d.Gates[i].Position)
+		if d.Gates[i].Gate == paddock.GatePolicy {
+			d.Gates[i].Detail = "" // names the files
+		}
 	}
 	d.Refusals = slices.Clone(d.Refusals)
 	for i := range d.Refusals {

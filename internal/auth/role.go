@@ -88,6 +88,10 @@ func (v Verb) Starts() bool { row, _ := rowOf(v); return row.marks&starts != 0 }
 // verb wants it.
 func (v Verb) Second() bool { row, known := rowOf(v); return !known || row.marks&second != 0 }
 
+// Placed reports whether a token that is for some workspaces alone may have v: what v does
+// is held to them wherever it is asked. An unknown verb isn't.
+func (v Verb) Placed() bool { row, _ := rowOf(v); return row.marks&placed != 0 }
+
 // Delegable reports whether v can be given to an API token. What makes, changes or
 // ends credentials can't, and neither can what wants a second factor: a stolen token
 // must not make itself a successor.

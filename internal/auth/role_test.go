@@ -167,22 +167,44 @@ func TestScope(t *testing.T) {
 		{nil, "[]"},
 		{[]string{"approvals.vote"}, "approvals.vote can't be done by a token"},
 		{[]string{"tokens.create"}, "tokens.create can't be done by a token"},
-		{[]string{"tokens.*"}, "is nothing that a token can do"},
-		{[]string{"*"}, "is nothing that a token can do"},
-		{[]string{".*"}, "is nothing that a token can do"},
-		{[]string{"run.*"}, "is nothing that a token can do"},
-		{[]string{"runs.*.*"}, "is nothing that a token can do"},
-		{[]string{""}, "is nothing that a token can do"},
+		{[]string{"tokens.*"}, "is nothing that such a token can do"},
+		{[]string{"*"}, "is nothing that such a token can do"},
+		{[]string{".*"}, "is nothing that such a token can do"},
+		{[]string{"run.*"}, "is nothing that such a token can do"},
+		{[]string{"runs.*.*"}, "is nothing that such a token can do"},
+		{[]string{""}, "is nothing that such a token can do"},
 		{[]string{"runs.read\x00"}, `"runs.read\x00" is nothing`},
-		{[]string{strings.Repeat("x", 1<<20)}, "is nothing that a token can do"},
+		{[]string{strings.Repeat("x", 1<<20)}, "is nothing that such a token can do"},
 	} {
-		got, err := auth.Scope(tc.words)
+		got, err := auth.Scope(tc.words, auth.Operator, false)
 		said := fmt.Sprint(got)
 		if err != nil {
 			said = err.Error()
 		}
 		if !strings.Contains(said, tc.want) || len(said) > 200 {
 			t.Errorf("%.40q: %s, want %s", tc.words, said, tc.want)
+		}
+	}
+	// A star is what the owner's role may, and of that what can be held to workspaces.
+	for _, tc := range []struct {
+		word   string
+		owner  auth.Role
+		narrow bool
+		want   string
+	}{
+		{"runs.*", auth.Viewer, false, "[runs.follow runs.list runs.output runs.read]"},
+		{"runs.*", auth.Operator, false, "[runs.follow runs.keep runs.kill runs.list runs.output runs.read runs.remove runs.start]"},
+		{"runs.*", auth.Operator, true, "[runs.follow runs.kill runs.list runs.output runs.read runs.start]"},
+		{"audit.*", auth.Operator, false, "is nothing that such a token can do"},
+		{"mcp.*", auth.Operator, true, "is nothing that such a token can do"},
+	} {
+		got, err := auth.Scope([]string{tc.word}, tc.owner, tc.narrow)
+		said := fmt.Sprint(got)
+		if err != nil {
+			said = err.Error()
+		}
+		if !strings.Contains(said, tc.want) {
+			t.Errorf("%s of %s, %v: %s, want %s", tc.word, tc.owner, tc.narrow, said, tc.want)
 		}
 	}
 	for _, v := range auth.Verbs() {

@@ -73,6 +73,7 @@ const (
 	starts = 1 << iota // a program may be started by it
 	second             // wants a second factor
 	person             // never given to a token
+	placed             // held to the workspaces of a token that is for some alone
 )
 
 type row struct {
@@ -83,7 +84,7 @@ type row struct {
 
 // table is the whole of who may do what.
 var table = []row{
-	{WhoAmI, [4]Reach{Own, Own, Own, Own}, 0},
+	{WhoAmI, [4]Reach{Own, Own, Own, Own}, placed},
 	{SessionsList, [4]Reach{Own, Own, Own, All}, person},
 	{SessionsRevoke, [4]Reach{Own, Own, Own, All}, person},
 	{PasswordChange, [4]Reach{Own, Own, Own, Own}, person},
@@ -92,13 +93,13 @@ var table = []row{
 	{TokensCreate, [4]Reach{Own, Own, Own, Own}, person},
 	{TokensRevoke, [4]Reach{Own, Own, Own, All}, person},
 
-	{RunsStart, [4]Reach{Nothing, Own, Own, All}, starts},
-	{RunsList, [4]Reach{Own, Own, Own, All}, 0},
-	{RunsRead, [4]Reach{Own, Own, Own, All}, 0},
-	{RunsOutput, [4]Reach{Own, Own, Own, All}, 0},
-	{RunsFollow, [4]Reach{Own, Own, Own, All}, 0},
+	{RunsStart, [4]Reach{Nothing, Own, Own, All}, starts | placed},
+	{RunsList, [4]Reach{Own, Own, Own, All}, placed},
+	{RunsRead, [4]Reach{Own, Own, Own, All}, placed},
+	{RunsOutput, [4]Reach{Own, Own, Own, All}, placed},
+	{RunsFollow, [4]Reach{Own, Own, Own, All}, placed},
 	{RunsRaw, [4]Reach{Nothing, Nothing, Nothing, All}, 0},
-	{RunsKill, [4]Reach{Nothing, Own, Own, All}, 0},
+	{RunsKill, [4]Reach{Nothing, Own, Own, All}, placed},
 	{RunsKeep, [4]Reach{Nothing, Own, Own, All}, 0},
 	{RunsRemove, [4]Reach{Nothing, Own, Own, All}, 0},
 	{ChangesRead, [4]Reach{Own, Own, Own, All}, 0},
@@ -115,18 +116,18 @@ var table = []row{
 	{MCPUse, [4]Reach{Own, Own, Own, Own}, 0},
 
 	{PolicyRead, [4]Reach{Nothing, Nothing, Nothing, All}, 0},
-	{PolicyExplain, [4]Reach{Nothing, All, All, All}, 0},
+	{PolicyExplain, [4]Reach{Nothing, All, All, All}, placed},
 	{PolicyReload, [4]Reach{Nothing, Nothing, Nothing, All}, 0},
-	{ApprovalsList, [4]Reach{Own, Own, All, All}, 0},
-	{ApprovalsRead, [4]Reach{Own, Own, All, All}, 0},
+	{ApprovalsList, [4]Reach{Own, Own, All, All}, placed},
+	{ApprovalsRead, [4]Reach{Own, Own, All, All}, placed},
 	{ApprovalsVote, [4]Reach{Nothing, Nothing, Others, All}, starts | second},
 
-	{WorkspacesRead, [4]Reach{Own, Own, Own, All}, 0},
-	{WorkspacesCreate, [4]Reach{Nothing, Own, Own, All}, 0},
-	{WorkspacesClone, [4]Reach{Nothing, Own, Own, All}, starts},
-	{WorkspacesRemove, [4]Reach{Nothing, Own, Own, All}, 0},
+	{WorkspacesRead, [4]Reach{Own, Own, Own, All}, placed},
+	{WorkspacesCreate, [4]Reach{Nothing, Own, Own, All}, placed},
+	{WorkspacesClone, [4]Reach{Nothing, Own, Own, All}, starts | placed},
+	{WorkspacesRemove, [4]Reach{Nothing, Own, Own, All}, placed},
 
-	{QuotasRead, [4]Reach{Own, Own, Own, All}, 0},
+	{QuotasRead, [4]Reach{Own, Own, Own, All}, placed},
 	{QuotasSet, [4]Reach{Nothing, Nothing, Nothing, All}, 0},
 	{UsersRead, [4]Reach{Nothing, Nothing, Nothing, All}, person},
 	{UsersChange, [4]Reach{Nothing, Nothing, Nothing, All}, person},
@@ -157,18 +158,22 @@ func Verbs() []Verb {
 	return out
 }
 
-// Scope returns the verbs that words name, for a token: verbs, or `runs.*` for all
-// verbs of that beginning that there are today. What is written down are the verbs,
-// so that a verb of tomorrow widens no token of today. A verb that no token may have
-// is an error when it is named, and left out where a star would include it.
-func Scope(words []string) ([]Verb, error) {
+// Scope returns the verbs that words name, for a token of somebody with a role, narrow if
+// it is for some workspaces alone: verbs, or `runs.*` for those of that beginning that such
+// a token may have today. What is written down are the verbs, so that a verb of tomorrow
+// widens no token of today, and no other role of its owner does. A verb that no token may
+// have is an error when it is named; whether this one may is for who makes it to ask.
+func Scope(words []string, owner Role, narrow bool) ([]Verb, error) {
+	fits := func(v Verb) bool {
+		return v.Delegable() && Reaches(owner, v) != Nothing && (!narrow || v.Placed())
+	}
 	var out []Verb
 	for _, w := range words {
 		var some []Verb
 		group, star := strings.CutSuffix(w, ".*")
 		for _, v := range Verbs() {
 			switch {
-			case star && strings.HasPrefix(string(v), group+".") && v.Delegable():
+			case star && strings.HasPrefix(string(v), group+".") && fits(v):
 				some = append(some, v)
 			case w == string(v) && !v.Delegable():
 				return nil, fmt.Errorf("%s can't be done by a token", v)
@@ -177,7 +182,7 @@ func Scope(words []string) ([]Verb, error) {
 			}
 		}
 		if some == nil {
-			return nil, fmt.Errorf("%.40q is nothing that a token can do", w)
+			return nil, fmt.Errorf("%.40q is nothing that such a token can do", w)
 		}
 		out = append(out, some...)
 	}

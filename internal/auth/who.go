@@ -68,6 +68,9 @@ func (w Who) May(v Verb, whose Whose) error {
 	if w.Token != "" && (!v.Delegable() || !slices.Contains(w.Scopes, string(v))) {
 		return paddock.Refused(paddock.Forbidden, "This token may not do %s: its scopes don't name it.", v)
 	}
+	if w.Narrow() && !v.Placed() {
+		return paddock.Refused(paddock.Forbidden, "This token is for some workspaces alone, and %s isn't held to them.", v)
+	}
 	switch reach := Reaches(w.Role, v); {
 	case reach == Nothing:
 		return paddock.Refused(paddock.Forbidden, "With the role %s one may not do %s.", w.Role, v)
@@ -82,9 +85,12 @@ func (w Who) May(v Verb, whose Whose) error {
 	return nil
 }
 
+// Narrow reports whether it was proven by a token that is for some workspaces alone.
+func (w Who) Narrow() bool { return w.Token != "" && !slices.Contains(w.Workspaces, "*") }
+
 // In refuses a workspace that a token isn't for, as one that isn't there.
 func (w Who) In(workspace string) error {
-	if w.Token == "" || slices.Contains(w.Workspaces, "*") || slices.Contains(w.Workspaces, workspace) {
+	if !w.Narrow() || slices.Contains(w.Workspaces, workspace) {
 		return nil
 	}
 	return paddock.Refused(paddock.NotFound, "There is no such workspace among those that you may see.")

@@ -103,10 +103,10 @@ type Config struct {
 	Isolation []paddock.Isolation
 	// Levels lists what containment can be given here, and of each other level
 	// what is missing; nil means that this machine is asked.
-	Levels func() ([]paddock.Level, map[paddock.Level]string)
-	Disk   func(dir string) (free, size int64, err error) // see judge.Config
-	// Journal is for tests that let the disk fail.
-	Journal writer.Options
+	Levels  func() ([]paddock.Level, map[paddock.Level]string)
+	Disk    func(dir string) (free, size int64, err error) // see judge.Config
+	Apart   []string                                       // see judge.Config
+	Journal writer.Options                                 // for tests that let the disk fail
 }
 
 // An Executor starts runs and follows them. Its methods may be called
@@ -160,7 +160,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	e.hub = watch.New(ctx, e.seek)
 	e.Standing = &watch.Standing{State: state, Hub: e.hub, Now: cfg.Now, Seek: e.seek}
 	e.Roster = roster.New(state, e.Run)
-	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels, Disk: cfg.Disk})
+	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels, Disk: cfg.Disk, Apart: cfg.Apart})
 	e.secrets = provide.New(e, cfg.Now)
 	state.OnLost(func(dir *rundir.Dir) (*paddock.Deeper, error) { return remains.Clear(dir, judge.Workspace, cfg.Now) })
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))

@@ -22,6 +22,7 @@ func TestRunInAWorkspace(t *testing.T) {
 				root = c.State + "/../root"
 				root = strings.ReplaceAll(root, "/state/..", "")
 				text := strings.NewReplacer("ROOTS", "{path: "+root+"}", "PROGRAM", "/bin/true", "LEVEL", string(level), "MORE", "").Replace(policyForm)
+				c.Apart = []string{root}
 				c.Policy = PolicyText("policy.yaml", []byte(text))
 			})
 			mine := root + "/ann/site"
@@ -49,6 +50,15 @@ func TestRunInAWorkspace(t *testing.T) {
 				d, err := f.e.Explain(t.Context(), req)
 				if r := d.Refusal(); err != nil || r == nil || r.Code != paddock.CwdOutsideRoot {
 					t.Errorf("in %s: %v, %v", dir, r, err)
+				}
+			}
+			// Whoever names none gets near none, neither by saying where nor by saying nothing.
+			req.Command.Workspace = ""
+			for _, dir := range []string{"", "ann", mine, root + "/bob/site", root} {
+				req.Command.Dir = dir
+				d, err := f.e.Explain(t.Context(), req)
+				if r := d.Refusal(); err != nil || r == nil || r.Code != paddock.CwdOutsideRoot || !strings.Contains(r.Message, "say in which") {
+					t.Errorf("without a workspace in %q: %v, %v", dir, r, err)
 				}
 			}
 			req.Command.Dir, req.Command.Workspace = "", "/etc"

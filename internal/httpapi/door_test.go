@@ -36,6 +36,7 @@ import (
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
+	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/gate/past"
 	"paddock/internal/httpapi/entry/gate/profile"
 	"paddock/internal/httpapi/entry/gate/quota"
@@ -204,7 +205,9 @@ func open(t testing.TB, change func(*Config)) *stand {
 			spaces.Routes(in)
 			machines.New(machines.Config{Store: kept, Hub: hub, Recorder: noRecord{}, Now: time.Now}).Routes(in)
 			agents.Routes(in, s.mcp, agents.Config{Docs: "https://paddock.example/docs/mcp.md"})
-			search.Routes(in, s.app)
+			search.Routes(in, func(ctx context.Context, c gate.Caller) (search.House, error) {
+				return narrow.For(ctx, s.app, spaces, c)
+			})
 			quota.Routes(in, used.House{State: state, Policy: executor.PolicyFile(policy), Now: time.Now})
 			past.Routes(in, func(p paddock.Principal) (*evidence.Evidence, error) { return evidence.Open(p, state, time.Now) })
 		},

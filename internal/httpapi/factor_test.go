@@ -19,6 +19,46 @@ import (
 	"paddock/internal/journal/sign"
 )
 
+// What an approver asked for himself isn't his to approve, whoever a key that he has says
+// that he is. An admin could make another user who does.
+func TestVoteOnOnesOwn(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	person, err := sign.Create(filepath.Join(s.dir, "person"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "version: 1\nroots: [{path: " + s.dir + "}]\nexecutables: [{name: sh, path: /bin/sh, args: any}]\ncontainment: {require: off}\n" +
+		"rules: [{name: there, ask: 'true'}]\napprovals:\n  keys: [{name: p, key: '" + approval.KeyText(&person.Public) + "'}]\n"
+	if err := os.WriteFile(filepath.Join(s.dir, "policy.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, as := range []string{"approver", "admin"} {
+		run := s.start(as, "exit 7")
+		at := "/api/v1/approvals/" + string(run.Approval)
+		var q approvals.Question
+		s.get(at+"/question", as).into(t, http.StatusOK, &q)
+		a, err := approval.Read([]byte(q.Text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		envelope, err := approval.Sign(person, a, approval.Statement{By: "somebody", Approve: true, At: time.Now().UTC().Truncate(time.Millisecond), Uses: 1, Until: time.Now().UTC().Add(time.Hour).Truncate(time.Millisecond)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := json.Marshal(approvals.Signed{Envelope: string(envelope)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if as == "admin" {
+			s.do(http.MethodPost, at+"/votes", as, string(body)).into(t, http.StatusOK, new(paddock.Approval))
+			continue
+		}
+		s.do(http.MethodPost, at+"/votes", as, string(body)).problem(t, http.StatusForbidden, paddock.Forbidden)
+		s.do(http.MethodPost, "/api/v1/runs/"+string(run.ID)+"/kill", as, "{}")
+	}
+}
+
 // A vote on what wants a second factor counts where the server says that one was shown,
 // and what waits for it starts.
 func TestVoteWithSecondFactor(t *testing.T) {

@@ -43,6 +43,9 @@ type NewRun struct {
 // request is what is judged: whoever asks, it is his own.
 func (d *Door) request(ctx context.Context, c NewRun, caller gate.Caller) (paddock.Request, error) {
 	where, err := narrow.Path(ctx, d.cfg.Workspaces, caller, c.Workspace)
+	if err == nil {
+		err = narrow.Feeds(ctx, d.cfg.App, d.cfg.Workspaces, caller, c.Stdin.Run)
+	}
 	return paddock.Request{Principal: caller.Self(), Door: paddock.DoorHTTP, Command: paddock.Command{
 		Argv: c.Argv, Workspace: where, Dir: c.Dir, Env: c.Env, Stdin: c.Stdin, Timeout: c.Timeout, Idle: c.Idle,
 		OutputLimit: c.OutputLimit, DiskLimit: c.DiskLimit, Label: c.Label,

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
+	"paddock/internal/httpapi/entry/gate/search"
 	"paddock/internal/testproc"
 )
 
@@ -81,6 +83,7 @@ func TestWorkspaces(t *testing.T) {
 		t.Errorf("%+v", run)
 	}
 
+	s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"waaaaaaaaaaaaaaaaaaaaaaaaaa"}`).problem(t, http.StatusUnprocessableEntity, paddock.InvalidRequest)
 	// While something runs there it stays; then it goes with all that is in it.
 	long := into[paddock.Run](t, s.do(http.MethodPost, "/api/v1/runs", "operator", `{"argv":["sh","-c","exec sleep 1000"],"workspace":"site"}`), http.StatusCreated)
 	s.do(http.MethodDelete, "/api/v1/workspaces/site", "operator", "").problem(t, http.StatusConflict, paddock.Conflict)
@@ -129,10 +132,29 @@ func TestTokenOfOneWorkspace(t *testing.T) {
 		s.get("/api/v1/events?runs="+string(mine.ID)+","+string(run.ID), "token").problem(t, http.StatusNotFound, paddock.NotFound)
 		s.do(http.MethodPost, "/api/v1/runs/"+string(run.ID)+"/kill", "token", `{}`).problem(t, http.StatusNotFound, paddock.NotFound)
 	}
+	if f := into[search.Found](t, s.get("/api/v1/search?q=echo", "token"), http.StatusOK); len(f.Runs) != 1 || f.Runs[0].ID != mine.ID {
+		t.Errorf("%+v", f)
+	}
+	for _, path := range []string{"/api/v1/runs", "/api/v1/policy/explain"} { // what ran elsewhere isn't read by what runs here
+		s.do(http.MethodPost, path, "token", `{"argv":["sh","-c","cat"],"workspace":"site","stdin":{"run":"`+string(elsewhere.ID)+`"}}`).problem(t, http.StatusNotFound, paddock.NotFound)
+	}
+	s.finished("token", `{"argv":["sh","-c","cat"],"workspace":"site","stdin":{"run":"`+string(mine.ID)+`"}}`)
+	held := 0
+	for _, row := range s.door.in.Table { // every other route is closed to it, whatever its scopes say
+		if !slices.Contains(auth.Verbs(), row.Verb) || row.Verb.Placed() {
+			continue
+		}
+		held++
+		path := strings.NewReplacer("{id}", "x", "{name}", "x").Replace(row.Path)
+		s.do(row.Method, path, "token", "").problem(t, http.StatusForbidden, paddock.Forbidden)
+	}
+	if held < 20 {
+		t.Errorf("only %d routes aren't for such tokens", held)
+	}
 	if page := into[paddock.Page](t, s.get("/api/v1/runs/"+string(mine.ID)+"/output", "token"), http.StatusOK); page.Content != "mine\n" {
 		t.Errorf("%+v", page)
 	}
-	if l := into[app.Listing](t, s.get("/api/v1/runs", "token"), http.StatusOK); len(l.Runs) != 1 || l.Runs[0].ID != mine.ID {
+	if l := into[app.Listing](t, s.get("/api/v1/runs", "token"), http.StatusOK); len(l.Runs) != 2 || l.Runs[1].ID != mine.ID {
 		t.Errorf("%+v", l)
 	}
 	if l := into[workspaces.List](t, s.get("/api/v1/workspaces", "token"), http.StatusOK); len(l.Workspaces) != 1 {
@@ -145,7 +167,7 @@ func TestClone(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	into[workspaces.Workspace](t, s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"site"}`), http.StatusCreated)
-	for _, bad := range []string{"", "x", "/etc", "file:///etc", "ext::sh -c id", "--upload-pack=id", "-x", "https://", "https://ann@example.org/x", "https://a:b@example.org/x", "ssh://git:pw@example.org/x", "https://example.org/\n", "git@example.org:x", "https://example.org/" + strings.Repeat("x", 3000)} {
+	for _, bad := range []string{"", "x", "/etc", "file:///etc", "ext::sh -c id", "--upload-pack=id", "-x", "https://", "https://ann@example.org/x", "https://a:b@example.org/x", "ssh://git:pw@example.org/x", "https://example.org/\n", "git@example.org:x", "ssh://-oProxyCommand=id/x", "ssh://git@-oProxyCommand=id/x", "ssh://-oProxyCommand=id@example.org/x", "https://example.org/" + strings.Repeat("x", 3000)} {
 		body, err := json.Marshal(workspaces.Clone{URL: bad})
 		if err != nil {
 			t.Fatal(err)
@@ -175,6 +197,15 @@ func TestCloneOverHTTP(t *testing.T) {
 	served := httptest.NewServer(http.FileServer(http.Dir(s.dir)))
 	defer served.Close()
 	into[workspaces.Workspace](t, s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"site"}`), http.StatusCreated)
+	// Who gave a wrong address asks again, where git init may write nothing any more.
+	wrong := into[paddock.Run](t, s.do(http.MethodPost, "/api/v1/workspaces/site/clone", "operator", `{"url":"`+served.URL+`/none.git"}`), http.StatusCreated)
+	wrong = into[paddock.Run](t, s.get("/api/v1/runs/"+string(wrong.ID)+"?wait_ms=45000", "operator"), http.StatusOK)
+	if wrong.Argv[1] != "pull" || *wrong.Outcome.Reason.ExitCode == 0 {
+		t.Errorf("%q: %+v", wrong.Argv, wrong.Outcome)
+	}
+	if err := os.WriteFile(s.dir+"/policy.yaml", []byte(strings.Replace(text, "args: any", "args: [{allow: [pull, ...]}]", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var ids []paddock.RunID
 	for range 2 {
 		run := into[paddock.Run](t, s.do(http.MethodPost, "/api/v1/workspaces/site/clone", "operator", `{"url":"`+served.URL+`/served.git"}`, func(r *http.Request) { r.Header.Set("Idempotency-Key", "k") }), http.StatusCreated)

@@ -28,14 +28,14 @@ func (j *judge) directory() {
 	switch {
 	case !wellformed.Path(dir):
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The working directory must be a path of at most %d bytes of UTF-8 without NUL.", wellformed.MaxPath))
-	case !f.Found:
-		j.Refuse(at, paddock.Refused(paddock.CwdMissing, "The working directory, %s, doesn't exist or isn't a directory. %s.", asked, phrase.Roots(j.policy.file.Roots, j.req.Command.Workspace)))
-	case f.Real == "" || !slices.Contains(wellformed.Roots(j.policy.file.Roots, j.req.Command.Workspace), f.Root):
+	case !f.Found && !f.Apart:
+		j.Refuse(at, paddock.Refused(paddock.CwdMissing, "The working directory, %s, doesn't exist or isn't a directory. %s.", asked, phrase.Roots(j.policy.file.Roots, j.req.Command.Workspace, f.Apart)))
+	case f.Apart || f.Real == "" || !slices.Contains(wellformed.Roots(j.policy.file.Roots, j.req.Command.Workspace), f.Root):
 		where := asked
 		if f.Real != "" && f.Real != dir {
 			where += ", which is " + phrase.Shown(f.Real) + ","
 		}
-		j.Refuse(at, paddock.Refused(paddock.CwdOutsideRoot, "The working directory, %s, isn't inside a root. %s.", strings.TrimSuffix(where, ","), phrase.Roots(j.policy.file.Roots, j.req.Command.Workspace)))
+		j.Refuse(at, paddock.Refused(paddock.CwdOutsideRoot, "The working directory, %s, isn't inside a root. %s.", strings.TrimSuffix(where, ","), phrase.Roots(j.policy.file.Roots, j.req.Command.Workspace, f.Apart)))
 	}
 	j.placed = j.Answer(paddock.GateDirectory, at, phrase.Shown(f.Real))
 }

@@ -53,6 +53,8 @@ type Config struct {
 	// Disk says how many bytes of the disk of a directory are free, and how large
 	// it is; nil means that it is asked.
 	Disk func(dir string) (free, size int64, err error)
+	// Apart are directories that hold workspaces; see facts.Query.
+	Apart []string
 }
 
 // A Judge judges requests. Its methods may be called concurrently.
@@ -250,7 +252,7 @@ func (j *Judge) look(ctx context.Context, p *policy.Policy, req paddock.Request,
 	wanted := p.Wanted(req)
 	theirs := p.Applied(req.Principal, "")
 	found := j.finder.Find(ctx, facts.Query{
-		Wanted: wanted, Roots: theirs.Roots(), Workspace: req.Command.Workspace, Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: path,
+		Wanted: wanted, Roots: theirs.Roots(), Workspace: req.Command.Workspace, Apart: j.cfg.Apart, Dir: req.Command.Dir, Stdin: req.Command.Stdin.File, SearchPath: path,
 		PrivateFiles: theirs.Contain().Level == paddock.Full,
 	})
 	if id := req.Command.Stdin.Run; id != "" && req.Command.Stdin.File == "" {

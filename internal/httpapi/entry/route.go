@@ -166,6 +166,9 @@ func (d *Entrance) admit(req *http.Request, r Row) (gate.Caller, error) {
 		refusal = paddock.Refused(paddock.Forbidden, "This token isn't good for %s.", r.Verb)
 	}
 	refusal.Hint = "Ask an admin."
+	if caller.Who.Narrow() && r.Verb.Delegable() && !r.Verb.Placed() {
+		refusal.Hint = "It is for some workspaces alone, to which this isn't held. Take a token for all of them."
+	}
 	if caller.Who.Token != "" && !r.Verb.Delegable() {
 		refusal.Hint = "No API token is. Log in on the page, or use the operator's token, of token_file."
 	}

@@ -64,6 +64,9 @@ type DirFacts struct {
 	Real string
 	// Root is the root (as in Policy.Roots) that holds it, empty if none does.
 	Root string
+	// Apart is set when it, or what it is relative to, lies in a root that only commands
+	// with a workspace may use.
+	Apart bool
 }
 
 // PathFacts says where a path argument leads.

@@ -19,6 +19,9 @@ type Query struct {
 	// Workspace, when not empty, is a directory inside one of them that takes the
 	// place of all.
 	Workspace string
+	// Apart are directories that only commands with a workspace get near: for others no
+	// root is there that has one of them in it, or around it.
+	Apart []string
 	// Dir is the working directory as the caller named it.
 	Dir string
 	// Stdin is the file to feed in; empty means none.
@@ -136,6 +139,8 @@ func (f *Finder) Find(ctx context.Context, q Query) *Found {
 	defer func() { found.note(in.Fault()) }()
 	if q.Workspace != "" {
 		in.Confine(q.Workspace)
+	} else {
+		in.Leave(q.Apart)
 	}
 	found.Dir, found.DirFile = in.Dir(q.Dir)
 	if found.DirFile == nil {

@@ -60,3 +60,54 @@ func TestWorkspace(t *testing.T) {
 		t.Errorf("%+v", found.Stdin)
 	}
 }
+
+// Where workspaces are, nothing is found for a command without one: neither in a root with
+// such a directory in it, nor in one inside of it, nor by a link.
+func TestApart(t *testing.T) {
+	t.Parallel()
+	base := tempDir(t)
+	spaces, other := mkdir(t, base+"/srv/spaces"), mkdir(t, base+"/other")
+	around, within := base+"/srv", mkdir(t, spaces+"/within")
+	theirs := mkdir(t, spaces+"/ann/site")
+	write(t, theirs+"/secret", "x", 0o600)
+	must(t, os.Symlink(theirs, other+"/in"))
+	must(t, os.Symlink(spaces, base+"/byname"))
+	for name, tc := range map[string]struct {
+		roots, apart []string
+		dir          string
+		root         string
+		said         bool
+	}{
+		"theirs":                 {[]string{other, spaces}, []string{spaces}, theirs, "", true},
+		"what isn't there":       {[]string{other, spaces}, []string{spaces}, spaces + "/none", "", true},
+		"all of them":            {[]string{other, spaces}, []string{spaces}, spaces, "", true},
+		"by a link":              {[]string{other, spaces}, []string{spaces}, other + "/in", "", true},
+		"by dots":                {[]string{other, spaces}, []string{spaces}, "../srv/spaces/ann", "", true},
+		"the first root":         {[]string{spaces, other}, []string{spaces}, "", "", true},
+		"below the first root":   {[]string{spaces}, []string{spaces}, "ann/site", "", true},
+		"a root around":          {[]string{around}, []string{spaces}, around, "", true},
+		"a root within":          {[]string{within, other}, []string{spaces}, within, "", true},
+		"the whole machine":      {[]string{"/"}, []string{spaces}, "/etc", "", true},
+		"a root by another name": {[]string{base + "/byname"}, []string{spaces}, base + "/byname/ann", "", true},
+		"apart by another name":  {[]string{spaces}, []string{base + "/byname"}, theirs, "", true},
+		"elsewhere":              {[]string{spaces, other}, []string{spaces}, other, other, false},
+		"the first, elsewhere":   {[]string{other, spaces}, []string{spaces}, "", other, false},
+		"beside":                 {[]string{other}, []string{base + "/oth"}, other, other, false},
+		"what is gone":           {[]string{other}, []string{base + "/gone"}, other, other, false},
+	} {
+		found := find(t, Query{Roots: tc.roots, Apart: tc.apart, Dir: tc.dir})
+		if found.Fault != nil || found.Dir.Root != tc.root || (found.DirFile != nil) != (tc.root != "") || found.Dir.Apart != tc.said {
+			t.Errorf("%s: %+v, %v", name, found.Dir, found.Fault)
+		}
+	}
+	q := Query{Roots: []string{other, spaces}, Apart: []string{spaces}, Dir: other, Stdin: theirs + "/secret"}
+	q.Wanted.Paths = []string{theirs + "/secret", "in/secret"}
+	found := find(t, q)
+	if found.StdinFile != nil || found.Paths[q.Wanted.Paths[0]].Inside || found.Paths[q.Wanted.Paths[1]].Inside {
+		t.Errorf("paths among workspaces: %+v, %+v", found.Paths, found.Stdin)
+	}
+	q = Query{Roots: []string{spaces}, Apart: []string{spaces}, Workspace: theirs}
+	if found := find(t, q); found.Dir.Root != theirs || found.Dir.Apart {
+		t.Errorf("in a workspace: %+v", found.Dir)
+	}
+}

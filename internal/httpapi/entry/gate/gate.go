@@ -105,5 +105,8 @@ func (c Caller) May(v Verb) bool {
 	if Permits(Anybody, v) {
 		return true
 	}
+	if c.Who.Narrow() && !v.Placed() { // it would reach further than the credential is for
+		return false
+	}
 	return !c.Nobody() && Permits(c.Role, v) && (c.Verbs == nil || slices.Contains(c.Verbs, v))
 }

@@ -39,8 +39,9 @@ type Rig struct {
 	// Open opens the database whose address is in a file; nil where this program has no
 	// drivers.
 	Open func(ctx context.Context, file string) (Queue, Hints, error)
-	// House puts an executor together over the state directory.
-	House   func(ctx context.Context) (*executor.Executor, error)
+	// House puts an executor together over the state directory, that starts nothing
+	// without a workspace where some are.
+	House   func(ctx context.Context, apart ...string) (*executor.Executor, error)
 	Version string
 }
 
@@ -123,7 +124,7 @@ func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
 		return fmt.Errorf("the queue: %w", err)
 	}
 	defer func() { err = errors.Join(err, queue.Close()) }()
-	e, err := rig.House(ctx)
+	e, err := rig.House(ctx, s.spaces...)
 	if err != nil {
 		return err
 	}

@@ -25,8 +25,9 @@ type root struct {
 // Roots are those of the policy that exist.
 type Roots struct {
 	list  []root
-	first *root // of the policy, for relative paths; nil if it doesn't exist
-	fault error // the first that says nothing of what was looked at
+	first *root  // of the policy, for relative paths; nil if it doesn't exist
+	left  []root // in which nothing is found; see Leave
+	fault error  // the first that says nothing of what was looked at
 }
 
 // Fault returns an error that says nothing of any path, as when no descriptors
@@ -103,6 +104,55 @@ func (r *Roots) Confine(workspace string) {
 	}
 }
 
+// Leave leaves out the roots that have one of some directories in them or around them, by
+// their names or where those lead. What is relative to the first root is nowhere then.
+func (r *Roots) Leave(apart []string) {
+	if len(apart) == 0 {
+		return
+	}
+	dirs := slices.Clone(apart)
+	for _, name := range apart {
+		file, err := trust.Openat(unix.AT_FDCWD, name, unix.O_PATH|unix.O_DIRECTORY)
+		r.note(err)
+		if err != nil {
+			continue // its name counts
+		}
+		real, err := RealPath(file)
+		r.note(err)
+		file.Close()
+		dirs = append(dirs, real)
+	}
+	var kept []root
+	for _, one := range r.list {
+		if slices.ContainsFunc(dirs, func(dir string) bool { return one.touches(dir) }) {
+			r.left = append(r.left, one)
+			continue
+		}
+		kept = append(kept, one)
+	}
+	isFirst := r.first != nil && len(kept) > 0 && kept[0].name == r.first.name
+	if r.list, r.first = kept, nil; isFirst {
+		r.first = &r.list[0]
+	}
+}
+
+// touches reports whether dir is in the root or the root in dir.
+func (one root) touches(dir string) bool {
+	for _, name := range []string{one.name, one.real} {
+		_, in := inside(name, dir)
+		_, around := inside(dir, name)
+		if in || around {
+			return true
+		}
+	}
+	return false
+}
+
+// apart reports whether p lies in a root that was left out.
+func (r *Roots) apart(p string) bool {
+	return p != "" && slices.ContainsFunc(r.left, func(one root) bool { _, ok := inside(one.real, p); return ok })
+}
+
 // plantable reports whether one is a link inside another root: whoever runs
 // there could have put it in the place of the directory that was meant.
 func (r *Roots) plantable(one root) bool {
@@ -114,7 +164,7 @@ func (r *Roots) plantable(one root) bool {
 }
 
 func (r *Roots) Close() {
-	for _, one := range r.list {
+	for _, one := range slices.Concat(r.list, r.left) {
 		one.file.Close()
 	}
 }
@@ -231,7 +281,7 @@ func (r *Roots) reopen(seen *os.File, flags int, kind uint32) (*os.File, string,
 // same whether it exists or not, so that asking for it tells nothing.
 func (r *Roots) Dir(name string) (policy.DirFacts, *os.File) {
 	if r.first == nil && !path.IsAbs(name) {
-		return policy.DirFacts{}, nil
+		return policy.DirFacts{Apart: len(r.left) > 0}, nil
 	}
 	if name == "" {
 		name = "."
@@ -246,10 +296,10 @@ func (r *Roots) Dir(name string) (policy.DirFacts, *os.File) {
 	case err == nil:
 		return policy.DirFacts{Found: true, Real: real, Root: in.name}, file
 	case errors.Is(err, errOutside):
-		return policy.DirFacts{Found: true, Real: real}, nil
+		return policy.DirFacts{Found: true, Real: real, Apart: r.apart(real)}, nil
 	}
 	leads := r.leads(base, basePath, name)
-	return policy.DirFacts{Found: !leads.Inside && leads.Real != "", Real: leads.Real}, nil
+	return policy.DirFacts{Found: !leads.Inside && leads.Real != "", Real: leads.Real, Apart: r.apart(leads.Real)}, nil
 }
 
 // Path says where the argument p leads for a program that runs in dir.

@@ -5,6 +5,7 @@ package roots
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"paddock/internal/policy"
 )
@@ -24,6 +25,23 @@ func (r *Roots) Confine(workspace string) {
 	if *r = nil; root != "" && real == workspace {
 		*r = Roots{workspace}
 	}
+}
+
+// Leave leaves out the roots that have one of some directories in them or around them.
+func (r *Roots) Leave(apart []string) {
+	var kept Roots
+	for _, root := range *r {
+		if !slices.ContainsFunc(apart, func(dir string) bool { return within(root, dir) || within(dir, root) }) {
+			kept = append(kept, root)
+		}
+	}
+	*r = kept
+}
+
+// within reports whether p is dir or in it.
+func within(dir, p string) bool {
+	rel, err := filepath.Rel(dir, p)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // Close has nothing to close.

@@ -97,6 +97,11 @@ func Routes(in *entry.Entrance, h House, vouch Vouch) {
 // vote brings a vote; with our word that a second factor was shown where one is wanted.
 func vote(ctx context.Context, c *entry.Call, h House, vouch Vouch, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error) {
 	asked, err := h.Approval(ctx, c.As(), id)
+	if err == nil && asked.Matter.Principal.Answers(c.Caller.Self().ID) && !auth.May(c.Caller.Role, c.Verb, auth.Mine) {
+		r := paddock.Refused(paddock.Forbidden, "You asked for this yourself, so somebody else decides.") // whatever the key says of its holder
+		r.Hint = "If it isn't wanted any more, kill the run."
+		return paddock.Approval{}, r
+	}
 	if err == nil && asked.Matter.SecondFactor && vouch != nil {
 		envelope, err = vouch(c.Caller.Who, envelope)
 	}

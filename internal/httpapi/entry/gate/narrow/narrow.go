@@ -59,6 +59,19 @@ func For(ctx context.Context, h House, w Workspaces, c gate.Caller) (House, erro
 	return To(h, sees), err
 }
 
+// Feeds refuses a run that c's credential isn't for, whose output something he starts is to
+// read; an empty id is none.
+func Feeds(ctx context.Context, h House, w Workspaces, c gate.Caller, id paddock.RunID) error {
+	if id == "" || !c.Who.Narrow() {
+		return nil
+	}
+	h, err := For(ctx, h, w, c)
+	if err == nil {
+		_, err = h.Look(ctx, c.Self(), id)
+	}
+	return err
+}
+
 // To returns h as far as sees says yes; nil means all of it.
 func To(h House, sees func(paddock.Run) bool) House {
 	if sees == nil {

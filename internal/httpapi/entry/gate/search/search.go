@@ -49,10 +49,14 @@ type query struct {
 	Cursor string `query:"cursor" doc:"The next of the page before"`
 }
 
-// Routes adds the route.
-func Routes(in *entry.Entrance, house House) {
+// Routes adds the route. Seen is the house as far as a caller's credential is for it.
+func Routes(in *entry.Entrance, seen func(context.Context, gate.Caller) (House, error)) {
 	row := entry.NewRow(http.MethodGet, "search", "searchRuns", "Runs with a text in their command, label or directory, newest first", "runs", gate.RunsList)
 	entry.Add(in, row, func(ctx context.Context, c *entry.Call, in *query) (Found, error) {
+		house, err := seen(ctx, c.Caller)
+		if err != nil {
+			return Found{}, err
+		}
 		return find(ctx, house, c.As(), *in, c.Fault)
 	})
 }

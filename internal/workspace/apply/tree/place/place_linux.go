@@ -61,6 +61,27 @@ func Remove(root, owner, name, as string) error {
 	return tree.Remove("/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/" + as)
 }
 
+// Holds reports whether the directory name of owner below root has a directory called what
+// in it. A link is none.
+func Holds(root, owner, name, what string) (bool, error) {
+	if err := errors.Join(wrong(owner), wrong(name), wrong(what)); err != nil {
+		return false, err
+	}
+	base, err := os.OpenFile(root, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return false, err
+	}
+	defer base.Close()
+	dir, err := enter(base, owner+"/"+name+"/"+what)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, dir.Close()
+}
+
 func enter(base *os.File, name string) (*os.File, error) {
 	fd, err := unix.Openat2(int(base.Fd()), name, &unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,

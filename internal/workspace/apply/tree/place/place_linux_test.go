@@ -36,6 +36,17 @@ func TestMakeAndRemove(t *testing.T) {
 	if info, err := os.Stat(base + "/real/ann/site"); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info, err)
 	}
+	must(t, os.Mkdir(root+"/ann/other/.git", 0o700))
+	must(t, os.Symlink(".git", root+"/ann/other/link"))
+	must(t, os.WriteFile(root+"/ann/other/file", nil, 0o600))
+	for what, want := range map[string]bool{".git": true, "link": false, "file": false, "none": false} {
+		if has, err := Holds(root, "ann", "other", what); err != nil || has != want {
+			t.Errorf("%s: %v, %v", what, has, err)
+		}
+	}
+	must(t, os.RemoveAll(root+"/ann/other/.git"))
+	must(t, os.Remove(root+"/ann/other/link"))
+	must(t, os.Remove(root+"/ann/other/file"))
 	deep := root + "/ann/site" + strings.Repeat("/d", 200)
 	must(t, os.MkdirAll(deep, 0o700))
 	must(t, os.WriteFile(deep+"/x", nil, 0o400))

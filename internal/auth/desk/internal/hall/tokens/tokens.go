@@ -22,7 +22,7 @@ type Request struct {
 	Owner store.UserID
 	// Name is for people.
 	Name string
-	// Scopes are verbs, or `runs.*` for those of that beginning; Workspaces names, or
+	// Scopes are verbs, or `runs.*` for those of that beginning that the owner may; Workspaces names, or
 	// `*` for every one that its owner may use.
 	Scopes, Workspaces []string
 	Lasts              time.Duration
@@ -121,7 +121,8 @@ func (r Request) check(owner auth.Role) (store.Words, error) {
 	case len(r.Workspaces) == 0 || len(r.Workspaces) > 64:
 		return bad("A token is for 1 to 64 workspaces, or for `*`.")
 	}
-	verbs, err := auth.Scope(r.Scopes)
+	narrow := !slices.Contains(r.Workspaces, "*")
+	verbs, err := auth.Scope(r.Scopes, owner, narrow)
 	if err != nil {
 		return bad("%v.", err)
 	}
@@ -129,6 +130,9 @@ func (r Request) check(owner auth.Role) (store.Words, error) {
 	for _, v := range verbs {
 		if auth.Reaches(owner, v) == auth.Nothing {
 			return nil, paddock.Refused(paddock.Forbidden, "With the role %s one may not do %s, and neither may one's tokens.", owner, v)
+		}
+		if narrow && !v.Placed() {
+			return bad("%s isn't held to workspaces, so a token for some of them can't have it; make another, for all.", v)
 		}
 		scopes = append(scopes, string(v))
 	}

@@ -184,6 +184,11 @@ func (m *Machines) add(ctx context.Context, by auth.Who, n NewWorker) (Added, er
 	if err := by.May(auth.WorkersChange, auth.Foreign); err != nil {
 		return Added{}, err
 	}
+	if by.Token != "" { // it would have a successor that outlives it
+		r := paddock.Refused(paddock.Forbidden, "No API token makes a credential, and adding a worker makes one.")
+		r.Hint = "Log in, or use the operator's token, of token_file."
+		return Added{}, r
+	}
 	if _, err := auth.ParseName(n.Name); err != nil {
 		return Added{}, err
 	}

@@ -55,7 +55,8 @@ func cloneable(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || len(address) > 2000 || !utf8.ValidString(address) || strings.ContainsFunc(address, unicode.IsControl) ||
-		!slices.Contains([]string{"https", "http", "ssh", "git"}, u.Scheme) || u.Host == "":
+		!slices.Contains([]string{"https", "http", "ssh", "git"}, u.Scheme) || u.Host == "" ||
+		strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-"):
 		return paddock.Refused(paddock.InvalidRequest, "%.100q is no address of a repository; want one such as https://git.example.org/project.git.", address)
 	case u.User != nil && u.Scheme != "ssh":
 		r := paddock.Refused(paddock.InvalidRequest, "The address of the repository has a name or a password in it, which would be in records and lists.")

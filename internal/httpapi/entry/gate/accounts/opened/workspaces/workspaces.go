@@ -60,13 +60,16 @@ func missing() error {
 	return r
 }
 
+// isID reports whether a name is taken for an id, so that it can't be the name of any.
+func isID(name string) bool { return strings.HasPrefix(name, "w") && len(name) == 27 }
+
 // find finds a workspace by its name, if it is who's, or by its id, if he reaches it with v.
 // A credential that isn't for it finds none.
 func (s *Workspaces) find(ctx context.Context, who auth.Who, v auth.Verb, name string) (store.Workspace, error) {
 	var w store.Workspace
 	var err error
 	switch {
-	case strings.HasPrefix(name, "w") && len(name) == 27:
+	case isID(name):
 		w, err = s.Store.Workspace(ctx, who.Scope(v), store.WorkspaceID(name))
 	case who.User == "":
 		return w, missing() // the operator of the machine has none of his own
@@ -87,7 +90,7 @@ func (s *Workspaces) find(ctx context.Context, who auth.Who, v auth.Verb, name s
 
 // in refuses a workspace that who's token isn't for: tokens name their owners' own.
 func (s *Workspaces) in(who auth.Who, w store.Workspace) error {
-	if who.Token != "" && !slices.Contains(who.Workspaces, "*") && w.Owner != who.User {
+	if who.Narrow() && w.Owner != who.User {
 		return missing()
 	}
 	return who.In(w.Name)
@@ -96,29 +99,32 @@ func (s *Workspaces) in(who auth.Who, w store.Workspace) error {
 // Path is the directory in which c starts runs in the workspace of that name.
 func (s *Workspaces) Path(ctx context.Context, c gate.Caller, name string) (string, error) {
 	if name == "" {
-		if narrow(c.Who) {
+		if c.Who.Narrow() {
 			r := paddock.Refused(paddock.Forbidden, "This token is for the workspaces %s alone; say in which.", strings.Join(c.Who.Workspaces, ", "))
 			r.Hint = `Add "workspace" to the request.`
 			return "", r
 		}
 		return "", nil
 	}
-	w, err := s.find(ctx, c.Who, auth.RunsStart, name)
-	if err == nil && !slices.Contains(s.Roots, w.Root) {
-		err = paddock.Refused(paddock.Conflict, "The workspace %s lies in a root that isn't for workspaces any more.", w.Name)
-	}
+	w, err := s.usable(ctx, c, name)
 	if err != nil {
 		return "", err
 	}
 	return where(w), nil
 }
 
-// narrow reports whether who's credential is for some workspaces only.
-func narrow(who auth.Who) bool { return who.Token != "" && !slices.Contains(who.Workspaces, "*") }
+// usable is the workspace of that name, if c may start something there.
+func (s *Workspaces) usable(ctx context.Context, c gate.Caller, name string) (store.Workspace, error) {
+	w, err := s.find(ctx, c.Who, auth.RunsStart, name)
+	if err == nil && !slices.Contains(s.Roots, w.Root) {
+		err = paddock.Refused(paddock.Conflict, "The workspace %s lies in a root that isn't for workspaces any more.", w.Name)
+	}
+	return w, err
+}
 
 // Sees says of runs whether they are in a workspace that c's credential is for.
 func (s *Workspaces) Sees(ctx context.Context, c gate.Caller) (func(paddock.Run) bool, error) {
-	if !narrow(c.Who) {
+	if !c.Who.Narrow() {
 		return nil, nil
 	}
 	var dirs []string
@@ -140,6 +146,9 @@ func (s *Workspaces) make(ctx context.Context, who auth.Who, n NewWorkspace) (Wo
 	}
 	if _, err := auth.ParseName(n.Name); err != nil {
 		return Workspace{}, err
+	}
+	if isID(n.Name) { // nobody would find it
+		return Workspace{}, paddock.Refused(paddock.InvalidRequest, "%s looks like the id of a workspace; take another name.", n.Name)
 	}
 	if err := who.In(n.Name); err != nil {
 		return Workspace{}, err
@@ -263,15 +272,17 @@ const initTime = 30 * time.Second
 // clone brings a repository into a workspace: by two runs, of which the first makes an
 // empty one and is waited for. git's own clone wants a directory with nothing in it at all,
 // and at full a root has what keeps places from being made. The answer is the run that
-// fetches, or the first if that is how far it came.
+// fetches, or the first if that is how far it came. Where there is a repository already,
+// as after an address that was wrong, there is only the second.
 func (s *Workspaces) clone(ctx context.Context, c *entry.Call, name, key string, n Clone) (paddock.Run, error) {
 	if err := cloneable(n.URL); err != nil {
 		return paddock.Run{}, err
 	}
-	dir, err := s.Path(ctx, c.Caller, name)
+	w, err := s.usable(ctx, c.Caller, name)
 	if err != nil {
 		return paddock.Run{}, err
 	}
+	dir := where(w)
 	start := func(key, label string, argv ...string) (paddock.Run, error) {
 		run, err := s.House.Start(ctx, paddock.Request{
 			Principal: c.Caller.Self(), Door: paddock.DoorHTTP, IdempotencyKey: key,
@@ -282,6 +293,14 @@ func (s *Workspaces) clone(ctx context.Context, c *entry.Call, name, key string,
 			c.Header().Set("Location", "/api/v1/runs/"+string(run.ID))
 		}
 		return run, err
+	}
+	owner, last := path.Split(w.Path)
+	begun, err := place.Holds(w.Root, path.Clean(owner), last, ".git")
+	if err != nil {
+		return paddock.Run{}, fmt.Errorf("workspace %s: %w", w.ID, err)
+	}
+	if begun { // and nothing may be written there that git init writes
+		return start(key, "clone into "+name, "git", "pull", "--ff-only", "--", n.URL)
 	}
 	first := key
 	if key != "" {
