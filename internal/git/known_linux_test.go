@@ -144,6 +144,9 @@ func TestGitKnowsNothingOfTheHost(t *testing.T) {
 	t.Setenv("PADDOCK_TEST_TOKEN", secret)
 	t.Setenv("GIT_EXTERNAL_DIFF", "/bin/false")
 	t.Setenv("GIT_CONFIG_COUNT", "1")
+	for _, name := range []string{"GIT_TRACE", "GIT_TRACE_SETUP", "GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE2_PERF"} {
+		t.Setenv(name, filepath.Join(t.TempDir(), secret)) // git would write there
+	}
 	w := newWorld(t, paddock.Off)
 	w.commit()
 	env := w.run([]string{"git", "-c", "alias.x=!env", "--git-dir=" + w.root + "/.git", "x"})

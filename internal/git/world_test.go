@@ -114,7 +114,7 @@ func (w *world) plain(args ...string) (string, error) {
 	cmd := testproc.Command(w.t, program, args...)
 	cmd.Dir = w.root
 	cmd.Env = []string{
-		"PATH=/usr/bin:/bin", "HOME=" + w.base, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C", "TZ=UTC", "GIT_ALLOW_PROTOCOL=ext:file:ssh:git",
+		"PATH=/usr/bin:/bin", "HOME=" + w.base, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C", "TZ=UTC", "GIT_ALLOW_PROTOCOL=ext:file:ssh:git:x/../helper.sh",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Bob", "GIT_COMMITTER_EMAIL=bob@example.org",
 		"GIT_AUTHOR_DATE=2026-03-01T10:00:00+02:00", "GIT_COMMITTER_DATE=2026-03-01T10:00:00+02:00",
 	}

@@ -47,6 +47,8 @@ func (c *compiler) git(f *File, g document.Git) *File {
 	out.Contain = paddock.ContainAs{Level: f.Contain.Level, Network: "none", ReadOnly: f.Contain.Level != paddock.Off, RunAs: f.Contain.RunAs}
 	if out.Contain.Level == paddock.Off {
 		out.Contain.Network = "host"
+	} else { // what a repository names is no program of git's, so nothing else is executed
+		out.Contain.Exec, out.Contain.Executes = paddock.ListedExec, []string{x.Path}
 	}
 	return out
 }
