@@ -324,7 +324,12 @@ func (s session) read(ctx context.Context, run paddock.Run, stream paddock.Strea
 	if errors.Is(err, parse.ErrFull) {
 		return b.Bytes(), true, nil
 	}
-	return b.Bytes(), run.State == paddock.OutputLimit, err
+	return b.Bytes(), lacking(run), err
+}
+
+// lacking reports whether git printed more than is kept.
+func lacking(run paddock.Run) bool {
+	return run.State == paddock.OutputLimit || run.Stdout.Dropped+run.Stderr.Dropped > 0
 }
 
 // exited returns the status of a program that ended by itself.

@@ -49,6 +49,12 @@ func stage(t testing.TB) string {
 
 func newWorld(t testing.TB, level paddock.Level) *world {
 	t.Helper()
+	return newWorldWith(t, level, "")
+}
+
+// newWorldWith has further sections in its policy.
+func newWorldWith(t testing.TB, level paddock.Level, sections string) *world {
+	t.Helper()
 	if _, err := os.Stat(program); err != nil {
 		testproc.Skip(t, "there is no "+program)
 	}
@@ -65,7 +71,7 @@ roots: [{path: ` + w.root + `}]
 executables: []
 git: {executable: ` + program + `}
 containment: {require: ` + string(level) + `}
-`
+` + sections
 	if level == paddock.Standard && os.Geteuid() == 0 {
 		policy = strings.Replace(policy, "{require: standard", "{run_as: nobody, require: standard", 1)
 		must(t, os.Chmod(filepath.Dir(base), 0o711))

@@ -30,6 +30,7 @@ func (c *compiler) git(f *File, g document.Git) *File {
 		Limits: f.Limits, LimitsAt: f.Sections["limits"], LineBreaks: true, MaxArgBytes: gitArgBytes, MaxArgs: gitArgs,
 	}
 	x.Limits.Timeout, x.Limits.Output = min(x.Limits.Timeout, gitTimeout), min(x.Limits.Output, gitOutput)
+	x.Limits.AtLimit = paddock.AtLimitEnd // a list that lacks its end isn't taken for whole
 	if g.SHA256.Given() {
 		x.Pin = paddock.Digest("sha256:" + strings.ToLower(strings.TrimPrefix(g.SHA256.Value, "sha256:")))
 	} else {
