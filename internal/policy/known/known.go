@@ -80,4 +80,6 @@ type StdinFacts struct {
 	// Checked must be set too: the zero value refuses.
 	Checked bool
 	Problem string
+	// Lost is how many bytes of a run's output weren't kept, and so aren't given.
+	Lost int64
 }
