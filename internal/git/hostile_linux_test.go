@@ -401,7 +401,7 @@ func TestHostileValues(t *testing.T) {
 		"-c", "--config-env=core.fsmonitor=HOME", "--exec-path=" + w.outside, "-C", "--git-dir=" + w.other(), "--work-tree=" + w.outside, "--paginate", "--no-index",
 		"--contents=" + w.outside + "/secret.txt", "--ignore-revs-file=" + w.outside + "/secret.txt", "-S", "-f", "-X", "--stdin", "--pathspec-from-file=" + w.outside + "/secret.txt",
 		"--show-signature", "--remerge-diff", "--diff-merges=remerge", "--submodule=diff", "--recurse-submodules", "--upload-pack=" + w.helper, "--exec=" + w.helper,
-		"--format=%G?", "--all", "--glob=*", "-", "--", "^HEAD", "HEAD..HEAD", "HEAD...HEAD~1", "HEAD^{/first}", ":/first", "HEAD:a.txt", ":0:a.txt", "@{-99}x y", "HEAD^@", "HEAD^!", "HEAD^-",
+		"--format=%G?", "--pretty=format:%GK", "--batch", "--cached", "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "--all", "--glob=*", "-", "--", "^HEAD", "HEAD..HEAD", "HEAD...HEAD~1", "HEAD^{/first}", ":/first", "HEAD:a.txt", ":0:a.txt", "@{-99}x y", "HEAD^@", "HEAD^!", "HEAD^-",
 		"HEAD^{/" + strings.Repeat("(a+)+", 20) + "}", "HEAD\n--output=" + written, "HEAD\x00", "ref with space", "é", "\xff", strings.Repeat("a", 201), "..", "../outside", "HEAD --output=x",
 	}
 	for _, word := range words {
