@@ -324,12 +324,7 @@ func (s session) read(ctx context.Context, run paddock.Run, stream paddock.Strea
 	if errors.Is(err, parse.ErrFull) {
 		return b.Bytes(), true, nil
 	}
-	return b.Bytes(), lacking(run), err
-}
-
-// lacking reports whether git printed more than is kept.
-func lacking(run paddock.Run) bool {
-	return run.State == paddock.OutputLimit || run.Stdout.Dropped+run.Stderr.Dropped > 0
+	return b.Bytes(), parse.Lacking(run), err
 }
 
 // exited returns the status of a program that ended by itself.

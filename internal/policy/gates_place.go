@@ -129,10 +129,8 @@ func (j *judge) stdin() {
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.StdinNotAllowed, "The standard input asked for wasn't looked at."))
 	case j.facts.Stdin.Problem != "":
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.StdinNotAllowed, "The standard input asked for can't be given: %s.", phrase.Shown(strings.TrimSuffix(j.facts.Stdin.Problem, "."))))
-	case j.facts.Stdin.Lost > 0:
-		detail = fmt.Sprintf("what was kept of a run's output; %d bytes weren't", j.facts.Stdin.Lost)
 	case s.Run != "":
-		detail = "a run's output"
+		detail = j.facts.Stdin.OfRun()
 	default:
 		detail = "a file"
 	}
