@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -228,6 +229,12 @@ func TestPolicyIsReadAgain(t *testing.T) {
 	must(t, err)
 	if d.Effect != paddock.Allow || !strings.Contains(d.Gates[0].Detail, "doesn't count") || !strings.Contains(d.Gates[0].Detail, "unknown") {
 		t.Errorf("explained as %+v", d.Gates[0])
+	}
+	w.settle(w.sh("true")) // that it is broken is told once
+	journal, err := os.ReadFile(filepath.Join(w.state, "journal", "000001.jsonl"))
+	must(t, err)
+	if n := strings.Count(string(journal), `"problem":"`); n != 1 || !strings.Contains(string(journal), `"in_force":"sha256:`) {
+		t.Errorf("the journal tells of a broken policy %d times", n)
 	}
 	w.write(strings.ReplaceAll(permissive, "name: sh", "name: shell"))
 	_, err = w.try("true")

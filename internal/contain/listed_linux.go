@@ -24,7 +24,11 @@ func (w Wish) listable(host Host) error {
 	if w.Level == paddock.Off {
 		return fmt.Errorf("level off keeps nothing from being executed: %w", ErrUnavailable)
 	}
-	for _, dir := range slices.Concat([]string{w.Root, w.Home}, w.Write, temporary) {
+	writable := slices.Concat([]string{w.Root, w.Home}, w.Write, temporary)
+	if w.ReadOnly && w.Level != paddock.Full { // at full what lies in the root could be loaded as a library all the same
+		writable = append([]string{w.Home}, w.Write...)
+	}
+	for _, dir := range writable {
 		if dir == "" {
 			continue
 		}
@@ -32,7 +36,7 @@ func (w Wish) listable(host Host) error {
 			dir = real
 		}
 		if i := slices.IndexFunc(host.Libraries, func(lib string) bool { return below(lib, dir) }); i >= 0 && w.Level == paddock.Full {
-			return fmt.Errorf("the run may write in %s, and what lies in %s can be executed as libraries: %w", dir, host.Libraries[i], ErrUnavailable)
+			return fmt.Errorf("what lies in %s can be executed as libraries, and %s of this run lies there: %w", host.Libraries[i], dir, ErrUnavailable)
 		}
 		for _, e := range w.Listed {
 			switch {

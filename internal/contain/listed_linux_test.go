@@ -61,6 +61,23 @@ func TestListable(t *testing.T) {
 	}
 }
 
+// What a run may only read, it can't exchange; at full it could load it all the same.
+func TestListableWhereTheRootIsReadOnly(t *testing.T) {
+	t.Parallel()
+	w, host := wishOf(paddock.Standard, nil), able(1000)
+	w.ReadOnly = true
+	for path, want := range map[string]bool{"/srv/root/tool": true, "/tmp/tool": true, "/home/x/tool": false} {
+		w.Home, w.Listed = "/home/x", []listed.Entry{{Path: path, Real: path}}
+		if _, err := NewPlan(w, host); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	w.Level, host.Libraries = paddock.Full, []string{"/srv"}
+	if _, err := NewPlan(w, host); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "libraries") {
+		t.Error(err)
+	}
+}
+
 // Nothing keeps the right to execute but what is listed, also where nothing is.
 func TestExecutableRules(t *testing.T) {
 	t.Parallel()

@@ -176,7 +176,7 @@ func (s session) tracked(ctx context.Context, name string) error {
 		}
 		err = s.exec.Follow(ctx, run.ID, paddock.Stdout, 0, &d)
 	}
-	if run.State == paddock.OutputLimit || errors.Is(err, parse.ErrFull) {
+	if parse.Lacking(run) || errors.Is(err, parse.ErrFull) {
 		r := paddock.Refused(paddock.RepositoryRefused, "Git tracks more files than can be looked at before a search of the working tree (run %s).", run.ID)
 		r.Hint = "Search a revision, as HEAD, or give a path."
 		return r

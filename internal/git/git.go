@@ -324,7 +324,7 @@ func (s session) read(ctx context.Context, run paddock.Run, stream paddock.Strea
 	if errors.Is(err, parse.ErrFull) {
 		return b.Bytes(), true, nil
 	}
-	return b.Bytes(), run.State == paddock.OutputLimit, err
+	return b.Bytes(), parse.Lacking(run), err
 }
 
 // exited returns the status of a program that ended by itself.

@@ -55,6 +55,7 @@ var known = []struct{ fault, tests string }{
 	{"what was printed stays on the disk for ever", "runner.TestArtifactsArePruned"},
 	{"to answer costs much more than git does", "TestOneRunWhereTheIDIsKnown TestHeadsThatAreNotRead"},
 	{"all that git prints is held in memory", "TestLargeRepository"},
+	{"a list of what is dangerous is cut, and taken for whole", "TestCutListsAreNotBelieved"},
 }
 
 func TestKnownFaultsHaveTests(t *testing.T) {
@@ -144,6 +145,9 @@ func TestGitKnowsNothingOfTheHost(t *testing.T) {
 	t.Setenv("PADDOCK_TEST_TOKEN", secret)
 	t.Setenv("GIT_EXTERNAL_DIFF", "/bin/false")
 	t.Setenv("GIT_CONFIG_COUNT", "1")
+	for _, name := range []string{"GIT_TRACE", "GIT_TRACE_SETUP", "GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE2_PERF"} {
+		t.Setenv(name, filepath.Join(t.TempDir(), secret)) // git would write there
+	}
 	w := newWorld(t, paddock.Off)
 	w.commit()
 	env := w.run([]string{"git", "-c", "alias.x=!env", "--git-dir=" + w.root + "/.git", "x"})
@@ -248,6 +252,35 @@ func TestEndsAreTold(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	}
+}
+
+// Where the policy drops what is over a limit, the lists by which a repository is made
+// harmless are whole or not believed: one can end exactly where it is cut.
+func TestCutListsAreNotBelieved(t *testing.T) {
+	t.Parallel()
+	const most = 2048
+	w := newWorldWith(t, paddock.Off, "limits: {output: 2KiB, at_limit: drop}\n")
+	w.attacked(attack{ready: func(w *world) {
+		fill := most - len(w.git("config", "--local", "--list", "--null", "--name-only")) - len("pad.\x00")
+		set("pad."+strings.Repeat("a", fill), "1")(w)
+		driver(".gitattributes", "filter=x", "filter.x.clean", "HELPER")(w)
+	}, fires: [][]string{{"diff"}}})
+	for _, q := range []query.Query{query.Diff{}, query.Status{}} {
+		_, err := w.try(q)
+		refused(t, err, paddock.RepositoryRefused)
+	}
+	if _, err := os.Stat(w.canary); err == nil {
+		t.Error("a filter was run")
+	}
+	// So for the directories that are links when the working tree is searched.
+	for n := range 60 {
+		w.write("dir"+strings.Repeat("a", n)+"/file", "x\n")
+	}
+	w.write("last/secret.txt", "x\n")
+	w.git("-c", "filter.x.clean=cat", "add", "-A")
+	must(t, errorsOf(os.RemoveAll(w.root+"/last"), os.Symlink(w.outside, w.root+"/last")))
+	_, err := w.try(query.Grep{Pattern: secret})
+	refused(t, err, paddock.RepositoryRefused)
 }
 
 func TestWithoutGit(t *testing.T) {

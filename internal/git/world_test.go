@@ -49,6 +49,12 @@ func stage(t testing.TB) string {
 
 func newWorld(t testing.TB, level paddock.Level) *world {
 	t.Helper()
+	return newWorldWith(t, level, "")
+}
+
+// newWorldWith has further sections in its policy.
+func newWorldWith(t testing.TB, level paddock.Level, sections string) *world {
+	t.Helper()
 	if _, err := os.Stat(program); err != nil {
 		testproc.Skip(t, "there is no "+program)
 	}
@@ -65,7 +71,7 @@ roots: [{path: ` + w.root + `}]
 executables: []
 git: {executable: ` + program + `}
 containment: {require: ` + string(level) + `}
-`
+` + sections
 	if level == paddock.Standard && os.Geteuid() == 0 {
 		policy = strings.Replace(policy, "{require: standard", "{run_as: nobody, require: standard", 1)
 		must(t, os.Chmod(filepath.Dir(base), 0o711))
@@ -114,7 +120,7 @@ func (w *world) plain(args ...string) (string, error) {
 	cmd := testproc.Command(w.t, program, args...)
 	cmd.Dir = w.root
 	cmd.Env = []string{
-		"PATH=/usr/bin:/bin", "HOME=" + w.base, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C", "TZ=UTC", "GIT_ALLOW_PROTOCOL=ext:file:ssh:git",
+		"PATH=/usr/bin:/bin", "HOME=" + w.base, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C", "TZ=UTC", "GIT_ALLOW_PROTOCOL=ext:file:ssh:git:x/../helper.sh",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Bob", "GIT_COMMITTER_EMAIL=bob@example.org",
 		"GIT_AUTHOR_DATE=2026-03-01T10:00:00+02:00", "GIT_COMMITTER_DATE=2026-03-01T10:00:00+02:00",
 	}

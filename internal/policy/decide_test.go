@@ -266,10 +266,15 @@ func TestStdinAccepted(t *testing.T) {
 	empty := ""
 	for detail, s := range map[string]paddock.Stdin{
 		"text": {Text: &empty}, "a file": {File: "x"}, "a run's output": {Run: "r0000000000000000000000000a", Stream: paddock.Stderr}, "empty": {},
+		"what was kept of a run's output; 7 bytes weren't": {Run: "r0000000000000000000000000a"},
 	} {
 		req := ask("go")
 		req.Command.Stdin = s
-		d := policy.Decide(p, req, friendly(p, req))
+		f := friendly(p, req)
+		if strings.Contains(detail, "7 bytes") {
+			f.Stdin.Lost = 7
+		}
+		d := policy.Decide(p, req, f)
 		if d.Effect != paddock.Allow || d.Gates[slices.Index(paddock.Gates(), paddock.GateStdin)].Detail != detail {
 			t.Errorf("%s: %v", detail, d.Refusal())
 		}

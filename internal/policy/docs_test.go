@@ -120,6 +120,20 @@ func completed(part string) string {
 }
 
 // The manual names every key, token, variable and gate that there is.
+// A section is read at once: it fits a screen.
+func TestPolicyDocFitsScreens(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(docs, "policy.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, section := range regexp.MustCompile(`(?m)^#+ `).Split(string(text), -1) {
+		if n := strings.Count(section, "\n"); n > 56 {
+			head, _, _ := strings.Cut(section, "\n")
+			t.Errorf("%q has %d lines: give a part of it a heading of its own", head, n)
+		}
+	}
+}
+
 func TestPolicyDocComplete(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(docs, "policy.md"))
 	if err != nil {

@@ -130,7 +130,7 @@ func (j *judge) stdin() {
 	case j.facts.Stdin.Problem != "":
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.StdinNotAllowed, "The standard input asked for can't be given: %s.", phrase.Shown(strings.TrimSuffix(j.facts.Stdin.Problem, "."))))
 	case s.Run != "":
-		detail = "a run's output"
+		detail = j.facts.Stdin.OfRun()
 	default:
 		detail = "a file"
 	}

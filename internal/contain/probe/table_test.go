@@ -36,6 +36,7 @@ var unattempted = []string{
 	"the same changed in any other way, in files that a program writes, in hosts that it asks for",
 	"the root itself, with `workspace: overlay`",
 	"the root of a git tool's run",
+	"what a git tool's run executes",
 	"memory and processes by default",
 	"memory, processes and CPU of the whole tree, where the policy says",
 	"side channels, what the kernel itself gets wrong, another administrator of the machine",

@@ -20,22 +20,23 @@ import (
 // stdinOf opens the kept output of a settled run that principal may read. An error
 // is our fault.
 func (j *Judge) stdinOf(p paddock.Principal, id paddock.RunID, s paddock.Stream) (policy.StdinFacts, *os.File, error) {
-	file, err := j.keptOutput(p, id, s)
+	file, lost, err := j.keptOutput(p, id, s)
 	if trust.Fault(err) {
 		return policy.StdinFacts{}, nil, err
 	}
 	if err != nil {
 		return policy.StdinFacts{Checked: true, Problem: err.Error()}, nil, nil
 	}
-	return policy.StdinFacts{Checked: true}, file, nil
+	return policy.StdinFacts{Checked: true, Lost: lost}, file, nil
 }
 
-func (j *Judge) keptOutput(p paddock.Principal, id paddock.RunID, s paddock.Stream) (*os.File, error) {
+// keptOutput opens what a run printed, and says how many bytes of it weren't kept.
+func (j *Judge) keptOutput(p paddock.Principal, id paddock.RunID, s paddock.Stream) (file *os.File, lost int64, err error) {
 	if s == "" {
 		s = paddock.Stdout
 	}
 	if s != paddock.Stdout && s != paddock.Stderr {
-		return nil, fmt.Errorf("a run has no stream %q to feed in; there are stdout and stderr", s)
+		return nil, 0, fmt.Errorf("a run has no stream %q to feed in; there are stdout and stderr", s)
 	}
 	dir, err := j.cfg.State.Run(id)
 	var run paddock.Run
@@ -44,19 +45,20 @@ func (j *Judge) keptOutput(p paddock.Principal, id paddock.RunID, s paddock.Stre
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && p.Kind != paddock.Operator && p != run.Principal:
-		return nil, errors.New("there is no such run among those that you may see")
+		return nil, 0, errors.New("there is no such run among those that you may see")
 	case err != nil:
-		return nil, fmt.Errorf("run %s can't be read: %w", id, err)
+		return nil, 0, fmt.Errorf("run %s can't be read: %w", id, err)
 	case run.Outcome == nil:
-		return nil, fmt.Errorf("run %s is not over yet; wait for its end", id)
+		return nil, 0, fmt.Errorf("run %s is not over yet; wait for its end", id)
 	case run.Pruned != nil:
-		return nil, fmt.Errorf("the output of run %s was removed to make room", id)
+		return nil, 0, fmt.Errorf("the output of run %s was removed to make room", id)
 	}
 	sum := run.Outcome.Stdout
 	if s == paddock.Stderr {
 		sum = run.Outcome.Stderr
 	}
-	return openKept(dir, s, sum)
+	file, err = openKept(dir, s, sum)
+	return file, sum.Dropped, err
 }
 
 // openKept opens a kept stream, which may be packed: see [Judgement.Stdin].

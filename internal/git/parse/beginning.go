@@ -3,6 +3,8 @@ package parse
 import (
 	"bytes"
 	"errors"
+
+	"paddock"
 )
 
 // ErrFull ends a stream that is longer than is read.
@@ -22,4 +24,9 @@ func (b *Beginning) Write(p []byte) (int, error) {
 	}
 	n, _ := b.Buffer.Write(p[:room])
 	return n, ErrFull
+}
+
+// Lacking reports whether a run printed more than is kept of it.
+func Lacking(run paddock.Run) bool {
+	return run.State == paddock.OutputLimit || run.Stdout.Dropped+run.Stderr.Dropped > 0
 }

@@ -16,6 +16,7 @@ var settings = []string{
 	"mailmap.file=/dev/null", "mailmap.blob=", "blame.ignoreRevsFile=", "blame.markIgnoredLines=false", "blame.markUnblamableLines=false",
 	"credential.helper=", "protocol.allow=never", "submodule.recurse=false", "status.submoduleSummary=false", "uploadpack.packObjectsHook=",
 	"grep.threads=1", "grep.patternType=default", "grep.fallbackToNoIndex=false", "status.showStash=false", "pack.threads=2",
+	"hook.post-index-change.enabled=false", "hook.reference-transaction.enabled=false", "hook.pre-auto-gc.enabled=false",
 	"color.ui=false", "color.diff=false", "i18n.logOutputEncoding=UTF-8", "help.autocorrect=never", "gc.auto=0", "maintenance.auto=false",
 }
 

@@ -30,6 +30,7 @@ func (c *compiler) git(f *File, g document.Git) *File {
 		Limits: f.Limits, LimitsAt: f.Sections["limits"], LineBreaks: true, MaxArgBytes: gitArgBytes, MaxArgs: gitArgs,
 	}
 	x.Limits.Timeout, x.Limits.Output = min(x.Limits.Timeout, gitTimeout), min(x.Limits.Output, gitOutput)
+	x.Limits.AtLimit = paddock.AtLimitEnd // a list that lacks its end isn't taken for whole
 	if g.SHA256.Given() {
 		x.Pin = paddock.Digest("sha256:" + strings.ToLower(strings.TrimPrefix(g.SHA256.Value, "sha256:")))
 	} else {
@@ -47,6 +48,8 @@ func (c *compiler) git(f *File, g document.Git) *File {
 	out.Contain = paddock.ContainAs{Level: f.Contain.Level, Network: "none", ReadOnly: f.Contain.Level != paddock.Off, RunAs: f.Contain.RunAs}
 	if out.Contain.Level == paddock.Off {
 		out.Contain.Network = "host"
+	} else { // what a repository names is no program of git's, so nothing else is executed
+		out.Contain.Exec, out.Contain.Executes = paddock.ListedExec, []string{x.Path}
 	}
 	return out
 }

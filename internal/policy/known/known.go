@@ -7,6 +7,8 @@
 package known
 
 import (
+	"fmt"
+
 	"paddock"
 	"paddock/internal/policy/known/secret"
 	"paddock/internal/policy/known/usage"
@@ -83,4 +85,14 @@ type StdinFacts struct {
 	// Checked must be set too: the zero value refuses.
 	Checked bool
 	Problem string
+	// Lost is how many bytes of a run's output weren't kept, and so aren't given.
+	Lost int64
+}
+
+// OfRun says in words what is given of a run.
+func (s StdinFacts) OfRun() string {
+	if s.Lost > 0 {
+		return fmt.Sprintf("what was kept of a run's output; %d bytes weren't", s.Lost)
+	}
+	return "a run's output"
 }

@@ -211,6 +211,11 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
+	for _, kind := range []string{"shell", "interpreter", "wrapper", "package runner", "editor", "pager", "archiver", "network tool"} {
+		if !slices.ContainsFunc(tools.All(), func(t tools.Tool) bool { return t.Kind == kind }) {
+			t.Errorf("no %s is known", kind)
+		}
+	}
 	for file, want := range map[string]bool{"/usr/bin/python3.12": true, "/usr/bin/gcc-13": true, "/usr/bin/g++": true, "/x/GIT": true, "/usr/bin/gitk": false, "/usr/bin/3": false, "": false} {
 		if got := tools.Find(file) != nil; got != want {
 			t.Errorf("%q: found is %v", file, got)

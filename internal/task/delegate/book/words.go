@@ -17,6 +17,9 @@ func StatusOf(o *paddock.Outcome, printed bool) (Status, string) {
 	reason := o.Reason
 	switch o.State {
 	case paddock.Exited:
+		if reason.ExitCode != nil && *reason.ExitCode == 0 && o.Stdout.Dropped > 0 {
+			return limited, fmt.Sprintf("its report isn't whole: %d bytes weren't kept", o.Stdout.Dropped)
+		}
 		if reason.ExitCode != nil && *reason.ExitCode == 0 {
 			return Completed, ""
 		}
