@@ -16,6 +16,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/conf"
 	"paddock/cmd/paddock/internal/desk/crew"
 	"paddock/cmd/paddock/internal/desk/doctor"
+	"paddock/cmd/paddock/internal/desk/doorway"
 	"paddock/cmd/paddock/internal/desk/doorway/remote"
 	"paddock/cmd/paddock/internal/desk/people"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
@@ -151,8 +152,11 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	if err != nil {
 		return err
 	}
-	policies := source(d)
-	exec, err := workshop(ctx, d, d.State, policies, warmForServer)
+	policies, warm := source(d), warmForServer
+	if s.NoWorker {
+		warm = startsNothing
+	}
+	exec, err := workshop(ctx, d, d.State, policies, warm)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -177,7 +181,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	defer queue.Close()
 	all.Through(queue)
 	serveTools(d, rooms)
-	tools := remote.New(ctx, d, thisVersion().Version, policies, rooms, log)
+	tools := remote.New(ctx, d, thisVersion().Version, judging(s, policies), queue, log)
 	defer tools.Close()
 	door, err := newDoor(ctx, d, s, behind{rooms, queue, policies, all, tools, workers}, log)
 	if err != nil {
@@ -185,7 +189,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	}
 	defer door.Close()
 	code, until, err := all.FirstLink(ctx)
-	if err = errors.Join(err, all.Forget(ctx)); err != nil {
+	if err = errors.Join(err, all.Forget(ctx), crew.Renounce(d, s.NoWorker)); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	conf.Welcome(d, s, l.Addr(), code, until)
@@ -199,6 +203,15 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 			tools.Close()
 		},
 	})
+}
+
+// judging are the policies by which tools are judged here: of a server that only queues
+// none, since workers judge by theirs.
+func judging(s settings.Settings, here *lookup.Source) doorway.Policies {
+	if s.NoWorker {
+		return nil
+	}
+	return here
 }
 
 // behind is what stands behind the door.
@@ -220,10 +233,10 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, l
 	v := thisVersion()
 	return httpapi.New(ctx, httpapi.Config{
 		App: h.queue, Gate: h.people, Vouch: h.people.Vouch, Workers: h.workers.Connected, Workspaces: h.people, Limits: entry.Limits(s.Limits), Version: v.Version, Pages: web.Handler,
-		More: conf.Routes(d, h.rooms, used.House{State: d.StateDir(d.State), Policy: h.policies, Now: d.Now}, func(in *entry.Entrance) {
+		More: conf.Routes(d, h.queue, h.people, used.House{State: d.StateDir(d.State), Policy: h.policies, Now: d.Now}, func(in *entry.Entrance) {
 			h.people.Routes(in)
 			profile.Routes(in, s.Pprof)
-			agents.Routes(in, h.tools, agents.Config{Public: public, Secure: s.Secure()})
+			agents.Routes(in, h.tools, agents.Config{Public: public, Secure: s.Secure(), Workspaces: h.people})
 		}),
 		Build:   httpapi.Build{Revision: v.Revision, Modified: v.Modified, Go: v.Go, Platform: v.Platform},
 		Numbers: conf.Numbers(d.StateDir(d.State)),
@@ -239,7 +252,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, l
 			}
 			return now, nil
 		},
-		Ready: doctor.Ready(ctx, d, doctor.House{Policy: h.policies.Load, List: h.rooms.List, Accounts: h.people.Ping}),
+		Ready: doctor.Ready(ctx, d, doctor.House{Idle: s.NoWorker, Policy: h.policies.Load, List: h.rooms.List, Accounts: h.people.Ping}),
 	})
 }
 

@@ -33,6 +33,9 @@ func house(ctx context.Context, d *desk.Desk, flag string, policies executor.Sou
 	return app.New(e), nil
 }
 
+// startsNothing is how many supervisors are kept ready where nothing may be started.
+const startsNothing = -1
+
 // workshop is the house without its verbs.
 func workshop(ctx context.Context, d *desk.Desk, flag string, policies executor.Source, warm int) (*executor.Executor, error) {
 	state := d.StateDir(flag)
@@ -43,7 +46,8 @@ func workshop(ctx context.Context, d *desk.Desk, flag string, policies executor.
 		State:   state,
 		Reading: warm == 0,
 		Policy:  policies,
-		Warm:    warm,
+		Warm:    max(0, warm),
+		Idle:    warm == startsNothing,
 		Expect:  d.Expect,
 		HostEnv: d.Env,
 		Warn:    func(err error) { warn(d, err) },

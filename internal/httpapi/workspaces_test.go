@@ -17,6 +17,7 @@ import (
 	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
+	"paddock/internal/httpapi/entry/gate/search"
 	"paddock/internal/testproc"
 )
 
@@ -128,6 +129,13 @@ func TestTokenOfOneWorkspace(t *testing.T) {
 		}
 		s.get("/api/v1/events?runs="+string(mine.ID)+","+string(run.ID), "token").problem(t, http.StatusNotFound, paddock.NotFound)
 		s.do(http.MethodPost, "/api/v1/runs/"+string(run.ID)+"/kill", "token", `{}`).problem(t, http.StatusNotFound, paddock.NotFound)
+	}
+	s.do(http.MethodPost, "/mcp", "token", "{}").problem(t, http.StatusForbidden, paddock.Forbidden)
+	if n := s.mcp.reached(); n != 0 {
+		t.Errorf("%d requests reached the tools", n)
+	}
+	if found := into[search.Found](t, s.get("/api/v1/search?q=echo", "token"), http.StatusOK); len(found.Runs) != 1 || found.Runs[0].ID != mine.ID || found.Looked != 1 {
+		t.Errorf("%+v", found)
 	}
 	if page := into[paddock.Page](t, s.get("/api/v1/runs/"+string(mine.ID)+"/output", "token"), http.StatusOK); page.Content != "mine\n" {
 		t.Errorf("%+v", page)

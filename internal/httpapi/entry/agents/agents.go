@@ -20,6 +20,7 @@ import (
 	"paddock"
 	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/gate/narrow"
 )
 
 const (
@@ -43,6 +44,8 @@ type Config struct {
 	Secure bool
 	// Docs is where people read how to connect.
 	Docs string
+	// Workspaces know which credentials are for some workspaces only; nil means none.
+	Workspaces narrow.Workspaces
 }
 
 // A Resource is what programs are told of /mcp, as RFC 9728 says.
@@ -102,6 +105,16 @@ func (cfg Config) serve(c *entry.Call, s Server) error {
 	}
 	if c.URL.RawQuery != "" {
 		return paddock.Refused(paddock.InvalidRequest, "The URL of /mcp has no parameters.")
+	}
+	if cfg.Workspaces != nil { // tools know nothing of workspaces, and would reach all of its owner's runs
+		switch sees, err := cfg.Workspaces.Sees(c.Context(), c.Caller); {
+		case err != nil:
+			return err
+		case sees != nil:
+			refusal := paddock.Refused(paddock.Forbidden, "This token is for some workspaces alone, and tools work in all of its owner's.")
+			refusal.Hint = "Make a token for agents that isn't bound to workspaces, or start runs by POST /api/v1/runs."
+			return refusal
+		}
 	}
 	s.Serve(c.ResponseWriter, c.Request, c.Caller.Self(), c.Caller.May, c.Still)
 	return nil

@@ -5,16 +5,17 @@ import (
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app/evidence"
 	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/gate/past"
 	"paddock/internal/httpapi/entry/gate/quota"
 	"paddock/internal/httpapi/entry/gate/search"
 )
 
 // Routes are those beside the door's own: of accounts, of the journal, of quotas, and to search.
-func Routes(d *desk.Desk, house search.House, used quota.House, accounts func(*entry.Entrance)) func(*entry.Entrance) {
+func Routes(d *desk.Desk, house search.House, workspaces narrow.Workspaces, used quota.House, accounts func(*entry.Entrance)) func(*entry.Entrance) {
 	return func(in *entry.Entrance) {
 		accounts(in)
-		search.Routes(in, house)
+		search.Routes(in, house, workspaces)
 		quota.Routes(in, used)
 		past.Routes(in, func(p paddock.Principal) (*evidence.Evidence, error) {
 			return evidence.Open(p, d.StateDir(d.State), d.Now)

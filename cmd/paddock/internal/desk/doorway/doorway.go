@@ -34,30 +34,29 @@ type Policies interface {
 }
 
 // Config is that of a server for p. Its verbs are for the caller to set, and what
-// becomes of runs.
+// becomes of runs. Without policies nothing is judged here, and only tools that need no
+// program of this machine are there.
 func Config(d *desk.Desk, version string, policies Policies, p paddock.Principal) mcpserver.Config {
-	return mcpserver.Config{
-		Principal: p,
-		Version:   version,
-		Log:       slog.New(slog.NewTextHandler(d.Err, nil)),
-		Now:       d.Now,
-		PolicyProblem: func() *paddock.Refusal {
-			var refusal *paddock.Refusal // a fault of ours is for each call to tell
-			if _, err := policies.Load(); errors.As(err, &refusal) {
-				return refusal
-			}
-			return nil
-		},
-		PolicyNotice: Notice(policies),
-		Words: func() []string {
-			if rules, err := policies.Load(); err == nil {
-				return rules.Applied(p, "").Words()
-			}
-			return nil
-		},
-		Git:       registers(policies, git.Name),
-		Delegates: registers(policies, delegate.Name),
+	cfg := mcpserver.Config{Principal: p, Version: version, Log: slog.New(slog.NewTextHandler(d.Err, nil)), Now: d.Now}
+	if policies == nil {
+		return cfg
 	}
+	cfg.PolicyProblem = func() *paddock.Refusal {
+		var refusal *paddock.Refusal // a fault of ours is for each call to tell
+		if _, err := policies.Load(); errors.As(err, &refusal) {
+			return refusal
+		}
+		return nil
+	}
+	cfg.PolicyNotice = Notice(policies)
+	cfg.Words = func() []string {
+		if rules, err := policies.Load(); err == nil {
+			return rules.Applied(p, "").Words()
+		}
+		return nil
+	}
+	cfg.Git, cfg.Delegates = registers(policies, git.Name), registers(policies, delegate.Name)
+	return cfg
 }
 
 // Notice says of a policy that was changed and can't be used that it isn't in force.

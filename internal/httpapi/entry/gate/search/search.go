@@ -19,6 +19,7 @@ import (
 	"paddock/internal/app"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/narrow"
 )
 
 const (
@@ -49,15 +50,24 @@ type query struct {
 	Cursor string `query:"cursor" doc:"The next of the page before"`
 }
 
-// Routes adds the route.
-func Routes(in *entry.Entrance, house House) {
+// Routes adds the route. Workspaces say which runs a credential shows; nil means that it
+// shows all of its owner's.
+func Routes(in *entry.Entrance, house House, workspaces narrow.Workspaces) {
 	row := entry.NewRow(http.MethodGet, "search", "searchRuns", "Runs with a text in their command, label or directory, newest first", "runs", gate.RunsList)
 	entry.Add(in, row, func(ctx context.Context, c *entry.Call, in *query) (Found, error) {
-		return find(ctx, house, c.As(), *in, c.Fault)
+		var sees func(paddock.Run) bool
+		if workspaces != nil {
+			var err error
+			if sees, err = workspaces.Sees(ctx, c.Caller); err != nil {
+				return Found{}, err
+			}
+		}
+		return find(ctx, house, c.As(), sees, *in, c.Fault)
 	})
 }
 
-func find(ctx context.Context, house House, p paddock.Principal, q query, fault func(error)) (Found, error) {
+// find looks among what p and, if it isn't nil, sees may see.
+func find(ctx context.Context, house House, p paddock.Principal, sees func(paddock.Run) bool, q query, fault func(error)) (Found, error) {
 	found := Found{Runs: []paddock.Run{}}
 	if q.Limit == 0 {
 		q.Limit = usual
@@ -66,6 +76,7 @@ func find(ctx context.Context, house House, p paddock.Principal, q query, fault 
 		return found, paddock.Refused(paddock.InvalidRequest, "q has %d characters and limit is %d; q has from 1 to %d bytes, and limit is from 1 to %d.", utf8.RuneCountInString(q.Text), q.Limit, longText, most)
 	}
 	text := strings.ToLower(q.Text)
+	read := 0
 	for at := paddock.RunID(q.Cursor); ; {
 		list, err := house.List(ctx, p, app.Filter{Limit: page, Before: at})
 		var broken *app.Unreadable
@@ -77,6 +88,9 @@ func find(ctx context.Context, house House, p paddock.Principal, q query, fault 
 			return found, err
 		}
 		for i, run := range list.Runs {
+			if read++; sees != nil && !sees(run) {
+				continue
+			}
 			found.Looked++
 			if !has(run, text) {
 				continue
@@ -89,7 +103,7 @@ func find(ctx context.Context, house House, p paddock.Principal, q query, fault 
 		if at = list.Next; at == "" {
 			return found, nil
 		}
-		if found.Looked >= looked {
+		if read >= looked {
 			found.Next = at
 			return found, nil
 		}

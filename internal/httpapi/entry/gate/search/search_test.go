@@ -46,7 +46,7 @@ func TestFind(t *testing.T) {
 	}
 	var got []string
 	for q := (query{Text: "needle", Limit: 5}); ; {
-		found, err := find(t.Context(), h, paddock.Principal{}, q, nil)
+		found, err := find(t.Context(), h, paddock.Principal{}, nil, q, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestFind(t *testing.T) {
 	}
 	for _, q := range []query{{}, {Text: "x", Limit: -1}, {Text: "x", Limit: 1001}, {Text: strings.Repeat("x", 1001)}} {
 		var r *paddock.Refusal
-		if _, err := find(t.Context(), h, paddock.Principal{}, q, nil); !errors.As(err, &r) || r.Code != paddock.InvalidRequest {
+		if _, err := find(t.Context(), h, paddock.Principal{}, nil, q, nil); !errors.As(err, &r) || r.Code != paddock.InvalidRequest {
 			t.Errorf("%+v: %v", q, err)
 		}
 	}
@@ -70,7 +70,12 @@ func TestFind(t *testing.T) {
 	for i := range many {
 		many[i].ID = paddock.RunID(fmt.Sprintf("r%d", i))
 	}
-	if found, err := find(t.Context(), many, paddock.Principal{}, query{Text: "x"}, nil); err != nil || found.Looked != looked || found.Next != "r9999" {
+	if found, err := find(t.Context(), many, paddock.Principal{}, nil, query{Text: "x"}, nil); err != nil || found.Looked != looked || found.Next != "r9999" {
+		t.Errorf("%+v, %v", found, err)
+	}
+	// What isn't shown isn't told of, and costs as much.
+	sees := func(r paddock.Run) bool { return r.ID == "r3" }
+	if found, err := find(t.Context(), many, paddock.Principal{}, sees, query{Text: "x"}, nil); err != nil || found.Looked != 1 || found.Next != "r9999" {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

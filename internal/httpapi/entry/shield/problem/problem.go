@@ -54,7 +54,7 @@ func status(code paddock.Code) int {
 		return http.StatusUnauthorized
 	case paddock.NotFound:
 		return http.StatusNotFound
-	case paddock.Conflict, paddock.WorkspaceChanged:
+	case paddock.Conflict, paddock.WorkspaceChanged, paddock.NoWorker:
 		return http.StatusConflict
 	case paddock.Pruned:
 		return http.StatusGone
