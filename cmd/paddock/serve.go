@@ -57,7 +57,7 @@ func accountsHere(d *desk.Desk) people.Opener {
 		if _, err := os.Stat(filepath.Join(state, "server.db")); err != nil && s.Postgres == "" {
 			return nil, desk.Usage("there are no accounts in "+desk.Plain(state), "paddock serve makes them when it starts; --state names another directory, --server a server elsewhere")
 		}
-		return openAccounts(ctx, people.Config{State: state, Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Providers: conf.Providers(s), Origin: s.PublicURL})
+		return openAccounts(ctx, people.Config{State: state, Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Providers: conf.Providers(s), Origin: s.PublicURL, Hub: relay.NewHub(ctx, 0)})
 	})
 }
 
@@ -152,11 +152,8 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	if err != nil {
 		return err
 	}
-	policies, warm := source(d), warmForServer
-	if s.NoWorker {
-		warm = startsNothing
-	}
-	exec, err := workshop(ctx, d, d.State, policies, warm)
+	policies := source(d)
+	exec, err := workshop(ctx, d, d.State, policies, supervisors(s))
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -205,6 +202,14 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	})
 }
 
+// supervisors are how many wait for commands.
+func supervisors(s settings.Settings) int {
+	if s.NoWorker {
+		return startsNothing
+	}
+	return warmForServer
+}
+
 // judging are the policies by which tools are judged here: of a server that only queues
 // none, since workers judge by theirs.
 func judging(s settings.Settings, here *lookup.Source) doorway.Policies {
@@ -236,7 +241,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, l
 		More: conf.Routes(d, h.queue, h.people, used.House{State: d.StateDir(d.State), Policy: h.policies, Now: d.Now}, func(in *entry.Entrance) {
 			h.people.Routes(in)
 			profile.Routes(in, s.Pprof)
-			agents.Routes(in, h.tools, agents.Config{Public: public, Secure: s.Secure(), Workspaces: h.people})
+			agents.Routes(in, h.tools, agents.Config{Public: public, Secure: s.Secure(), Partial: conf.Partial(h.people)})
 		}),
 		Build:   httpapi.Build{Revision: v.Revision, Modified: v.Modified, Go: v.Go, Platform: v.Platform},
 		Numbers: conf.Numbers(d.StateDir(d.State)),

@@ -203,7 +203,10 @@ func open(t testing.TB, change func(*Config)) *stand {
 			profile.Routes(in, true)
 			spaces.Routes(in)
 			machines.New(machines.Config{Store: kept, Hub: hub, Recorder: noRecord{}, Now: time.Now}).Routes(in)
-			agents.Routes(in, s.mcp, agents.Config{Docs: "https://paddock.example/docs/mcp.md", Workspaces: spaces})
+			agents.Routes(in, s.mcp, agents.Config{Docs: "https://paddock.example/docs/mcp.md", Partial: func(c *entry.Call) (bool, error) {
+				sees, err := spaces.Sees(c.Context(), c.Caller)
+				return sees != nil, err
+			}})
 			search.Routes(in, s.app, spaces)
 			quota.Routes(in, used.House{State: state, Policy: executor.PolicyFile(policy), Now: time.Now})
 			past.Routes(in, func(p paddock.Principal) (*evidence.Evidence, error) { return evidence.Open(p, state, time.Now) })

@@ -20,7 +20,6 @@ import (
 	"paddock"
 	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry"
-	"paddock/internal/httpapi/entry/gate/narrow"
 )
 
 const (
@@ -44,8 +43,9 @@ type Config struct {
 	Secure bool
 	// Docs is where people read how to connect.
 	Docs string
-	// Workspaces know which credentials are for some workspaces only; nil means none.
-	Workspaces narrow.Workspaces
+	// Partial reports whether the credential shows only some of its owner's runs; nil means
+	// that none does.
+	Partial func(c *entry.Call) (bool, error)
 }
 
 // A Resource is what programs are told of /mcp, as RFC 9728 says.
@@ -106,11 +106,11 @@ func (cfg Config) serve(c *entry.Call, s Server) error {
 	if c.URL.RawQuery != "" {
 		return paddock.Refused(paddock.InvalidRequest, "The URL of /mcp has no parameters.")
 	}
-	if cfg.Workspaces != nil { // tools know nothing of workspaces, and would reach all of its owner's runs
-		switch sees, err := cfg.Workspaces.Sees(c.Context(), c.Caller); {
+	if cfg.Partial != nil { // tools know nothing of workspaces, and would reach all of its owner's runs
+		switch partial, err := cfg.Partial(c); {
 		case err != nil:
 			return err
-		case sees != nil:
+		case partial:
 			refusal := paddock.Refused(paddock.Forbidden, "This token is for some workspaces alone, and tools work in all of its owner's.")
 			refusal.Hint = "Make a token for agents that isn't bound to workspaces, or start runs by POST /api/v1/runs."
 			return refusal

@@ -19,7 +19,6 @@ import (
 	"paddock/internal/app"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
-	"paddock/internal/httpapi/entry/gate/narrow"
 )
 
 const (
@@ -33,6 +32,12 @@ const (
 // A House lists runs as whoever asks sees them. *app.App is one.
 type House interface {
 	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
+}
+
+// Workspaces know which runs a credential shows.
+type Workspaces interface {
+	// Sees is nil where it shows all of its owner's.
+	Sees(ctx context.Context, c gate.Caller) (func(paddock.Run) bool, error)
 }
 
 // Found are runs, newest first.
@@ -52,7 +57,7 @@ type query struct {
 
 // Routes adds the route. Workspaces say which runs a credential shows; nil means that it
 // shows all of its owner's.
-func Routes(in *entry.Entrance, house House, workspaces narrow.Workspaces) {
+func Routes(in *entry.Entrance, house House, workspaces Workspaces) {
 	row := entry.NewRow(http.MethodGet, "search", "searchRuns", "Runs with a text in their command, label or directory, newest first", "runs", gate.RunsList)
 	entry.Add(in, row, func(ctx context.Context, c *entry.Call, in *query) (Found, error) {
 		var sees func(paddock.Run) bool
