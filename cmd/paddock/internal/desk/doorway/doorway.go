@@ -16,8 +16,6 @@ import (
 	"os"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/executor"
@@ -101,10 +99,7 @@ func Through(ctx context.Context, d *desk.Desk) (given bool, err error) {
 		err = errors.New("it is one of the standard three")
 	}
 	if err == nil {
-		var kind int
-		if kind, err = unix.GetsockoptInt(number, unix.SOL_SOCKET, unix.SO_TYPE); err == nil && kind != unix.SOCK_STREAM {
-			err = errors.New("it is another kind of socket")
-		}
+		err = streams(number)
 	}
 	if err != nil {
 		return true, desk.Usage(fmt.Sprintf("%s is %s, by which there is no door: %v", delegate.DoorVariable, desk.Quote(word), err), "hand the descriptor on to whatever starts paddock mcp")
