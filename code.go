@@ -52,6 +52,7 @@ const (
 	SecondFactorRequired   Code = "second_factor_required"
 	RateLimited            Code = "rate_limited"
 	Away                   Code = "away"
+	NoWorker               Code = "no_worker"
 )
 
 // A CodeInfo is what a code means to whoever meets it.
@@ -160,6 +161,8 @@ var codes = []CodeInfo{
 		"Wait as long as the message says, then try again.", true},
 	{Away, "", "The machine that has the run isn't connected, so nothing can be read from it now. What it printed isn't lost.",
 		"Ask again in a moment, or follow the run's events, which go on by themselves when it is back.", true},
+	{NoWorker, "", "This server only queues runs for workers, and starts nothing itself.",
+		"Ask for a run of the command: a worker carries it out. Git tools and delegates need a server that has a worker of its own.", false},
 }
 
 // Codes returns the table of every code, in the order of the catalogue.

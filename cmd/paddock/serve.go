@@ -16,6 +16,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/conf"
 	"paddock/cmd/paddock/internal/desk/crew"
 	"paddock/cmd/paddock/internal/desk/doctor"
+	"paddock/cmd/paddock/internal/desk/doorway"
 	"paddock/cmd/paddock/internal/desk/doorway/remote"
 	"paddock/cmd/paddock/internal/desk/people"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
@@ -56,7 +57,7 @@ func accountsHere(d *desk.Desk) people.Opener {
 		if _, err := os.Stat(filepath.Join(state, "server.db")); err != nil && s.Postgres == "" {
 			return nil, desk.Usage("there are no accounts in "+desk.Plain(state), "paddock serve makes them when it starts; --state names another directory, --server a server elsewhere")
 		}
-		return openAccounts(ctx, people.Config{State: state, Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Providers: conf.Providers(s), Origin: s.PublicURL})
+		return openAccounts(ctx, people.Config{State: state, Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Providers: conf.Providers(s), Origin: s.PublicURL, Hub: relay.NewHub(ctx, 0)})
 	})
 }
 
@@ -152,7 +153,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 		return err
 	}
 	policies := source(d)
-	exec, err := workshop(ctx, d, d.State, policies, warmForServer, s.Workspaces...)
+	exec, err := workshop(ctx, d, d.State, policies, supervisors(s), s.Workspaces...)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -177,7 +178,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	defer queue.Close()
 	all.Through(queue)
 	serveTools(d, rooms)
-	tools := remote.New(ctx, d, thisVersion().Version, policies, rooms, log)
+	tools := remote.New(ctx, d, thisVersion().Version, judging(s, policies), queue, log)
 	defer tools.Close()
 	door, err := newDoor(ctx, d, s, behind{rooms, queue, policies, all, tools, workers}, log)
 	if err != nil {
@@ -185,7 +186,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	}
 	defer door.Close()
 	code, until, err := all.FirstLink(ctx)
-	if err = errors.Join(err, all.Forget(ctx)); err != nil {
+	if err = errors.Join(err, all.Forget(ctx), crew.Renounce(d, s.NoWorker)); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	conf.Welcome(d, s, l.Addr(), code, until)
@@ -199,6 +200,23 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 			tools.Close()
 		},
 	})
+}
+
+// supervisors are how many wait for commands.
+func supervisors(s settings.Settings) int {
+	if s.NoWorker {
+		return startsNothing
+	}
+	return warmForServer
+}
+
+// judging are the policies by which tools are judged here: of a server that only queues
+// none, since workers judge by theirs.
+func judging(s settings.Settings, here *lookup.Source) doorway.Policies {
+	if s.NoWorker {
+		return nil
+	}
+	return here
 }
 
 // behind is what stands behind the door.
@@ -220,7 +238,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, l
 	v := thisVersion()
 	return httpapi.New(ctx, httpapi.Config{
 		App: h.queue, Gate: h.people, Vouch: h.people.Vouch, Workers: h.workers.Connected, Workspaces: h.people, Limits: entry.Limits(s.Limits), Version: v.Version, Pages: web.Handler,
-		More: conf.Routes(d, h.rooms, h.people, used.House{State: d.StateDir(d.State), Policy: h.policies, Now: d.Now}, func(in *entry.Entrance) {
+		More: conf.Routes(d, h.queue, h.people, used.House{State: d.StateDir(d.State), Policy: h.policies, Now: d.Now}, func(in *entry.Entrance) {
 			h.people.Routes(in)
 			profile.Routes(in, s.Pprof)
 			agents.Routes(in, h.tools, agents.Config{Public: public, Secure: s.Secure()})
@@ -239,7 +257,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, l
 			}
 			return now, nil
 		},
-		Ready: doctor.Ready(ctx, d, doctor.House{Policy: h.policies.Load, List: h.rooms.List, Accounts: h.people.Ping}),
+		Ready: doctor.Ready(ctx, d, doctor.House{Idle: s.NoWorker, Policy: h.policies.Load, List: h.rooms.List, Accounts: h.people.Ping}),
 	})
 }
 

@@ -33,6 +33,9 @@ func house(ctx context.Context, d *desk.Desk, flag string, policies executor.Sou
 	return app.New(e), nil
 }
 
+// startsNothing is how many supervisors are kept ready where nothing may be started.
+const startsNothing = -1
+
 // workshop is the house without its verbs. Nothing starts near what is apart but in a
 // workspace.
 func workshop(ctx context.Context, d *desk.Desk, flag string, policies executor.Source, warm int, apart ...string) (*executor.Executor, error) {
@@ -45,7 +48,8 @@ func workshop(ctx context.Context, d *desk.Desk, flag string, policies executor.
 		Reading: warm == 0,
 		Policy:  policies,
 		Apart:   apart,
-		Warm:    warm,
+		Warm:    max(0, warm),
+		Idle:    warm == startsNothing,
 		Expect:  d.Expect,
 		HostEnv: d.Env,
 		Warn:    func(err error) { warn(d, err) },

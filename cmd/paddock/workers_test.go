@@ -3,7 +3,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -42,6 +44,48 @@ func (y *yard) worker(config string) *testproc.Cmd {
 		y.t.Fatal(err)
 	}
 	return cmd
+}
+
+// renounced sees that the server can't start a program any more, from any thread, says that
+// it is well all the same, and gives agents the tools that need none: what they start is
+// queued, as run is.
+func (s *served) renounced(run *paddock.Run) {
+	t := s.y.t
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", s.cmd.Process.Pid))
+	if err != nil || len(threads) == 0 {
+		t.Fatalf("%q, %v", threads, err)
+	}
+	for _, file := range threads {
+		text, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it has ended
+		}
+		if err != nil || !strings.Contains(string(text), "\nSeccomp:\t2\n") || !strings.Contains(string(text), "\nNoNewPrivs:\t1\n") {
+			t.Errorf("%s (%v):\n%s", file, err, text)
+		}
+	}
+	var ready struct{ Checks []struct{ Name string } }
+	s.ask(http.MethodGet, "/readyz", "", http.StatusOK, &ready)
+	if len(ready.Checks) != 2 {
+		t.Errorf("it looks after %+v", ready)
+	}
+	word, _ := s.token("mcp.*", "runs.*", "git.*", "delegates.*")
+	_, h, _ := s.mcp(word, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"0"}}}`)
+	session := h.Get("Mcp-Session-Id")
+	s.mcp(word, session, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	if _, _, body := s.mcp(word, session, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); !strings.Contains(body, "run_command_bg") || strings.Contains(body, "git_") || strings.Contains(body, "delegate") {
+		t.Errorf("the tools: %s", body)
+	}
+	_, _, body := s.mcp(word, session, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"run_command_bg","arguments":{"argv":["prog","say","hi"]}}}`)
+	if !strings.Contains(body, `"state":"queued"`) {
+		t.Errorf("an agent's run: %s", body)
+	}
+	var all struct{ Runs []paddock.Run }
+	s.ask(http.MethodGet, "/api/v1/search?q=prog", "", http.StatusOK, &all)
+	if len(all.Runs) != 2 || all.Runs[0].State != paddock.Queued || all.Runs[1].ID != run.ID {
+		t.Errorf("what is queued: %+v", all)
+	}
 }
 
 // A server that only queues and a worker with a user of its own carry out a run together.
@@ -83,6 +127,7 @@ func TestWorkerIsKilled(t *testing.T) {
 	if run.State != paddock.Queued {
 		t.Errorf("it is %s", run.State)
 	}
+	s.renounced(&run)
 	cmd := y.worker(config)
 	until := func(want ...paddock.State) {
 		t.Helper()

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/client/within"
 )
 
 const (
@@ -64,6 +65,11 @@ func New(address, token string) (*Client, error) {
 		base: &url.URL{Scheme: u.Scheme, Host: u.Host}, token: token, wait: pause,
 		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil
+}
+
+// Over returns a Client of a handler in this process.
+func Over(h http.Handler) *Client {
+	return &Client{base: &url.URL{Scheme: "http", Host: "localhost"}, wait: pause, http: &http.Client{Transport: within.Over(h)}}
 }
 
 func refuse(format string, args ...any) error {
@@ -175,6 +181,17 @@ func (c *Client) ask(ctx context.Context, method, path string, query words, body
 		return fmt.Errorf("the answer of the server %s: %w", c.base.Host, err)
 	}
 	return nil
+}
+
+// tell asks for what has no answer but that it is done.
+func (c *Client) tell(ctx context.Context, method, path string, body any) error {
+	ctx, cancel := context.WithTimeout(ctx, paddock.MaxWait+answerTime)
+	defer cancel()
+	a, err := c.send(ctx, method, path, nil, body)
+	if err != nil {
+		return err
+	}
+	return a.Body.Close()
 }
 
 // words are a query of what isn't zero.

@@ -81,6 +81,8 @@ type Config struct {
 	Stage string
 	// Warm is how many supervisors are kept started ahead of need.
 	Warm int
+	// Idle says that nothing is started here, whoever asks.
+	Idle bool
 	// Expect says that a run is about to be asked for, and of which kind: then its
 	// supervisor is started at once, beside all that comes before it is needed. The
 	// zero value expects none.
@@ -197,13 +199,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 
 // stages returns the pool of supervisors.
 func (e *Executor) stages() (*stages.Pool, error) {
-	e.poolOnce.Do(func() {
-		binary, err := stages.Find(e.cfg.Stage)
-		if err == nil {
-			e.pool, err = stages.NewPool(e.life, binary, e.state.Path(), e.cfg.Warm, e.cfg.Warn)
-		}
-		e.poolErr = err
-	})
+	e.poolOnce.Do(func() { e.pool, e.poolErr = stages.Open(e.life, e.cfg.Stage, e.state.Path(), e.cfg.Warm, e.cfg.Warn) })
 	return e.pool, e.poolErr
 }
 

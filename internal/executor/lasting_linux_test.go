@@ -306,3 +306,26 @@ func TestLastsWithTheVariablesOfWhoAsked(t *testing.T) {
 		}
 	})
 }
+
+// Who starts nothing says so, whoever asks, and leaves what was approved to others.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	a, _ := openLasting(t)
+	run := a.left(t)
+	a.vote(t, run.Approval, approval.Statement{Approve: true})
+	a.cfg.Idle = true
+	a.as(t, func(e *Executor) {
+		_, err := e.Start(t.Context(), push(false))
+		code(t, err, paddock.NoWorker)
+		e.Resume(t.Context())
+		if got, err := e.Run(t.Context(), run.ID); err != nil || got.State != paddock.Waiting {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+	a.cfg.Idle = false
+	a.as(t, func(e *Executor) {
+		if got, err := e.Wait(t.Context(), run.ID); err != nil || got.State != paddock.Exited {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}

@@ -64,6 +64,9 @@ func (e *Executor) with(ctx context.Context, by *judge.Judge, req paddock.Reques
 
 // start is Start, and says which policy was asked.
 func (e *Executor) start(ctx context.Context, by *judge.Judge, req paddock.Request, t terms) (_ paddock.Run, policy paddock.Digest, err error) {
+	if e.cfg.Idle {
+		return paddock.Run{}, "", paddock.Refused(paddock.NoWorker, "This server starts nothing itself: it only queues runs for workers.")
+	}
 	// A key that stands for a run answers before anything is judged: the run is
 	// there, whatever the policy would say now.
 	if run, found, err := e.again(ctx, req); found || err != nil {

@@ -79,7 +79,7 @@ func (e *Executor) hold(dir *rundir.Dir, req paddock.Request, j *judge.Judgement
 // Resume starts what was approved, or settles what won't be, of the runs that wait and
 // have nobody who stays with them.
 func (e *Executor) Resume(ctx context.Context) {
-	if e.ReadOnly() != nil || e.cfg.Hook != nil {
+	if e.ReadOnly() != nil || e.cfg.Hook != nil || e.cfg.Idle {
 		return // a host program's veto is for what it asks for itself
 	}
 	e.Consent().Resume(ctx, func(a *consent.Attendant, held consent.Held) {

@@ -82,6 +82,16 @@ type Pool struct {
 	fillers sync.WaitGroup
 }
 
+// Open finds the supervisor's binary, at path if that isn't empty, and returns a pool of
+// it.
+func Open(ctx context.Context, path, dir string, warm int, warn func(error)) (*Pool, error) {
+	binary, err := Find(path)
+	if err != nil {
+		return nil, err
+	}
+	return NewPool(ctx, binary, dir, warm, warn)
+}
+
 // NewPool makes a pool of the binary b that keeps warm supervisors idle,
 // starting now. In the directory dir, which is ours, the one inside this program
 // is unpacked (stage/DIGEST/paddock-stage) and the digest of any other is

@@ -30,27 +30,35 @@ const (
 
 var bookRow = regexp.MustCompile("^\\| `([^`]+)` \\|(.*)\\|\\s*$")
 
-// book returns the rows of one table of the guest book: name to reason.
-func book(t *source.Tree, heading string) map[string]string {
-	rows := map[string]string{}
+// book returns the rows of one table of the guest book, name to reason, and the names
+// that have more than one.
+func book(t *source.Tree, heading string) (rows map[string]string, twice []string) {
+	rows = map[string]string{}
 	in := false
 	for line := range strings.Lines(t.Docs[GuestBook]) {
 		if strings.HasPrefix(line, "## ") {
 			in = strings.TrimSpace(line) == heading
 		}
 		if m := bookRow.FindStringSubmatch(strings.TrimRight(line, "\n")); in && m != nil {
+			if _, there := rows[m[1]]; there {
+				twice = append(twice, m[1])
+			}
 			rows[m[1]] = strings.TrimSpace(m[2])
 		}
 	}
-	return rows
+	return rows, twice
 }
 
 // Guests compares one table of the guest book with who is really there. A row
-// without a reason is as good as none; a row for one who has left is a lie,
-// unless its name is within one that may come back without notice.
+// without a reason is as good as none, and of two rows nobody knows which one holds; a
+// row for one who has left is a lie, unless its name is within one that may come back
+// without notice.
 func Guests(t *source.Tree, heading string, present, mayReturn []string) []source.Finding {
 	var found []source.Finding
-	rows := book(t, heading)
+	rows, twice := book(t, heading)
+	for _, name := range twice {
+		found = append(found, source.Found("guests", name, "has more than one row under %q in %s; make one of them", heading, GuestBook))
+	}
 	for _, name := range present {
 		if rows[name] == "" {
 			found = append(found, source.Found("guests", name, "is here without a reason under %q in %s", heading, GuestBook))

@@ -55,7 +55,7 @@ func waits(run paddock.Run) string {
 type Status struct {
 	TaskID        paddock.RunID  `json:"taskId"`
 	Label         string         `json:"label"`
-	State         paddock.State  `json:"state" jsonschema:"waiting (for a person's approval), starting, running, or how it ended: exited, killed, timeout, output-limit, failed-to-start, lost, refused (not approved); or banked, which no program made"`
+	State         paddock.State  `json:"state" jsonschema:"waiting (for a person's approval), queued (until a worker has room), starting, running, unreachable (its machine is silent; it may be running again), or how it ended: exited, killed, timeout, output-limit, failed-to-start, lost, refused (not approved); or banked, which no program made"`
 	Settled       bool           `json:"settled" jsonschema:"the task has ended and nothing of this changes any more"`
 	ExitCode      *int           `json:"exitCode,omitzero"`
 	Signal        string         `json:"signal,omitzero" jsonschema:"the signal that ended the program"`

@@ -6,10 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
-
-	"golang.org/x/sys/unix"
 
 	"paddock"
 )
@@ -132,14 +131,14 @@ func TestPolicyFileChanges(t *testing.T) {
 // and is read again for the next request.
 func TestPolicyThatFailsToBeRead(t *testing.T) {
 	t.Parallel()
-	for _, errno := range []error{unix.EIO, unix.ENOMEM, unix.ENFILE, unix.EMFILE} {
+	for _, errno := range []error{syscall.EIO, syscall.ENOMEM, syscall.ENFILE, syscall.EMFILE} {
 		var refusal *paddock.Refusal
 		if p, err := readPolicy("p", iotest.ErrReader(errno)); p != nil || !errors.Is(err, errno) || errors.As(err, &refusal) {
 			t.Errorf("%v: %v, %v", errno, p, err)
 		}
 	}
 	var refusal *paddock.Refusal
-	if _, err := readPolicy("p", iotest.ErrReader(unix.EISDIR)); !errors.As(err, &refusal) || refusal.Code != paddock.PolicyInvalid {
+	if _, err := readPolicy("p", iotest.ErrReader(syscall.EISDIR)); !errors.As(err, &refusal) || refusal.Code != paddock.PolicyInvalid {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package hiding keeps secrets out of what is seen of a run's output: it finds them
 // before a byte is banked, and writes down where they are, or takes them out.
 //

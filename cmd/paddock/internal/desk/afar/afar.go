@@ -25,7 +25,7 @@ import (
 
 // commands work with a server.
 func commands() []string {
-	return []string{"ps", "run", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token"}
+	return []string{"ps", "run", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers"}
 }
 
 // Check refuses --server beside a command that looks at this machine.

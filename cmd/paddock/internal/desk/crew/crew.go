@@ -16,6 +16,7 @@ import (
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app"
+	"paddock/internal/contain/filter/bpf/noexec"
 	"paddock/internal/dispatch"
 	"paddock/internal/executor"
 	"paddock/internal/journal/sign"
@@ -71,6 +72,20 @@ func Serve(ctx context.Context, d *desk.Desk, s Server) (*dispatch.Service, erro
 	m := machine(d, s.Executor)
 	m.Version, m.Capacity, m.Alone, m.Hints = s.Version, s.Runs, s.Hints == nil, s.Hints
 	return dispatch.Open(ctx, s.App, s.Store, key, m, s.Idle, s.Elsewhere)
+}
+
+// Renounce has a server that is idle give up the right to start programs, once all is done
+// that needs it: whoever gets hold of it has it neither.
+func Renounce(d *desk.Desk, idle bool) error {
+	if !idle {
+		return nil
+	}
+	err := noexec.GiveUp()
+	if errors.Is(err, errors.ErrUnsupported) {
+		d.Say("note", err.Error())
+		return nil
+	}
+	return err
 }
 
 func machine(d *desk.Desk, e *executor.Executor) dispatch.Machine {

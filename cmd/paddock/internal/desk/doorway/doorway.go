@@ -16,8 +16,6 @@ import (
 	"os"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/executor"
@@ -34,30 +32,29 @@ type Policies interface {
 }
 
 // Config is that of a server for p. Its verbs are for the caller to set, and what
-// becomes of runs.
+// becomes of runs. Without policies nothing is judged here, and only tools that need no
+// program of this machine are there.
 func Config(d *desk.Desk, version string, policies Policies, p paddock.Principal) mcpserver.Config {
-	return mcpserver.Config{
-		Principal: p,
-		Version:   version,
-		Log:       slog.New(slog.NewTextHandler(d.Err, nil)),
-		Now:       d.Now,
-		PolicyProblem: func() *paddock.Refusal {
-			var refusal *paddock.Refusal // a fault of ours is for each call to tell
-			if _, err := policies.Load(); errors.As(err, &refusal) {
-				return refusal
-			}
-			return nil
-		},
-		PolicyNotice: Notice(policies),
-		Words: func() []string {
-			if rules, err := policies.Load(); err == nil {
-				return rules.Applied(p, "").Words()
-			}
-			return nil
-		},
-		Git:       registers(policies, git.Name),
-		Delegates: registers(policies, delegate.Name),
+	cfg := mcpserver.Config{Principal: p, Version: version, Log: slog.New(slog.NewTextHandler(d.Err, nil)), Now: d.Now}
+	if policies == nil {
+		return cfg
 	}
+	cfg.PolicyProblem = func() *paddock.Refusal {
+		var refusal *paddock.Refusal // a fault of ours is for each call to tell
+		if _, err := policies.Load(); errors.As(err, &refusal) {
+			return refusal
+		}
+		return nil
+	}
+	cfg.PolicyNotice = Notice(policies)
+	cfg.Words = func() []string {
+		if rules, err := policies.Load(); err == nil {
+			return rules.Applied(p, "").Words()
+		}
+		return nil
+	}
+	cfg.Git, cfg.Delegates = registers(policies, git.Name), registers(policies, delegate.Name)
+	return cfg
 }
 
 // Notice says of a policy that was changed and can't be used that it isn't in force.
@@ -102,10 +99,7 @@ func Through(ctx context.Context, d *desk.Desk) (given bool, err error) {
 		err = errors.New("it is one of the standard three")
 	}
 	if err == nil {
-		var kind int
-		if kind, err = unix.GetsockoptInt(number, unix.SOL_SOCKET, unix.SO_TYPE); err == nil && kind != unix.SOCK_STREAM {
-			err = errors.New("it is another kind of socket")
-		}
+		err = streams(number)
 	}
 	if err != nil {
 		return true, desk.Usage(fmt.Sprintf("%s is %s, by which there is no door: %v", delegate.DoorVariable, desk.Quote(word), err), "hand the descriptor on to whatever starts paddock mcp")

@@ -1,5 +1,5 @@
-// Package people has the commands about who may use a server: users, invitations and
-// API tokens. With --server they ask that server; without, they work on the accounts of
+// Package people has the commands about who may use a server and who works for it: users,
+// invitations, API tokens and workers. With --server they ask that server; without, they work on the accounts of
 // the state directory here, as the operator of the machine.
 //
 // # Limits
@@ -31,10 +31,10 @@ type commands struct {
 // An Opener gives a client of the accounts here; done lets go of them.
 type Opener func(ctx context.Context) (c *client.Client, done func() error, err error)
 
-// Commands returns user, invite and token. Opener is for when no server is named.
+// Commands returns user, invite, token and workers. Opener is for when no server is named.
 func Commands(d *desk.Desk, open Opener) []*cobra.Command {
 	c := commands{d, open}
-	return []*cobra.Command{c.users(), c.invitations(), c.tokens()}
+	return []*cobra.Command{c.users(), c.invitations(), c.tokens(), c.workers()}
 }
 
 // with asks a server, or the accounts here.

@@ -6,5 +6,6 @@
 //
 // It takes execve and execveat away and nothing else: the process keeps its files,
 // sockets and memory, and may still make processes that are copies of itself. There is no
-// way back. On other systems than Linux, and on architectures without a filter, it refuses.
+// way back. On other systems than Linux, and on architectures without a filter, it refuses, with
+// [errors.ErrUnsupported].
 package noexec

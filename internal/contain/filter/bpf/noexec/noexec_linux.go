@@ -1,6 +1,7 @@
 package noexec
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -55,7 +56,7 @@ func ways(arch string) calls {
 func build(arch string) ([]unix.SockFilter, error) {
 	of := ways(arch)
 	if of.audit == 0 {
-		return nil, fmt.Errorf("giving up the right to start programs isn't known for %s", arch)
+		return nil, fmt.Errorf("giving up the right to start programs isn't known for %s: %w", arch, errors.ErrUnsupported)
 	}
 	const x32 = 0x4000_0000 // the bit of amd64's other ABI, which has the same mark
 	a := bpf.New()

@@ -2,9 +2,12 @@
 
 package noexec
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
-// GiveUp refuses.
+// GiveUp refuses with [errors.ErrUnsupported].
 func GiveUp() error {
-	return errors.New("the right to start programs can't be given up on this system")
+	return fmt.Errorf("the right to start programs can't be given up on this system: %w", errors.ErrUnsupported)
 }

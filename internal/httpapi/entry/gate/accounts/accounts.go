@@ -3,8 +3,8 @@
 //
 // # Limits
 //
-// Passkeys and providers of identity are package ways's. Workspaces that a token is for aren't looked at, since the
-// door knows none yet.
+// Passkeys and providers of identity are package ways's. Which workspaces a token is for is
+// looked at by package narrow.
 package accounts
 
 import (

@@ -54,7 +54,7 @@ func status(code paddock.Code) int {
 		return http.StatusUnauthorized
 	case paddock.NotFound:
 		return http.StatusNotFound
-	case paddock.Conflict, paddock.WorkspaceChanged:
+	case paddock.Conflict, paddock.WorkspaceChanged, paddock.NoWorker:
 		return http.StatusConflict
 	case paddock.Pruned:
 		return http.StatusGone
@@ -80,6 +80,7 @@ func Of(err error) *Problem {
 			Detail: "Something is wrong on our side. The server's log says what.",
 		}
 	}
+	r = worded(r)
 	p := &Problem{Type: TypeBase + string(r.Code), Title: title(r.Code), Status: status(r.Code), Detail: r.Message, Refusal: r}
 	if p.Status == http.StatusTooManyRequests || r.Code == paddock.Away {
 		p.RetryAfter = 1
@@ -94,6 +95,27 @@ func Of(err error) *Problem {
 		p.RetryAfter = unavailableFor
 	}
 	return p
+}
+
+// worded is r with hints that fit whoever asks over HTTP: the usual ones of some codes name
+// tools of agents and commands.
+func worded(r *paddock.Refusal) *paddock.Refusal {
+	said := *r
+	if r.Hint == r.Code.Info().Hint {
+		switch r.Code {
+		case paddock.NotFound:
+			said.Hint = "Look at the list that it would be in: what isn't there and what isn't yours are answered alike."
+		case paddock.Busy:
+			said.Hint = "Wait for a run to end, or end one, then ask again."
+		case paddock.RevisionInvalid:
+			said.Hint = "Name a branch, a tag, HEAD or an object id, perhaps with ~N or ^N."
+		}
+	}
+	said.Others = nil
+	for _, other := range r.Others {
+		said.Others = append(said.Others, *worded(&other))
+	}
+	return &said
 }
 
 // unavailableFor is after how many seconds it is worth asking again whether a server is

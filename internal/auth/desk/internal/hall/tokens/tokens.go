@@ -96,6 +96,11 @@ func (d *Desk) owner(ctx context.Context, by auth.Who, of store.UserID) (store.U
 		}
 		of = by.User
 	}
+	if of == "" {
+		r := paddock.Refused(paddock.InvalidRequest, "The operator of the machine has no account, so a token of his own can't be made.")
+		r.Hint = "Say whose it is to be: `\"owner\": \"NAME\"` in the request, or paddock token create --owner NAME."
+		return store.User{}, r
+	}
 	if err := hall.ID(of, "user"); err != nil {
 		return store.User{}, err
 	}

@@ -255,7 +255,11 @@ func (m *Machines) change(ctx context.Context, by auth.Who, name string, mode st
 	return shown(w), err
 }
 
-func missing() error { return paddock.Refused(paddock.NotFound, "There is no such worker.") }
+func missing() error {
+	r := paddock.Refused(paddock.NotFound, "There is no such worker.")
+	r.Hint = "paddock workers list, or GET /api/v1/workers, has them all."
+	return r
+}
 
 func (m *Machines) remove(ctx context.Context, by auth.Who, name string) error {
 	if err := by.May(auth.WorkersChange, auth.Foreign); err != nil {

@@ -1,25 +1,24 @@
-package client
+// Package within has requests answered by a handler of this process: nothing goes over a
+// network, and there is nobody else who could ask.
+//
+// # Limits
+//
+// Answers are whole before anybody reads them: it is no way to follow a stream.
+package within
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/http"
-	"net/url"
-
-	"paddock"
 )
 
-// Over returns a Client of a handler in this process: nothing goes over a network, and
-// there is nobody else who could ask.
-func Over(h http.Handler) *Client {
-	return &Client{base: &url.URL{Scheme: "http", Host: "localhost"}, wait: pause, http: &http.Client{Transport: within{h}}}
-}
+// Over is a transport to h.
+func Over(h http.Handler) http.RoundTripper { return transport{h} }
 
-type within struct{ http.Handler }
+type transport struct{ http.Handler }
 
 // RoundTrip implements [http.RoundTripper].
-func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	var a answer
 	r = r.Clone(r.Context())
 	r.RequestURI = r.URL.RequestURI()
@@ -54,15 +53,4 @@ func (a *answer) WriteHeader(status int) {
 func (a *answer) Write(p []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	return a.body.Write(p)
-}
-
-// tell asks for what has no answer but that it is done.
-func (c *Client) tell(ctx context.Context, method, path string, body any) error {
-	ctx, cancel := context.WithTimeout(ctx, paddock.MaxWait+answerTime)
-	defer cancel()
-	a, err := c.send(ctx, method, path, nil, body)
-	if err != nil {
-		return err
-	}
-	return a.Body.Close()
 }
