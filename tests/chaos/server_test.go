@@ -218,14 +218,15 @@ func (m *mark) end() {
 }
 
 // begun finds out whether the run of s ever had a directory: one that was taken from the
-// queue by a server that died of it before has none, and nobody starts it again.
+// queue by a server that died of it before has none, and nobody starts it again; neither
+// has one that couldn't be written down when its turn came.
 func (m *mark) begun(s *shot) {
 	if kept, err := filepath.Glob(filepath.Join(m.f.state, "runs/*", s.accepted[0])); err != nil || len(kept) > 0 {
 		return
 	}
 	status, answer, err := m.c.Ask(m.f.t.Context(), http.MethodGet, "/api/v1/runs/"+s.accepted[0], "", "")
 	var run paddock.Run
-	if err != nil || status != http.StatusOK || json.Unmarshal(answer, &run) != nil || run.State != paddock.FailedToStart {
+	if err != nil || status != http.StatusOK || json.Unmarshal(answer, &run) != nil || run.State != paddock.FailedToStart && run.State != paddock.RefusedState {
 		m.f.t.Errorf("%s has no directory, and the server says %d %s, %v\n%v", s.accepted[0], status, answer, err, s)
 	}
 	s.never = true
