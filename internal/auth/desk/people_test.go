@@ -277,7 +277,7 @@ func TestTokenRequests(t *testing.T) {
 	_, _, err = w.Tokens.Make(t.Context(), auth.Local(), tokens.Request{Owner: bob.Who.User, Name: "x", Scopes: []string{"runs.start"}, Workspaces: []string{"*"}, Lasts: time.Hour})
 	refused(t, err, paddock.Forbidden, "With the role viewer")
 	_, _, err = w.Tokens.Make(t.Context(), auth.Local(), request())
-	refused(t, err, paddock.NotFound, "no such user")
+	refused(t, err, paddock.InvalidRequest, "has no account")
 	w.all(w.People.Disable(t.Context(), auth.Local(), bob.Who.User))
 	_, _, err = w.Tokens.Make(t.Context(), auth.Local(), r)
 	refused(t, err, paddock.Conflict, "is disabled")
