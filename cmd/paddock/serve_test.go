@@ -165,6 +165,10 @@ func TestServe(t *testing.T) {
 	if page.Content != "ready\ndone\n" {
 		t.Errorf("%+v", page)
 	}
+	// Each start is written down with how the server is set up.
+	if n := strings.Count(y.output("audit", "list", "--json"), `"what":"configured","local":true,"more":"sha256:`); n != 2 {
+		t.Errorf("%d starts of a server are told, not 2:\n%s", n, y.output("audit", "list", "--json"))
+	}
 }
 
 // Somebody who was invited sees what is his own, and a token can what it was made for.

@@ -9,6 +9,8 @@
 package settings
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/netip"
@@ -18,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 
+	"paddock"
 	"paddock/internal/policy/compiled/document/shape"
 )
 
@@ -76,6 +79,16 @@ type Limits struct {
 // Secure says whether browsers reach the server by TLS.
 func (s Settings) Secure() bool {
 	return s.Cert != "" || strings.HasPrefix(s.PublicURL, "https://")
+}
+
+// Digest is the same for the same settings: of what they say, and not of the files that
+// they name.
+func (s Settings) Digest() string {
+	text, err := json.Marshal(s)
+	if err != nil { // they are texts, numbers and lists
+		return err.Error()
+	}
+	return string(paddock.DigestOf(sha256.Sum256(text)))
 }
 
 // Loopback says whether only this machine reaches the address.

@@ -43,6 +43,7 @@ type Accounts interface {
 // A Config says which accounts are opened.
 type Config struct {
 	State, Postgres string
+	Serving         string   // the digest of how a server is set up; empty where nothing is served
 	Accept          []string // of that database
 	Secure          bool
 	Origin          string // how browsers reach us

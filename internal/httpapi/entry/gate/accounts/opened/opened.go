@@ -47,6 +47,9 @@ type Config struct {
 	// Postgres is a file with the address of a database, that nobody else can read;
 	// empty means SQLite in the state directory.
 	Postgres string
+	// Serving is the digest of how a server is set up, which is written down when it
+	// starts; empty where nothing is served.
+	Serving string
 	// Accept is what is put up with of that database, by the words of the settings.
 	Accept []string
 	Secure bool // browsers reach us by TLS
@@ -107,6 +110,11 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 	a.Workspaces = workspaces.New(workspaces.Config{Store: s, Recorder: recorder{a.journal}, Roots: c.Roots, Now: c.Now})
 	if c.Hub != nil {
 		a.workers = machines.New(machines.Config{Store: s, Hub: c.Hub, Recorder: recorder{a.journal}, Now: c.Now})
+	}
+	if c.Serving != "" {
+		if err := (recorder{a.journal}).Record(ctx, auth.Event{What: auth.Configured, Local: true, Detail: c.Serving}); err != nil {
+			return nil, errors.Join(err, a.Close())
+		}
 	}
 	a.Gate = accounts.New(a.desk, c.Secure, c.Now, c.Other)
 	a.Gate.Host = self.ID
