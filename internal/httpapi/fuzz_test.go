@@ -53,7 +53,7 @@ func TestEveryRouteUnderFire(t *testing.T) {
 	g := &generator{Rand: rand.New(rand.NewPCG(1, 1)), doc: a.doc, seen: &a.seen, ids: a.ids, dir: a.dir}
 	for _, op := range a.operations {
 		g.manner = mannerly
-		for range 3 {
+		for range 5 {
 			a.send(t, g, op, gate.Admin)
 		}
 	}
