@@ -19,9 +19,6 @@ SRT      := bin/peers/sandbox-runtime
 SUITE    := bin/conformance
 TOOL     := go tool -modfile=tools/go.mod
 INSIDE   := internal/executor/stages/dist
-# The race detector, but not in SQLite, which is C that was translated: it would take most
-# of the time there, and what we do with it is watched from our side.
-RACE     := -race -gcflags=modernc.org/...=-race=false
 TEST     := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --
 
 help: ## show this help
@@ -42,7 +39,7 @@ release: ## build dist/paddock, one file to install: the stage is inside; and di
 
 test: cc database chromium suite decided ## run every test with the race detector and print a summary
 	@GOOS=darwin go build ./runner/... ./cmd/... # other systems only explain, but they do build; check asks of every package
-	CGO_ENABLED=1 $(TEST) $(RACE) -timeout 20m ./...
+	CGO_ENABLED=1 $(TEST) -race -timeout 20m ./...
 
 check: ## everything that must hold before a change goes in
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -d $$(git ls-files '*.go'); exit 1; }
@@ -52,7 +49,7 @@ check: ## everything that must hold before a change goes in
 	$(MAKE) test
 
 race: cc database ## hunt races: every test five times, shuffled, with the race detector
-	CGO_ENABLED=1 $(TEST) $(RACE) -count=5 -shuffle=on -timeout 60m ./...
+	CGO_ENABLED=1 $(TEST) -race -count=5 -shuffle=on -timeout 60m ./...
 
 fuzz: ## run each fuzzer for FUZZTIME (30s); `make test` only runs their seeds
 	@git grep -oE '^func Fuzz[A-Za-z0-9_]*' -- '*_test.go' | while IFS=: read -r file func; do \
@@ -94,7 +91,7 @@ chaos: cc ## end, starve and repeat runs on purpose, PADDOCK_CHAOS_RUNS (2000) o
 	@mkdir -p bin docs/reports
 	PADDOCK_CHAOS_RUNS=$${PADDOCK_CHAOS_RUNS:-2000} PADDOCK_CHAOS_REPORT=$(CURDIR)/$(if $(RECORD),docs/reports,bin)/chaos.md \
 		go test ./tests/chaos -count=1 -timeout 2h -v
-	CGO_ENABLED=1 $(TEST) $(RACE) -count=10 -shuffle=on -timeout 60m -run 'Crash|Race|Kill|Concurrent' ./...
+	CGO_ENABLED=1 $(TEST) -race -count=10 -shuffle=on -timeout 60m -run 'Crash|Race|Kill|Concurrent' ./...
 
 long: ## the tests that take minutes: 10,000 runs, a line of 1 GiB, logs of 10 GiB, 10 GiB under a limit of 1, 100,000 commits
 	PADDOCK_LONG=1 $(TEST) -count=1 -timeout 60m -run 'TestManyRunsDoNotGrow|TestOneLongLine|TestLineOfALongLog|TestStressUnderCollector|TestEveryStepCanFail|TestLineOfALongPackedLog|TestReadersOfLiveRuns|TestManyRunsByOneServer|TestLargeRepository|TestServeBecomesTheServer|TestTenTimesTheLimit|TestNotedIsCounted|TestModel|TestManyRows' ./runner ./internal/artifact/... ./internal/spawn ./internal/executor ./cmd/paddock ./internal/git ./internal/supervise ./internal/books ./internal/approval ./internal/store/tables/sqlite

@@ -5,6 +5,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -21,7 +22,13 @@ import (
 	"paddock/internal/testproc"
 )
 
-func TestMain(m *testing.M) { testproc.Main(m, nil) }
+func TestMain(m *testing.M) {
+	// Each check is hundreds of transactions, and there are two databases.
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
+	}
+	testproc.Main(m, nil)
+}
 
 // onBoth runs a test on a store in each of the databases.
 func onBoth(t *testing.T, test func(t *testing.T, s store.Store)) {
