@@ -196,7 +196,15 @@ func newAheadLaunch(report *os.File) (*launch, error) {
 }
 
 // give puts the start of spec where the process sees it, and hands its descriptors over.
+// Until it has said that it waits it reads there what it was told before.
 func (a *Ahead) give(spec *Spec) (*launch, error) {
+	_ = a.reports.SetReadDeadline(time.Now().Add(startLimit)) // sockets can have deadlines
+	switch r, _, err := readReport(a.reports); {
+	case err != nil:
+		return nil, err
+	case r.kind != reportHello:
+		return nil, errSilent
+	}
 	s, files, err := newLaunchIn(a.state, spec, paddock.UserPIDNamespace, nil, cgroupFiles{})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package spawn
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -107,7 +108,7 @@ func forkedAhead(t *testing.T) *Ahead {
 // the names of namespaces, which are told apart from ours below.
 const what = `id -u; id -g; cat /proc/self/uid_map /proc/self/gid_map /proc/self/setgroups; uname -n; cat /proc/net/dev | grep -c :
 ls /proc/self/fd | wc -l; grep -E 'Cap|NoNewPrivs|Seccomp:|SigBlk|SigIgn|Groups' /proc/self/status; cat /proc/self/cgroup /proc/self/mountinfo | sed 's/^[^ ]* [^ ]* [^ ]*//' | grep -v "$PWD" | wc -l
-echo $$; ls /proc | grep -c '^[0-9]'; cat /proc/1/maps /proc/1/environ 2>&1 | wc -c; umask; ulimit -n; ls -a /; pwd | wc -w`
+echo $$; set -- /proc/[0-9]*; echo $#; cat /proc/1/maps /proc/1/environ 2>&1 | wc -c; umask; ulimit -n; ls -a /; pwd | wc -w`
 
 func TestARunForkedAheadIsLikeAnyOther(t *testing.T) {
 	t.Parallel()
@@ -190,7 +191,15 @@ func TestWhatWasForkedAheadDoesNotFit(t *testing.T) {
 			s.Argv = append(s.Argv, strings.Repeat("x", aheadSize/3), strings.Repeat("y", aheadSize/3))
 		},
 		"the plain road": func(s *Spec) { s.Plain = true },
-		"ended meanwhile": func(s *Spec) {
+		"ended at once": func(s *Spec) {
+			if err := syscall.Kill(s.Ahead.program.holder, syscall.SIGKILL); err != nil {
+				panic(err)
+			}
+		},
+		"ended while it waited": func(s *Spec) {
+			if err := saidHello(s.Ahead); err != nil {
+				panic(err)
+			}
 			if err := syscall.Kill(s.Ahead.program.holder, syscall.SIGKILL); err != nil {
 				panic(err)
 			}
@@ -212,6 +221,24 @@ func TestWhatWasForkedAheadDoesNotFit(t *testing.T) {
 			within(t, "the end of what was forked ahead", spec.Ahead.program.Done())
 		})
 	}
+}
+
+// saidHello returns when a has said that it waits.
+func saidHello(a *Ahead) error {
+	conn, err := a.reports.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var polled error
+	err = conn.Control(func(fd uintptr) {
+		for {
+			_, polled = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
+			if polled != unix.EINTR {
+				return
+			}
+		}
+	})
+	return errors.Join(err, polled)
 }
 
 // A step of the run that fails is the run's, and isn't tried again.

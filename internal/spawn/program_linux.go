@@ -234,7 +234,7 @@ func (p *Program) awaitStart(state *launch, reports *net.UnixConn) error {
 		case err != nil:
 			return &StartError{"start", fmt.Errorf("the process in between ended without a report: %w", err)}
 		case r.kind == reportHello:
-			if began = true; state.plan.Namespaces&unix.CLONE_NEWNET != 0 && p.routes == nil { // one that was forked ahead says it twice
+			if began = true; state.plan.Namespaces&unix.CLONE_NEWNET != 0 {
 				p.routes = denied.Routes(p.holder)
 			}
 		case r.kind == reportListener:
