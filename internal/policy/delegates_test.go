@@ -33,6 +33,9 @@ func delegated(p *policy.Policy, word string, change ...func(*paddock.Request)) 
 func TestDelegatesSection(t *testing.T) {
 	t.Parallel()
 	p := load(t, delegating)
+	if none := (*policy.Policy)(nil).Delegates(); none != nil {
+		t.Errorf("without a policy there are %+v", none)
+	}
 	d := p.Delegates()
 	if !slices.Equal(d.Names, []string{"worker", "quick"}) || !slices.Equal(d.Args["worker"], []string{"-q", "<word>"}) || d.Concurrent != 3 || d.Depth != 1 || time.Duration(d.Wait) != 10*time.Minute {
 		t.Errorf("%+v", d)
