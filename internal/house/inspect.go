@@ -3,6 +3,7 @@ package house
 import (
 	"slices"
 
+	"paddock/internal/house/globals"
 	"paddock/internal/house/papers"
 	"paddock/internal/house/source"
 	"paddock/internal/house/statements"
@@ -12,7 +13,7 @@ import (
 // exception excuses.
 func Inspect(t *source.Tree) []Finding {
 	found := slices.Concat(
-		Floors(t), Reserved(t), Purity(t), Spawning(t), Members(t), statements.Find(t), Comments(t), Sizes(t),
+		Floors(t), Reserved(t), Purity(t), Spawning(t), Members(t), globals.Find(t), statements.Find(t), Comments(t), Sizes(t),
 		papers.Paths(t, "AGENTS.md", Planned),
 		papers.Links(t),
 		papers.Manners(t, "LICENSE", "README.md", "NEWS.md", "AGENTS.md", "CLAUDE.md", "Makefile",

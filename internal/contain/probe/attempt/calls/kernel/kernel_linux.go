@@ -55,10 +55,12 @@ func mounts() map[string]attempt.Deed {
 			}
 			return unix.Unmount(dir, unix.MNT_DETACH)
 		},
-		"pivot_root":               func(t attempt.Targets) error { return calls.Let(unix.PivotRoot(t.Root, t.Root)) },
-		"chroot":                   func(attempt.Targets) error { return unix.Chroot("/") },
-		"open a file system":       given(unix.SYS_FSOPEN, text("tmpfs"), 0),
-		"clone the tree of mounts": given(unix.SYS_OPEN_TREE, ^uintptr(99), text("/"), unix.OPEN_TREE_CLONE),
+		"pivot_root":         func(t attempt.Targets) error { return calls.Let(unix.PivotRoot(t.Root, t.Root)) },
+		"chroot":             func(attempt.Targets) error { return unix.Chroot("/") },
+		"open a file system": func(attempt.Targets) error { return opened(unix.Fsopen("tmpfs", 0)) },
+		"clone the tree of mounts": func(attempt.Targets) error {
+			return opened(unix.OpenTree(unix.AT_FDCWD, "/", unix.OPEN_TREE_CLONE))
+		},
 		"enter a namespace": func(attempt.Targets) error {
 			fd, err := unix.Open("/proc/1/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 			if err != nil {
@@ -73,27 +75,13 @@ func mounts() map[string]attempt.Deed {
 	}
 }
 
-// given makes a system call that returns a descriptor, and lets go of it.
-func given(nr uintptr, args ...uintptr) attempt.Deed {
-	return func(attempt.Targets) error {
-		var a [6]uintptr
-		copy(a[:], args)
-		fd, _, errno := unix.Syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5])
-		if errno != 0 {
-			return errno
-		}
-		return unix.Close(int(fd))
+// opened lets go of a descriptor that an attempt got.
+func opened(fd int, err error) error {
+	if err != nil {
+		return err
 	}
+	return unix.Close(fd)
 }
-
-// text is a string for the kernel, which is never freed.
-func text(s string) uintptr {
-	b := append([]byte(s), 0)
-	kept = append(kept, b)
-	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))
-}
-
-var kept [][]byte
 
 // kernel are attempts on the kernel itself.
 func kernel() map[string]attempt.Deed {
