@@ -56,7 +56,7 @@ func openBrowser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home, err := os.MkdirTemp("", "paddock-browser-") //nolint:usetesting // processes of the browser may write to it a moment longer
+	home, err := os.MkdirTemp("", "paddock-browser-")
 	if err != nil {
 		t.Fatal(err)
 	}

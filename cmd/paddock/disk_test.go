@@ -147,7 +147,7 @@ func full(t *testing.T, kind string, command func(args ...string) *testproc.Cmd,
 // A workspace in memory is no way round: its files are added up.
 func TestADiskFillerInMemoryEnds(t *testing.T) {
 	t.Parallel()
-	root, err := os.MkdirTemp("/dev/shm", "paddock-root-") //nolint:usetesting // it has to be in memory
+	root, err := os.MkdirTemp("/dev/shm", "paddock-root-")
 	if err != nil {
 		testproc.Skip(t, err.Error())
 	}

@@ -32,7 +32,7 @@ type yard struct {
 
 func newYard(t *testing.T) *yard {
 	t.Helper()
-	work, err := os.MkdirTemp("", "paddock-yard-") //nolint:usetesting // other users can't pass t.TempDir's parent
+	work, err := os.MkdirTemp("", "paddock-yard-")
 	if err != nil {
 		t.Fatal(err)
 	}

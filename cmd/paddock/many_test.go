@@ -168,8 +168,8 @@ func TestManyRunsByOneServer(t *testing.T) {
 		}
 		return best
 	}
-	before, quick := 0, looking(a.runs(first))
-	before = a.memory()
+	quick := looking(a.runs(first))
+	before := a.memory()
 	slow := looking(a.runs(many))
 	after := a.memory()
 	t.Logf("%d runs: %d KiB, %s; %d more: %d KiB, %s", first, before, quick, many, after, slow)

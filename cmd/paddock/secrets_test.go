@@ -55,7 +55,7 @@ func asking(bare bool, urls []string) int {
 	}
 	client := http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
 	for _, u := range urls {
-		req, err := http.NewRequest(http.MethodGet, u, nil) //nolint:noctx // the run ends it
+		req, err := http.NewRequest(http.MethodGet, u, nil)
 		if err != nil {
 			return 99
 		}

@@ -94,7 +94,7 @@ func (b Book) Ask(m paddock.Matter, by paddock.Approvals, now time.Time) (paddoc
 	}
 	n := 0
 	if last != "" {
-		fmt.Sscanf(strings.TrimPrefix(string(last), prefix(facts)), "%d", &n) // last has found it
+		_, _ = fmt.Sscanf(strings.TrimPrefix(string(last), prefix(facts)), "%d", &n) // last has found it
 	}
 	id := paddock.ApprovalID(fmt.Sprintf("%s%d", prefix(facts), n+1))
 	text, err := durable.EncodeJSON(ask{

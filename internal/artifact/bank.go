@@ -162,7 +162,7 @@ func (b *Bank) mark(stream int, n int64, now time.Time) {
 	if b.closed || b.frames == nil {
 		return
 	}
-	waiting, _ := b.frames.Drop(stream, n, now.UnixNano()) //nolint:errcheck // see above
+	waiting, _ := b.frames.Drop(stream, n, now.UnixNano())
 	b.later(waiting)
 }
 

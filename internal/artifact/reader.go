@@ -159,7 +159,7 @@ func (r *Reader) Lost() (lost [2]frames.Lost, marked bool, err error) {
 	if err != nil {
 		return lost, false, err
 	}
-	defer src.Close() //nolint:errcheck // nothing was written
+	defer src.Close()
 	return x.Lost()
 }
 

@@ -89,7 +89,7 @@ func pause(ctx context.Context, d time.Duration) {
 func refuse(conn net.Conn, e *Error) {
 	if line, err := wire.Encode(wire.Reply{Error: e}); err == nil {
 		conn.SetWriteDeadline(time.Now().Add(flushTime))
-		conn.Write(line)
+		_, _ = conn.Write(line) // who went away is told by its end
 	}
 	conn.Close()
 }

@@ -230,7 +230,7 @@ func state(t *testing.T, root string) string {
 	for _, name := range []string{".git/hooks", ".git/config", ".git/commondir", ".gitmodules", ".mcp.json", ".envrc", ".vscode", ".claude"} {
 		err := filepath.WalkDir(filepath.Join(root, name), func(path string, d os.DirEntry, err error) error {
 			if err != nil {
-				return nil // not there
+				return nil //nolint:nilerr // not there
 			}
 			info, err := d.Info()
 			must(t, err)

@@ -167,7 +167,7 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 	state.OnLost(func(dir *rundir.Dir) (*paddock.Deeper, error) { return remains.Clear(dir, judge.Workspace, cfg.Now) })
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	if state.ReadOnly() != nil {
-		return e, nil
+		return e, nil //nolint:nilerr // what can only be read is only read
 	}
 	if cfg.Expect != stages.ExpectNone {
 		if pool, err := e.stages(); err == nil { // else whoever needs it is told

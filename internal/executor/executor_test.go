@@ -354,10 +354,10 @@ func TestClosed(t *testing.T) {
 	if err := f.e.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := <-waiting; err != ErrClosed {
+	if err := <-waiting; !errors.Is(err, ErrClosed) {
 		t.Errorf("who waited was told %v", err)
 	}
-	if _, err := f.e.Start(t.Context(), request("true")); err != ErrClosed {
+	if _, err := f.e.Start(t.Context(), request("true")); !errors.Is(err, ErrClosed) {
 		t.Errorf("start: %v", err)
 	}
 	// The run went on, and whoever opens the directory next can end it.

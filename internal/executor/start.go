@@ -39,7 +39,7 @@ func (e *Executor) Start(ctx context.Context, req paddock.Request) (paddock.Run,
 // Begin is Start by the policy that judged of, where sink takes what the program prints,
 // of which nothing is kept. The policy must say so, too.
 func (e *Executor) Begin(ctx context.Context, req paddock.Request, sink *os.File, of provide.Judgement) (paddock.Run, error) {
-	return e.with(ctx, e.judge.Asking(of.(*judge.Judgement)), req, terms{sink: sink})
+	return e.with(ctx, e.judge.Asking(of.(*judge.Judgement)), req, terms{sink: sink}) //nolint:errcheck // the executor makes all there are
 }
 
 // StartWith is Start with a socket that the program gets as descriptor 3; it is the

@@ -53,7 +53,7 @@ func (e *Executor) equip(a *consent.Attendant, by *judge.Judge, req paddock.Requ
 	dir := a.Dir
 	a.Judge = func(ctx context.Context) consent.Judgement { return by.Rejudge(ctx, req) }
 	a.Launch = func(ctx context.Context, again consent.Judgement) error {
-		now := again.(*judge.Judgement)
+		now := again.(*judge.Judgement) //nolint:errcheck // the same
 		now.Claimed(room)
 		_, err := e.launch(ctx, dir, req, now, nil)
 		return err

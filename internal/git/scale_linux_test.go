@@ -102,7 +102,7 @@ func (s size) write(b *bufio.Writer) {
 	const line = "a line of many\n"
 	fmt.Fprintf(b, "blob\nmark :1\ndata %d\n", s.blob)
 	for left := s.blob; left > 0; left -= len(line) {
-		b.WriteString(line[:min(left, len(line))]) //nolint:errcheck // Flush tells
+		b.WriteString(line[:min(left, len(line))])
 	}
 	fmt.Fprint(b, "\nblob\nmark :2\ndata 5\nfile\n\n")
 	commit := func(n int, branch string) {

@@ -270,7 +270,7 @@ func (m *machine) step() {
 			m.crash()
 		}
 	}()
-	err := error(nil)
+	var err error
 	if m.worker == nil {
 		m.worker, err = lease.Begin(t.Context(), m.config)
 	} else {

@@ -58,14 +58,14 @@ func Serve(ctx context.Context, c Config) error {
 		begun := c.Now()
 		err := d.once(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // it was to end
 		}
 		if c.Now().Sub(begun) >= steady {
 			next = firstWait
 		}
 		c.Log.Warn("not connected to the server", "server", u.Host, "why", err.Error(), "next_ms", next.Milliseconds())
 		if c.Pause(ctx, next/2+rand.N(next/2)) != nil {
-			return nil
+			return nil //nolint:nilerr // it was to end
 		}
 		next = min(mostWait, 2*next)
 	}

@@ -22,7 +22,7 @@ import (
 func (s *State) Reconcile(ctx context.Context, now func() time.Time) ([]paddock.RunID, error) {
 	var lost []paddock.RunID
 	if s.unwritable != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // what can only be read is judged by who may write
 	}
 	var faults []error
 	for after := paddock.RunID(""); ; {

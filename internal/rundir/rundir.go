@@ -157,7 +157,7 @@ func (s *State) Prepare(ctx context.Context, id paddock.RunID, rec Intent) (*Dir
 // is none, also when id isn't an id at all.
 func (s *State) Run(id paddock.RunID) (*Dir, error) {
 	if _, err := paddock.ParseRunID(string(id)); err != nil {
-		return nil, fmt.Errorf("%w: %v", fs.ErrNotExist, err)
+		return nil, fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	}
 	return record.Open(s.runPath(id))
 }

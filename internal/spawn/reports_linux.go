@@ -22,7 +22,7 @@ func reportPair() (*net.UnixConn, *os.File, error) {
 	if err != nil {
 		return nil, nil, errors.Join(&StartError{"socket for reports", err}, theirs.Close())
 	}
-	return conn.(*net.UnixConn), theirs, nil
+	return conn.(*net.UnixConn), theirs, nil //nolint:errcheck // of such a socket it is one
 }
 
 // readReport waits for the next report and the descriptor that came with it.

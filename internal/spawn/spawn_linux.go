@@ -281,7 +281,7 @@ func startLeader(s *initState) {
 	if _, e := call(syscall.SYS_PIPE2, uintptr(unsafe.Pointer(&s.pipe)), syscall.O_CLOEXEC, 0, 0, 0); e != 0 {
 		fail(s, stepDescriptors, e)
 	}
-	r := uintptr(0)
+	var r uintptr
 	if s.shares { // it returns when the program is one, or there won't be one
 		r = clone(syscall.SYS_CLONE, unix.CLONE_VM|unix.CLONE_VFORK|uintptr(syscall.SIGCHLD), s.stack, 0, 0, 0, unsafe.Pointer(s), s.entry)
 		s.reportFD = slotReport

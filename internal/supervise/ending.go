@@ -55,7 +55,7 @@ func (r *run) untilEmpty(ctx context.Context) *spawn.Exit {
 		case <-timeout:
 			r.end(end{paddock.Reason{Kind: paddock.ReasonTimeout, Limit: time.Duration(r.job.Timeout).Milliseconds()}, syscall.SIGTERM}, &at)
 		case <-idle:
-			over := false
+			var over bool
 			if idle, over = r.silence.Look(); over {
 				r.end(end{r.silence.Reason(r.job.RunDir), syscall.SIGTERM}, &at)
 			}

@@ -152,7 +152,7 @@ func (p *Place) Keep() (*os.File, error) {
 // IdentityOf returns the identity of a file.
 func IdentityOf(st *unix.Stat_t) Identity {
 	return Identity{
-		Dev: uint64(st.Dev), Ino: st.Ino, Size: st.Size,
+		Dev: st.Dev, Ino: st.Ino, Size: st.Size,
 		Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano(),
 	}
 }

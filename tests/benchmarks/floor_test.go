@@ -137,11 +137,10 @@ func (f *furniture) floors() []contender {
 // A keeper is a process that waits, as a supervisor does, to start a program and to
 // write down what became of it; and its other half, which writes down before.
 type keeper struct {
-	t        *testing.T
-	dir      string
-	conn     net.Conn
-	n        int
-	previous string
+	t    *testing.T
+	dir  string
+	conn net.Conn
+	n    int
 }
 
 func newKeeper(t *testing.T, level paddock.Level, root, dir string) *keeper {

@@ -98,7 +98,7 @@ var ErrRefused = errors.New("can't be shown as the run's own")
 
 // refused says what to do about a file system that can't do it.
 func (s *Shower) refused(path string, st unix.Stat_t, err error) error {
-	return fmt.Errorf("%s belongs to uid %d and gid %d and %w, since its file system (%s), or one mounted below it, isn't able to (%v): name its owner under `containment.run_as`, give it to uid %d, or move it to ext4, xfs, btrfs or tmpfs",
+	return fmt.Errorf("%s belongs to uid %d and gid %d and %w, since its file system (%s), or one mounted below it, isn't able to (%w): name its owner under `containment.run_as`, give it to uid %d, or move it to ext4, xfs, btrfs or tmpfs",
 		path, st.Uid, st.Gid, ErrRefused, kind(path), err, s.as.UID)
 }
 
@@ -112,5 +112,5 @@ func kind(path string) string {
 	if err := unix.Statfs(path, &fs); err != nil {
 		return "unknown"
 	}
-	return cmp.Or(kinds[int64(fs.Type)], fmt.Sprintf("%#x", fs.Type))
+	return cmp.Or(kinds[fs.Type], fmt.Sprintf("%#x", fs.Type))
 }

@@ -342,7 +342,7 @@ func Left(root *os.File) []string {
 func (g *Guard) sweepNew(dir string) error {
 	fd, err := unix.Openat2(int(g.root.Fd()), dir, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: beneath})
 	if err != nil {
-		return nil // there is none, or none that we would have made one in
+		return nil //nolint:nilerr // there is none, or none that we would have made one in
 	}
 	f := os.NewFile(uintptr(fd), dir)
 	names, err := f.Readdirnames(-1)

@@ -25,7 +25,7 @@ func (j *Judge) stdinOf(p paddock.Principal, id paddock.RunID, s paddock.Stream)
 		return policy.StdinFacts{}, nil, err
 	}
 	if err != nil {
-		return policy.StdinFacts{Checked: true, Problem: err.Error()}, nil, nil
+		return policy.StdinFacts{Checked: true, Problem: err.Error()}, nil, nil //nolint:nilerr // it is among the facts
 	}
 	return policy.StdinFacts{Checked: true, Lost: lost}, file, nil
 }

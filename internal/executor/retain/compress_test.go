@@ -274,7 +274,6 @@ func TestPruneWhileCompressing(t *testing.T) {
 			d, _ := h.printed(0, plentiful)
 			other, err := keeper(h.State.Path())
 			must(t, err)
-			at := at
 			h.At = func(step string) {
 				if step == at {
 					at = ""

@@ -28,5 +28,5 @@ func identify(f *os.File) (remembered, error) {
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return remembered{}, err
 	}
-	return remembered{Dev: uint64(st.Dev), Ino: st.Ino, Size: st.Size, Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano()}, nil
+	return remembered{Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano()}, nil
 }

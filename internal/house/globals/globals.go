@@ -34,7 +34,7 @@ func Find(t *source.Tree) []source.Finding {
 		}
 		if group, ok := d.(*ast.GenDecl); ok && group.Tok == token.VAR {
 			for _, s := range group.Specs {
-				for _, name := range s.(*ast.ValueSpec).Names {
+				for _, name := range s.(*ast.ValueSpec).Names { //nolint:errcheck // of variables there is nothing else
 					variables[f.Dir][name.Name] = true
 				}
 			}

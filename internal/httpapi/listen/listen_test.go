@@ -224,7 +224,7 @@ func TestTLS(t *testing.T) {
 	addr, _ := serve(t, Options{Cert: c.cert, Key: c.key, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "safe") })})
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
-	a, err := (&http.Client{Transport: transport}).Get("https://" + addr) //nolint:noctx // a test
+	a, err := (&http.Client{Transport: transport}).Get("https://" + addr)
 	if err != nil {
 		t.Fatal(err)
 	}

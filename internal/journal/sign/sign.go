@@ -135,7 +135,7 @@ func FromSeed(seed []byte) (*Key, error) {
 // fromSeed is a key that signs notes by signer; with nil it signs envelopes alone.
 func fromSeed(seed []byte, signer note.Signer) (*Key, error) {
 	private := ed25519.NewKeyFromSeed(seed)
-	public, err := PublicOf(private.Public().(ed25519.PublicKey))
+	public, err := PublicOf(private.Public().(ed25519.PublicKey)) //nolint:errcheck // of such a key it is one
 	if err != nil {
 		return nil, err
 	}

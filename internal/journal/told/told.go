@@ -61,7 +61,7 @@ func lookFor(s journal.Segment, id paddock.RunID) (ended, begun bool, addenda in
 		}
 		e, err := l.Entry()
 		if err != nil {
-			return nil // an audit tells of it
+			return nil //nolint:nilerr // an audit tells of it
 		}
 		if first {
 			first, begun = false, e.Time.Before(id.Time().Add(-slack))

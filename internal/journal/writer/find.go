@@ -154,7 +154,7 @@ func idOf(s journal.Segment) (id string, err error) {
 		e, err := journal.Parse(l.Bytes) // even if only its line's end is missing
 		switch {
 		case err != nil:
-			return nil // torn before the first one
+			return nil //nolint:nilerr // torn before the first one
 		case e.Begin != nil:
 			id = e.Begin.ID
 		case e.Rotate != nil:
@@ -191,7 +191,7 @@ func treeOf(s journal.Segment) (*journal.Tree, error) {
 	err := journal.ScanSegment(s, func(l journal.Line) error {
 		e, err := l.Entry()
 		if err != nil {
-			return nil // closed by a recovered entry, or found by an audit
+			return nil //nolint:nilerr // closed by a recovered entry, or found by an audit
 		}
 		if tree == nil {
 			tree = &journal.Tree{}

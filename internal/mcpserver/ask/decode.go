@@ -49,7 +49,7 @@ func noNull(raw []byte) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(raw))
 	for {
 		token, err := dec.ReadToken()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

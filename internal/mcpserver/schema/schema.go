@@ -37,10 +37,10 @@ func Once[T any](use string, make func() *jsonschema.Schema) *jsonschema.Schema 
 		of  reflect.Type
 	}{use, reflect.TypeFor[T]()}
 	if s, ok := once.Load(key); ok {
-		return s.(*jsonschema.Schema) //nolint:forcetypeassert // nothing else is stored
+		return s.(*jsonschema.Schema) //nolint:errcheck // nothing else is stored
 	}
 	s, _ := once.LoadOrStore(key, make())
-	return s.(*jsonschema.Schema) //nolint:forcetypeassert // the same
+	return s.(*jsonschema.Schema) //nolint:errcheck // the same
 }
 
 // Either is the schema of what a tool answers: its result, or a refusal. Some

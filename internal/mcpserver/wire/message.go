@@ -23,7 +23,7 @@ func Check(b []byte) (string, int64) {
 	dec := jsontext.NewDecoder(bytes.NewReader(b))
 	_, err := dec.ReadValue()
 	if err == nil {
-		if _, err = dec.ReadToken(); err == io.EOF {
+		if _, err = dec.ReadToken(); errors.Is(err, io.EOF) {
 			return "", 0
 		}
 		return "more than one JSON value", jsonrpc.CodeParseError

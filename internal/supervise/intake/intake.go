@@ -89,7 +89,7 @@ func (in *Intake) splice(stream paddock.Stream, from *os.File) error {
 			in.Kept()
 		}
 		if why != nil || err != nil {
-			return nil // whoever reads finds the same, and knows what to do
+			return nil //nolint:nilerr // whoever reads finds the same, and knows what to do
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func (in *Intake) bank(stream paddock.Stream, b []byte, err error) {
 	var why *paddock.Reason
 	kept, over := 0, false
 	if err == nil {
-		fits := 0
+		var fits int
 		fits, why = in.Room.Take(stream, len(b))
 		kept, over, err = in.Bank.Append(stream, b[:fits])
 	}

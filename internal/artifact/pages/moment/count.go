@@ -90,7 +90,7 @@ func (v *View) Find(n int64) (from, seen int64, err error) {
 // errUncounted is for a count that contradicts itself.
 func errUncounted(err error) error {
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // there is another to tell
 	}
 	return errors.New("lines can't be counted: the order of output is damaged")
 }

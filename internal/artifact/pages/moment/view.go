@@ -223,6 +223,6 @@ func (v *View) Copy(w io.Writer, offset int64) (int64, error) {
 // Close lets go of the files.
 func (v *View) Close() {
 	for _, src := range v.opened {
-		src.Close() //nolint:errcheck // nothing was written
+		src.Close()
 	}
 }

@@ -158,7 +158,7 @@ func (b *builder) hold(name, controller string, wanted bool, set files) {
 	if !wanted {
 		return
 	}
-	kind, folder := "", ""
+	var kind, folder string
 	if slices.Contains(b.host.V2.Controllers, controller) && b.host.V2.Folder != "" {
 		kind, folder = CgroupV2, b.host.V2.Folder
 	} else if b.host.V1[controller] != "" {

@@ -27,7 +27,7 @@ func (f *Finder) Executes(ctx context.Context, p, searchPath string) ([]string, 
 		return nil, err
 	}
 	if err != nil {
-		return nil, nil //nolint:nilerr // it isn't safe from others
+		return nil, nil
 	}
 	defer end.Close()
 	if end.Missing == nil && end.Stat.Mode&unix.S_IFMT == unix.S_IFDIR {

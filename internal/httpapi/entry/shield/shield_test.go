@@ -107,7 +107,7 @@ func TestPanic(t *testing.T) {
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.Start()
 	defer server.Close()
-	a, err := http.Get(server.URL + "/whole") //nolint:noctx // a test
+	a, err := http.Get(server.URL + "/whole")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestPanic(t *testing.T) {
 	if err != nil || a.StatusCode != http.StatusInternalServerError || strings.Contains(string(text), "cellar") {
 		t.Errorf("%d %s %v", a.StatusCode, text, err)
 	}
-	if a, err = http.Get(server.URL + "/half"); err == nil { //nolint:noctx // a test
+	if a, err = http.Get(server.URL + "/half"); err == nil {
 		_, err = io.ReadAll(a.Body)
 		_ = a.Body.Close() // cut off
 	}

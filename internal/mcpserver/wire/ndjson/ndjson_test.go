@@ -1,6 +1,7 @@
 package ndjson
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -108,7 +109,7 @@ func TestUnansweredCallsAreBounded(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		if err := <-end; err != io.EOF || len(calls) != 3000 || gone != 1 {
+		if err := <-end; !errors.Is(err, io.EOF) || len(calls) != 3000 || gone != 1 {
 			t.Errorf("end %v after %d calls, gone %d times", err, len(calls), gone)
 		}
 		if err := c.Close(); err != nil {
@@ -131,7 +132,7 @@ func TestEndIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if _, err := c.Read(t.Context()); err != io.EOF || time.Since(began) != lastWords {
+		if _, err := c.Read(t.Context()); !errors.Is(err, io.EOF) || time.Since(began) != lastWords {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 		if err := c.Close(); err != nil {

@@ -171,7 +171,7 @@ func (s *stand) do(q ask) got {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer a.Body.Close() //nolint:errcheck // read to its end
+	defer a.Body.Close()
 	text, err := io.ReadAll(a.Body)
 	if err != nil {
 		s.t.Fatal(err)
@@ -276,7 +276,7 @@ func TestEndOfWaiting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.Body.Close() //nolint:errcheck // read to its end
+	defer a.Body.Close()
 	in := bufio.NewReader(a.Body)
 	until(t, in, "waiting")
 	s.do(ask{method: "DELETE", session: id}).wants(t, 204)
@@ -348,7 +348,7 @@ func TestListeningAgain(t *testing.T) {
 	}
 	one := listen()
 	two := listen()
-	defer two.Body.Close() //nolint:errcheck // cut off
+	defer two.Body.Close()
 	if _, err := io.ReadAll(one.Body); err != nil {
 		t.Errorf("the first: %v", err)
 	}

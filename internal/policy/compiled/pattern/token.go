@@ -96,18 +96,18 @@ func (t Token) expression(s string) (Token, error) {
 	}
 	parsed, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
-		return t, fmt.Errorf("not an RE2 expression: %v", err)
+		return t, fmt.Errorf("not an RE2 expression: %w", err)
 	}
 	// What is put between the anchors is the expression as it was understood:
 	// its own text could reach beyond them (\Q without \E). And \A and \z, not
 	// ^ and $, which (?m) would turn into those of lines.
 	t.kind = reToken
 	if t.re, err = regexp.Compile(`\A(?:` + parsed.String() + `)\z`); err != nil {
-		return t, fmt.Errorf("not an RE2 expression: %v", err)
+		return t, fmt.Errorf("not an RE2 expression: %w", err)
 	}
 	plain, err := regexp.Compile(source)
 	if err != nil {
-		return t, fmt.Errorf("not an RE2 expression: %v", err)
+		return t, fmt.Errorf("not an RE2 expression: %w", err)
 	}
 	prefix, _ := plain.LiteralPrefix()
 	t.dashes = strings.HasPrefix(prefix, "-")

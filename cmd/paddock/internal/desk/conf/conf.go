@@ -109,7 +109,7 @@ func read(d *desk.Desk, file string, flags map[string]string) (settings.Settings
 	data, err := open(path, 1<<20)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && named == "":
-		data, err = nil, nil // the machine has none
+		data = nil // the machine has none
 	case errors.Is(err, fs.ErrNotExist):
 		return settings.Settings{}, nil, desk.Usage("there is no file "+desk.Plain(path), "--config names the configuration of the server")
 	case err != nil:
@@ -162,7 +162,7 @@ func Token(s settings.Settings) (string, error) {
 func Exposed(s settings.Settings, at net.Addr) error {
 	addr, err := netip.ParseAddrPort(at.String())
 	if err != nil || addr.Addr().IsLoopback() || s.Cert != "" || len(s.Proxies) > 0 && s.Secure() {
-		return nil
+		return nil //nolint:nilerr // a socket has no port, and nobody else reaches it
 	}
 	return desk.Usage("others can reach "+at.String()+", and there is no TLS", "give the server tls, or trusted_proxies and an https public_url, or listen on "+settings.DefaultListen)
 }

@@ -100,7 +100,7 @@ func (d commands) policyReport(ctx context.Context, available []paddock.Level) (
 		return r, nil
 	}
 	if err != nil {
-		return PolicyReport{Path: found.Path, Problem: err.Error(), Remedy: "Try again: this says nothing of the policy."}, nil
+		return PolicyReport{Path: found.Path, Problem: err.Error(), Remedy: "Try again: this says nothing of the policy."}, nil //nolint:nilerr // the report says it
 	}
 	return d.policyOf(ctx, found.Path, found.Data(), available, d.Lineage.More(found.Path, found.Data())...)
 }
@@ -116,7 +116,7 @@ func (d commands) policyOf(ctx context.Context, path string, data []byte, availa
 	compiled, err := policy.Load(path, data, more...)
 	if err != nil {
 		r.Problem, r.Remedy = err.Error(), brokenPolicy
-		return r, nil
+		return r, nil //nolint:nilerr // the report says it
 	}
 	r.Level = compiled.Contain().Level
 	for _, level := range available {

@@ -22,7 +22,7 @@ func (d commands) attempt(ctx context.Context, s *scene.Scene, report *LevelRepo
 	path, err := d.stage(ctx, s.At("stage"))
 	if err != nil {
 		report.Problem = err.Error()
-		return nil
+		return nil //nolint:nilerr // the report says it
 	}
 	run, out, err := d.run(ctx, s, s.Policy("paddock-stage", path, "probe", s.At("shown"), ""), []string{"paddock-stage", "probe"})
 	var refusal *paddock.Refusal

@@ -155,7 +155,7 @@ func TestMarkersAreBounded(t *testing.T) {
 	if err := w.Settle(); err != nil {
 		t.Fatal(err)
 	}
-	if most := int64(Free + (size / Share) + 4*RecordSize); w.Count()*RecordSize > most {
+	if most := int64(Free + size/Share + 4*RecordSize); w.Count()*RecordSize > most {
 		t.Fatalf("%d bytes, more than %d", w.Count()*RecordSize, most)
 	}
 	x, err := Open(d)
@@ -358,8 +358,8 @@ func FuzzIndex(f *testing.F) {
 			if _, _, err := x.Since(at); err != nil {
 				continue
 			}
-			x.Place(at)                                                      //nolint:errcheck // it must return
-			x.Last(func(p [2]int64) (bool, error) { return p[0] < at, nil }) //nolint:errcheck // the same
+			x.Place(at)
+			x.Last(func(p [2]int64) (bool, error) { return p[0] < at, nil })
 		}
 	})
 }

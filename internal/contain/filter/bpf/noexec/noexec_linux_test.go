@@ -27,10 +27,10 @@ func renouncer() int {
 		path := []byte("/bin/true\x00")
 		at := uintptr(unsafe.Pointer(&path[0]))
 		if _, _, errno := unix.Syscall(uintptr(execve), at, 0, 0); errno != unix.EPERM {
-			faults <- fmt.Errorf("execve: %v", errno)
+			faults <- fmt.Errorf("execve: %w", errno)
 		}
 		if _, _, errno := unix.Syscall6(uintptr(execveat), ^uintptr(99), at, 0, 0, 0, 0); errno != unix.EPERM {
-			faults <- fmt.Errorf("execveat: %v", errno)
+			faults <- fmt.Errorf("execveat: %w", errno)
 		}
 		runtime.KeepAlive(path)
 	}

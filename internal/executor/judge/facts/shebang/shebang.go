@@ -38,7 +38,7 @@ func FirstLine(head []byte) (interpreter, argument string, err error) {
 		line = buf[2:i]
 	} else if trimmed := bytes.TrimLeft(line, " \t"); len(trimmed) == 0 {
 		return "", "", errNoInterpreter
-	} else if bytes.IndexAny(trimmed, " \t\x00") < 0 {
+	} else if !bytes.ContainsAny(trimmed, " \t\x00") {
 		return "", "", errLongFirstLine
 	}
 	line = bytes.Trim(line, " \t")

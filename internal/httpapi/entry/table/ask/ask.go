@@ -168,7 +168,7 @@ func set(field reflect.Value, p Param, s string) error {
 	}
 	switch {
 	case field.Type() == reflect.TypeFor[time.Time]():
-		if err := field.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s)); err != nil {
+		if err := field.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s)); err != nil { //nolint:errcheck // a time is one
 			return refuse("%s is %.60q; a time is written as 2006-01-02T15:04:05Z.", p.Name, s)
 		}
 	case field.Type() == durationType:

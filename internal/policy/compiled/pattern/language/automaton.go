@@ -151,7 +151,7 @@ func newWordList(words []string) wordList {
 	l := wordList{"": false}
 	for _, w := range words {
 		for i := range w {
-			l[w[:i]] = l[w[:i]]
+			l[w[:i]] = l[w[:i]] || false // the beginning of a word, and a word only if it is one
 		}
 		l[w] = true
 	}

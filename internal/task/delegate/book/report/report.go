@@ -29,10 +29,9 @@ type Reader interface {
 // Of is what came of a delegate by its run.
 func Of(ctx context.Context, x Reader, d book.Delegate, run paddock.Run) (book.Result, error) {
 	out := book.Result{Artifact: run.ID, SettledAt: x.Now()}
-	printed := run.Stdout.Bytes
 	if o := run.Outcome; o != nil {
-		out.SettledAt, printed = o.SettledAt, o.Stdout.Bytes
-		out.Status, out.Error = book.StatusOf(o, printed > 0)
+		out.SettledAt = o.SettledAt
+		out.Status, out.Error = book.StatusOf(o, o.Stdout.Bytes > 0)
 	} else {
 		out.Status, out.Error = book.Failed, "its run has no outcome"
 	}

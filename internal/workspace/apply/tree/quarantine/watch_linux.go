@@ -127,7 +127,7 @@ func Lost(o Options) (*paddock.Deeper, error) {
 	o.Root, o.Except, o.Report = b.Root, b.Except, b.Report
 	root, err := tree.Open(b.Root)
 	if err != nil {
-		return &paddock.Deeper{Unlooked: "the root can't be opened: " + err.Error()}, nil
+		return &paddock.Deeper{Unlooked: "the root can't be opened: " + err.Error()}, nil //nolint:nilerr // it says so
 	}
 	w := watch(o, root)
 	w.self = list{Version: version, Root: b.Root, Device: b.Device, Inode: b.Inode}

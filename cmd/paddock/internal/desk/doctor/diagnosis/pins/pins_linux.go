@@ -31,7 +31,7 @@ func Attempt(ctx context.Context, dir string) diagnosis.Fact {
 		f.Text += err.Error()
 		return f
 	}
-	defer os.Remove(file.Name())
+	defer func() { _ = os.Remove(file.Name()) }()
 	_, err = file.WriteString("#!/bin/sh\n")
 	if err = errors.Join(err, file.Close()); err == nil {
 		file, err = os.Open(file.Name())

@@ -171,7 +171,7 @@ func (x *reader) settle1(name string) {
 	id := paddock.RunID(words[2])
 	switch words[3] {
 	case backup.Outcome:
-		x.settled[id] = x.settled[id]
+		x.settled[id] = x.settled[id] || false // known, and settled only if something says so
 	case backup.Noted:
 		x.settled[id] = true
 	}
