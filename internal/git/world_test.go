@@ -55,6 +55,18 @@ func newWorld(t testing.TB, level paddock.Level) *world {
 // newWorldWith has further sections in its policy.
 func newWorldWith(t testing.TB, level paddock.Level, sections string) *world {
 	t.Helper()
+	return worldOf(t, level, "", sections)
+}
+
+// newWorldBelow has a root that is a directory of a repository, whose top is above it.
+func newWorldBelow(t testing.TB, level paddock.Level) *world {
+	t.Helper()
+	return worldOf(t, level, "/svc/pay", "")
+}
+
+// worldOf has its policy's root at below in the world's.
+func worldOf(t testing.TB, level paddock.Level, below, sections string) *world {
+	t.Helper()
 	if _, err := os.Stat(program); err != nil {
 		testproc.Skip(t, "there is no "+program)
 	}
@@ -65,13 +77,17 @@ func newWorldWith(t testing.TB, level paddock.Level, sections string) *world {
 		must(t, os.Mkdir(dir, 0o755))
 	}
 	must(t, os.WriteFile(w.outside+"/secret.txt", []byte(secret+"\n"), 0o644))
-	w.helper = w.root + "/helper.sh"
+	w.helper = w.root + below + "/helper.sh"
+	must(t, os.MkdirAll(w.root+below, 0o755))
 	policy := `version: 1
-roots: [{path: ` + w.root + `}]
+roots: [{path: ` + w.root + below + `}]
 executables: []
 git: {executable: ` + program + `}
 containment: {require: ` + string(level) + `}
 ` + sections
+	if below != "" {
+		policy = strings.Replace(policy, "git: {", "git: {repositories: [../..], ", 1)
+	}
 	if level == paddock.Standard && os.Geteuid() == 0 {
 		policy = strings.Replace(policy, "{require: standard", "{run_as: nobody, require: standard", 1)
 		must(t, os.Chmod(filepath.Dir(base), 0o711))
@@ -83,7 +99,7 @@ containment: {require: ` + string(level) + `}
 	must(t, err)
 	t.Cleanup(func() { must(t, errorsOf(w.exec.Close(), testproc.Unlocked(base+"/state/runs/*/*/lock"))) })
 	w.room = New(w.exec)
-	_, err = w.room.root(t.Context(), Ask{Principal: alice, Door: paddock.DoorGo})
+	_, _, err = w.room.root(t.Context(), Ask{Principal: alice, Door: paddock.DoorGo})
 	if r, ok := errors.AsType[*paddock.Refusal](err); ok && r.Code == paddock.ContainmentUnavailable {
 		testproc.Skip(t, r.Message)
 	}
