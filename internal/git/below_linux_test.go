@@ -4,6 +4,7 @@ package git
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -227,6 +228,47 @@ func TestRootBelowWhatIsNone(t *testing.T) {
 			must(t, err)
 			if hasNote(t, a, c.note); strings.Contains(w.everything(a), secret) {
 				t.Errorf("%+v", a)
+			}
+		})
+	}
+}
+
+// By containment alone plain git in such a root reads no file above it but the
+// repository's own, and writes none.
+func TestContainmentHoldsPlainGitBelow(t *testing.T) {
+	t.Parallel()
+	for _, level := range []paddock.Level{paddock.Full, paddock.Standard} {
+		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
+			w := newWorldBelow(t, level)
+			w.below()
+			plain := func(words string) (string, int) {
+				t.Helper()
+				run, err := w.exec.Start(t.Context(), paddock.Request{
+					Principal: alice, Door: paddock.DoorGo, Room: Name,
+					Command: paddock.Command{Argv: slices.Concat(w.plainGit(), strings.Fields(words)), Dir: w.root + "/svc/pay"},
+				})
+				must(t, err)
+				run, err = w.exec.Wait(t.Context(), run.ID)
+				must(t, err)
+				status, ended := exited(run)
+				if !ended {
+					t.Errorf("%s: %s", words, run.State)
+				}
+				return w.everything(Answer{Run: run.ID}), status
+			}
+			for _, words := range []string{"diff --no-index /dev/null ../../top.txt", "diff --no-index /dev/null ../neighbor", "diff -- ../../top.txt", "grep -e . -- ../../top.txt"} {
+				if out, _ := plain(words); strings.Contains(out, secret) && !strings.Contains(out, "-"+secret) { // what was there is in the repository
+					t.Errorf("%s: %s", words, out)
+				}
+			}
+			for _, words := range []string{"config x.y z", "branch new", "add a.txt", "init -q --bare ../../x"} {
+				if out, status := plain(words); status == 0 {
+					t.Errorf("%s: %s", words, out)
+				}
+			}
+			if out, status := plain("log -1 --format=%s -- a.txt"); status != 0 || !strings.Contains(out, "changed") {
+				t.Errorf("git doesn't find the repository, so this shows nothing: %s", out)
 			}
 		})
 	}

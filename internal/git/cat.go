@@ -42,8 +42,8 @@ type LFS struct {
 }
 
 const (
-	mostSniffed = 8000    // bytes in which a NUL makes a file binary, as git has it
-	mostPointer = 1024    // bytes of a pointer of Git LFS
+	mostSniffed = 8000 // bytes in which a NUL makes a file binary, as git has it
+	mostPointer = 1024 // bytes of a pointer of Git LFS
 )
 
 var pointer = sync.OnceValue(func() *regexp.Regexp {

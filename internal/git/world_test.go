@@ -29,7 +29,9 @@ type world struct {
 	room *Room
 	// base holds all else; outside is readable for us and not to be read.
 	base, root, outside string
-	helper, canary      string
+	// sub is the policy's root in it, with a slash behind; empty where they are the same.
+	sub            string
+	helper, canary string
 }
 
 const program = "/usr/bin/git"
@@ -79,6 +81,9 @@ func worldOf(t testing.TB, level paddock.Level, below, sections string) *world {
 	must(t, os.WriteFile(w.outside+"/secret.txt", []byte(secret+"\n"), 0o644))
 	w.helper = w.root + below + "/helper.sh"
 	must(t, os.MkdirAll(w.root+below, 0o755))
+	if below != "" {
+		w.sub = below[1:] + "/"
+	}
 	policy := `version: 1
 roots: [{path: ` + w.root + below + `}]
 executables: []
@@ -158,12 +163,12 @@ func (w *world) write(name, text string) {
 func (w *world) commit() {
 	w.t.Helper()
 	w.git("init", "-q", "-b", "main")
-	w.write("a.txt", "one\ntwo\n")
+	w.write(w.sub+"a.txt", "one\ntwo\n")
 	w.git("add", "-A")
 	w.git("commit", "-q", "-m", "first")
-	w.write("a.txt", "one\nTWO\nthree\n")
+	w.write(w.sub+"a.txt", "one\nTWO\nthree\n")
 	w.git("commit", "-q", "-a", "-m", "second")
-	w.write("a.txt", "one\nTWO\nthree\nfour\n")
+	w.write(w.sub+"a.txt", "one\nTWO\nthree\nfour\n")
 }
 
 func (w *world) try(q query.Query) (Answer, error) {
