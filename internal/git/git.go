@@ -315,8 +315,12 @@ func (s session) resolve(ctx context.Context, ref string) (string, error) {
 	return "", s.broken(ctx, run)
 }
 
-// drivers returns the names of the repository's filters.
+// drivers returns the names of the repository's filters: read from its settings where
+// they are easily told, and else asked of git.
 func (s session) drivers(ctx context.Context) ([]string, error) {
+	if drivers, told := s.look.Filters(); told && len(drivers) <= mostDrivers {
+		return drivers, nil
+	}
 	stdout, status, run, err := s.step(ctx, s.place.Settings(), "git: which filters there are")
 	if err != nil {
 		return nil, err
