@@ -12,6 +12,7 @@ import (
 	"paddock/internal/git/parse"
 	"paddock/internal/git/parse/present"
 	"paddock/internal/git/query"
+	"paddock/internal/git/query/below"
 	"paddock/internal/git/repository"
 )
 
@@ -79,6 +80,9 @@ func newAnswer(q query.Query, l repository.Look) Answer {
 	}
 	if l.Partial {
 		a = a.said("The repository is a partial clone: objects that aren't there are never fetched, so git may fail for want of them.")
+	}
+	if l.Prefix != "" {
+		a = a.said("The root is the directory %q of a repository: what is told is what lies there, and the commits that touch it.", l.Prefix)
 	}
 	return a
 }
@@ -149,6 +153,9 @@ func (a *Answer) lists(q query.Query, stdout []byte, cut bool) (err error) {
 		}
 	case query.Show:
 		a.Commits, a.More, err = parse.Commits(stdout, cut)
+		if err == nil && len(a.Commits) == 0 && !cut { // of a root below a repository's top
+			*a = a.said("The commit changes nothing there, so nothing is told of it.")
+		}
 	case query.Diff:
 		a.Files, a.More, err = parse.Files(stdout, cut)
 		if err == nil && len(a.Files) == 0 && !cut {
@@ -167,6 +174,17 @@ func (a *Answer) lists(q query.Query, stdout []byte, cut bool) (err error) {
 		return a.found(q, stdout, cut)
 	}
 	return err
+}
+
+// from has the paths that git tells from the repository's top as they are from the root,
+// which lies at prefix.
+func (a *Answer) from(prefix string) {
+	for i := range a.Lines {
+		a.Lines[i].Path = below.Name(prefix, a.Lines[i].Path)
+	}
+	for i := range a.Changes {
+		a.Changes[i].Below(prefix)
+	}
 }
 
 // found are the lists of what isn't history.

@@ -16,6 +16,7 @@ import (
 	"paddock/internal/git/parse"
 	"paddock/internal/git/parse/present"
 	"paddock/internal/git/query"
+	"paddock/internal/git/query/below"
 )
 
 // Content is what a revision has at a path.
@@ -41,9 +42,8 @@ type LFS struct {
 }
 
 const (
-	mostSniffed = 8000    // bytes in which a NUL makes a file binary, as git has it
-	mostPointer = 1024    // bytes of a pointer of Git LFS
-	mostDirs    = 200_000 // directories that git tracks files in
+	mostSniffed = 8000 // bytes in which a NUL makes a file binary, as git has it
+	mostPointer = 1024 // bytes of a pointer of Git LFS
 )
 
 var pointer = sync.OnceValue(func() *regexp.Regexp {
@@ -52,9 +52,9 @@ var pointer = sync.OnceValue(func() *regexp.Regexp {
 
 // cat tells what is at the path, and reads it if it is a file or a link.
 func (s session) cat(ctx context.Context, out Answer, q query.Cat, ids []string, name string) (Answer, error) {
-	stdout, status, run, err := s.step(ctx, s.place.Command(q, ids, name, nil), "git: what is at a path")
+	stdout, status, run, err := s.step(ctx, s.place.Command(s.args(ids, name), nil), "git: what is at a path")
 	if err == nil && status != 0 {
-		stdout, status, run, err = s.step(ctx, s.place.With(q.Unsized(ids, name)), "git: what is at a path")
+		stdout, status, run, err = s.step(ctx, s.place.Command(q.Unsized(ids, path.Join(s.look.Prefix, name)), nil), "git: what is at a path")
 	}
 	if err != nil {
 		return Answer{}, err
@@ -72,6 +72,7 @@ func (s session) cat(ctx context.Context, out Answer, q query.Cat, ids []string,
 		return Answer{}, fmt.Errorf("run %s: git tells of %d things at one path", run.ID, len(objects))
 	}
 	c := Content{Object: objects[0]}
+	c.Path = below.Name(s.look.Prefix, c.Path)
 	out.Content = &c
 	switch {
 	case c.Kind == "directory":
@@ -83,7 +84,7 @@ func (s session) cat(ctx context.Context, out Answer, q query.Cat, ids []string,
 	case c.Size < 0:
 		return out.said("Its content isn't in this clone, and nothing is fetched."), nil
 	}
-	out, run, err = s.main(ctx, out, s.place.With(q.Blob(c.ID)), q.Blob(c.ID))
+	out, run, err = s.main(ctx, out, s.place.Command(q.Blob(c.ID), nil), q.Blob(c.ID))
 	if err != nil || !run.State.Settled() {
 		return out, err
 	}
@@ -127,7 +128,7 @@ func (s session) content(ctx context.Context, out *Answer, q query.Cat, run padd
 			return err
 		}
 	}
-	text = lines(text, q.Lines)
+	text = parse.Leading(text, q.Lines)
 	c.Offset, c.Next, c.Encoding, c.Text = page.Offset, page.Offset+int64(len(text)), "utf-8", string(text)
 	if !utf8.Valid(text) {
 		c.Encoding, c.Text = "base64", base64.StdEncoding.EncodeToString(text)
@@ -139,27 +140,11 @@ func (s session) content(ctx context.Context, out *Answer, q query.Cat, run padd
 	return nil
 }
 
-// lines is the beginning of text up to the end of the n-th line; all of it if n is
-// zero.
-func lines(text []byte, n int64) []byte {
-	at := 0
-	for ; n > 0; n-- {
-		end := bytes.IndexByte(text[at:], '\n')
-		if end < 0 {
-			return text
-		}
-		if at += end + 1; n == 1 {
-			return text[:at]
-		}
-	}
-	return text
-}
-
 // tracked refuses to search a working tree where git would read outside of it: in
 // the place of a directory that it tracks files in there can be a link.
 func (s session) tracked(ctx context.Context, name string) error {
-	q := query.ListFiles{In: name}
-	run, err := s.start(ctx, s.place.Command(q, nil, name, nil), "git: where the files to search are")
+	files := query.ListFiles{In: name}.Args(nil, name) // of the root, where it is started
+	run, err := s.start(ctx, s.place.Command(files, nil), "git: where the files to search are")
 	if err == nil {
 		run, err = s.exec.Wait(ctx, run.ID)
 	}
@@ -169,7 +154,7 @@ func (s session) tracked(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	d := directories{seen: map[string]bool{}}
+	var d parse.Directories
 	if run.State != paddock.OutputLimit {
 		if status, ok := exited(run); !ok || status != 0 {
 			return s.broken(ctx, run)
@@ -184,32 +169,5 @@ func (s session) tracked(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.look.Directories(d.all)
-}
-
-// directories are those of the names that ls-files writes to it.
-type directories struct {
-	seen map[string]bool
-	all  []string
-	held []byte
-}
-
-func (d *directories) Write(text []byte) (int, error) {
-	d.held = append(d.held, text...)
-	for {
-		entry, rest, ok := bytes.Cut(d.held, []byte{0})
-		if !ok {
-			d.held = bytes.Clone(d.held)
-			return len(text), nil
-		}
-		_, name, _ := bytes.Cut(entry, []byte{'\t'})
-		if dir := path.Dir(string(name)); !d.seen[dir] {
-			if len(d.all) == mostDirs {
-				return 0, parse.ErrFull
-			}
-			d.seen[dir] = true
-			d.all = append(d.all, dir)
-		}
-		d.held = rest
-	}
+	return s.look.Directories(d.All)
 }

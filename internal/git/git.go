@@ -23,6 +23,7 @@ import (
 	"paddock"
 	"paddock/internal/git/parse"
 	"paddock/internal/git/query"
+	"paddock/internal/git/query/below"
 	"paddock/internal/git/repository"
 )
 
@@ -70,7 +71,7 @@ func (r *Room) Ask(ctx context.Context, a Ask) (Answer, error) {
 	if err := a.Query.Check(); err != nil {
 		return Answer{}, err
 	}
-	root, err := r.root(ctx, a)
+	root, store, err := r.root(ctx, a)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -78,14 +79,14 @@ func (r *Room) Ask(ctx context.Context, a Ask) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	look, err := repository.At(root)
+	look, err := repository.Below(root, store)
 	if err != nil {
 		return Answer{}, err
 	}
 	out := newAnswer(a.Query, look)
 	switch {
 	case look.Dir == "":
-		return out.said("There is no git repository at %s. (A repository is looked for at the root itself, never above it.)", root), nil
+		return out.said("There is no git repository at %s. (A repository is looked for at the root itself; where the root is a directory of one, the operator names that one in the policy, by `git.repositories`.)", root), nil
 	case a.Query.Worktree() && look.Bare:
 		return out.said("The repository is bare: it has no working tree.%s", query.Instead(a.Query)), nil
 	}
@@ -99,30 +100,34 @@ func (r *Room) Ask(ctx context.Context, a Ask) (Answer, error) {
 		defer cancel()
 		ctx = limited
 	}
-	s := session{Room: r, ask: a, look: look, place: query.Place{Dir: look.Dir, Worktree: look.Root}}
+	s := session{Room: r, ask: a, look: look, place: query.Place{Dir: look.Dir, Worktree: look.Top}}
 	s.quick = query.Known(a.Query, look.Named)
 	return s.answer(ctx, out, name)
 }
 
-// root returns the policy's root that a means. It is asked as a command would be:
+// root returns the policy's root that a means, and where the own files of the repository
+// are that the policy has it to be a directory of. It is asked as a command would be:
 // whoever may not ask git anything is refused before anything is looked at.
-func (r *Room) root(ctx context.Context, a Ask) (string, error) {
+func (r *Room) root(ctx context.Context, a Ask) (root, store string, err error) {
 	d, err := r.exec.Explain(ctx, paddock.Request{
 		Principal: a.Principal, Door: a.Door, Room: Name, Tied: a.Tied,
 		Command: paddock.Command{Argv: []string{"git", "--version"}, Dir: a.Root},
 	})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if refusal := d.Refusal(); refusal != nil {
-		return "", refusal
+		return "", "", refusal
 	}
 	if real, err := filepath.EvalSymlinks(d.Grant.Root); err != nil || real != d.Grant.Dir {
 		refusal := paddock.Refused(paddock.PathOutsideRoot, "%q is inside of the git root %s and not one itself.", a.Root, d.Grant.Root)
 		refusal.Gate, refusal.Hint = "", "Name the root as the policy has it, or none for the first, and give the rest as the path."
-		return "", refusal
+		return "", "", refusal
 	}
-	return d.Grant.Root, nil
+	if read := d.Grant.Contain.Read; len(read) > 0 {
+		store = read[0]
+	}
+	return d.Grant.Root, store, nil
 }
 
 // A session is one question under way.
@@ -170,7 +175,7 @@ func (s session) asked(ctx context.Context, out Answer, ids []string, name strin
 			out = out.said("The repository's filters (%s) weren't run: files that they change when they are added may show as different.", shortened(strings.Join(drivers, ", "), 200))
 		}
 	}
-	out, run, err := s.main(ctx, out, s.place.Command(s.ask.Query, ids, name, drivers), s.ask.Query.Args(ids, name))
+	out, run, err := s.main(ctx, out, s.place.Command(s.args(ids, name), drivers), s.args(ids, name))
 	if err != nil || !run.State.Settled() {
 		return out, err
 	}
@@ -191,7 +196,16 @@ func (s session) asked(ctx context.Context, out Answer, ids []string, name strin
 		return Answer{}, err
 	}
 	out.fill(s.ask.Query, run, stdout, stderr, cut)
+	out.from(s.look.Prefix)
 	return out, s.exec.Seen(s.ask.Principal, run.ID)
+}
+
+// args are the words after git's own options.
+func (s session) args(ids []string, name string) []string {
+	if s.look.Prefix == "" {
+		return s.ask.Query.Args(ids, name)
+	}
+	return below.Args(s.ask.Query, ids, s.look.Prefix, name)
 }
 
 // fatal is git's status where it could do nothing.
@@ -246,7 +260,7 @@ func (s session) main(ctx context.Context, out Answer, argv, args []string) (Ans
 func (s session) start(ctx context.Context, argv []string, label string) (paddock.Run, error) {
 	return s.exec.Start(ctx, paddock.Request{
 		Principal: s.ask.Principal, Door: s.ask.Door, Room: Name, Tied: s.ask.Tied,
-		Command: paddock.Command{Argv: argv, Dir: s.place.Worktree, Label: label},
+		Command: paddock.Command{Argv: argv, Dir: s.look.Root, Label: label},
 	})
 }
 
@@ -301,8 +315,12 @@ func (s session) resolve(ctx context.Context, ref string) (string, error) {
 	return "", s.broken(ctx, run)
 }
 
-// drivers returns the names of the repository's filters.
+// drivers returns the names of the repository's filters: read from its settings where
+// they are easily told, and else asked of git.
 func (s session) drivers(ctx context.Context) ([]string, error) {
+	if drivers, told := s.look.Filters(); told && len(drivers) <= mostDrivers {
+		return drivers, nil
+	}
 	stdout, status, run, err := s.step(ctx, s.place.Settings(), "git: which filters there are")
 	if err != nil {
 		return nil, err

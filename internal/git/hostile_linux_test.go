@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func driver(file, attribute string, settings ...string) func(*world) {
 // promised takes a blob away that a remote is said to have.
 func promised(settings ...string) func(*world) {
 	return func(w *world) {
-		blob := strings.TrimSpace(w.git("rev-parse", "HEAD:a.txt"))
+		blob := strings.TrimSpace(w.git("rev-parse", "HEAD:"+w.sub+"a.txt"))
 		must(w.t, os.Remove(filepath.Join(w.root, ".git/objects", blob[:2], blob[2:])))
 		all := append([]string{"core.repositoryformatversion", "1", "extensions.partialClone", "origin", "remote.origin.promisor", "true"}, settings...)
 		for i := 0; i < len(all); i += 2 {
@@ -113,7 +114,7 @@ func attacks() []attack {
 			must(w.t, os.Remove(filepath.Join(w.root, ".git/objects", commit[:2], commit[2:])))
 		}, lost, false},
 		{"summary of submodules", func(w *world) {
-			w.nested("nested")
+			w.nested(w.sub + "nested")
 			set("status.submoduleSummary", "true")(w)
 			set("diff.ignoreSubmodules", "none")(w)
 		}, status, false},
@@ -125,12 +126,12 @@ func attacks() []attack {
 			set("extensions.worktreeConfig", "true")(w)
 			w.write(".git/config.worktree", "[core]\n\tfsmonitor = "+w.helper+"\n")
 		}, everywhere, false},
-		{"nested repository", func(w *world) { w.nested("nested") }, changed, false},
+		{"nested repository", func(w *world) { w.nested(w.sub + "nested") }, changed, false},
 		{"submodule", func(w *world) {
-			w.nested("nested")
-			must(w.t, errorsOf(os.Mkdir(w.root+"/.git/modules", 0o755), os.Rename(w.root+"/nested/.git", w.root+"/.git/modules/nested")))
-			w.write("nested/.git", "gitdir: ../.git/modules/nested\n")
-			w.write(".gitmodules", "[submodule \"nested\"]\n\tpath = nested\n\turl = ./nested\n")
+			w.nested(w.sub + "nested")
+			must(w.t, errorsOf(os.Mkdir(w.root+"/.git/modules", 0o755), os.Rename(w.root+"/"+w.sub+"nested/.git", w.root+"/.git/modules/nested")))
+			w.write(w.sub+"nested/.git", "gitdir: "+w.root+"/.git/modules/nested\n")
+			w.write(".gitmodules", "[submodule \"nested\"]\n\tpath = "+w.sub+"nested\n\turl = ./nested\n")
 		}, changed, false},
 		{"repository in the place of files", func(w *world) {
 			set("core.worktree", w.root)(w)
@@ -141,7 +142,7 @@ func attacks() []attack {
 		{"merge driver", func(w *world) {
 			w.git("checkout", "-q", "--", ".")
 			w.git("switch", "-q", "-c", "side", "HEAD~1")
-			w.write("a.txt", "ONE\ntwo\n")
+			w.write(w.sub+"a.txt", "ONE\ntwo\n")
 			w.git("commit", "-q", "-a", "-m", "side")
 			w.git("switch", "-q", "main")
 			w.git("merge", "-q", "-s", "ours", "-m", "merge", "side")
@@ -186,7 +187,10 @@ func (w *world) nested(name string) {
 	outer := w.root
 	w.root = filepath.Join(outer, name)
 	must(w.t, os.Mkdir(w.root, 0o755))
+	sub := w.sub
+	w.sub = ""
 	w.commit()
+	w.sub = sub
 	set("core.fsmonitor", w.helper)(w)
 	w.root = outer
 	w.git("add", name)
@@ -197,21 +201,21 @@ func (w *world) nested(name string) {
 // so that what was read before must be looked at again.
 func (w *world) touched(n int) {
 	w.t.Helper()
-	w.write("a.txt", "one\nTWO\nthre"+string(rune('A'+n))+"\n")
+	w.write(w.sub+"a.txt", "one\nTWO\nthre"+string(rune('A'+n))+"\n")
 	at := time.Date(2030, 1, 1, 0, n, 0, 0, time.UTC)
-	must(w.t, os.Chtimes(w.root+"/a.txt", at, at))
+	must(w.t, os.Chtimes(w.root+"/"+w.sub+"a.txt", at, at))
 }
 
 func (w *world) attacked(a attack) {
 	w.t.Helper()
 	w.commit()
-	w.write("helper.sh", "#!/bin/sh\necho fired >> "+w.canary+"\necho fired >&2\nexit 1\n")
+	w.write(w.sub+"helper.sh", "#!/bin/sh\necho fired >> "+w.canary+"\necho fired >&2\nexit 1\n")
 	must(w.t, os.Chmod(w.helper, 0o755))
 	must(w.t, os.Chmod(w.outside, 0o777))
 	a.ready(w)
 	w.touched(0)
 	for i, words := range a.fires {
-		out, _ := w.plain(words...) // most helpers are bad at what they are taken for
+		out, _ := w.plain(w.fired(words)...) // most helpers are bad at what they are taken for
 		if _, err := os.Stat(w.canary); err != nil {
 			w.t.Fatalf("plain git %v doesn't run the helper, so this attack shows nothing: %s", words, out)
 		}
@@ -220,33 +224,55 @@ func (w *world) attacked(a attack) {
 	}
 }
 
-// By construction alone, without any containment, nothing runs.
+// fired are the words by which plain git runs the helper, about the file of the world.
+func (w *world) fired(words []string) []string {
+	words = slices.Clone(words)
+	for i := range words {
+		words[i] = strings.Replace(words[i], ":a.txt", ":"+w.sub+"a.txt", 1)
+	}
+	return words
+}
+
+// By construction alone, without any containment, nothing runs; nor where the root is a
+// directory of such a repository.
 func TestHostileRepositoryRunsNothing(t *testing.T) {
 	t.Parallel()
-	for _, a := range attacks() {
-		t.Run(a.name, func(t *testing.T) {
-			w := newWorld(t, paddock.Off)
-			w.attacked(a)
-			for _, q := range dangerous() {
-				if strings.HasPrefix(a.name, "filter ") && !q.Worktree() || strings.HasPrefix(a.name, "lazy ") && q.Worktree() {
-					continue // these are about the other kind
+	for _, below := range []string{"", "/svc/pay"} {
+		for _, a := range attacks() {
+			t.Run(a.name+below, func(t *testing.T) {
+				t.Parallel()
+				if below != "" && (a.name == "repository in the place of files" || a.name == "lazy fetch by vcs") {
+					return // which are about the top of a repository
 				}
-				answer, err := w.try(q)
-				refusal, _ := errors.AsType[*paddock.Refusal](err)
-				switch {
-				case a.refused:
-					refused(t, err, paddock.RepositoryRefused)
-				case refusal != nil && refusal.Code == paddock.RevisionInvalid && a.name == "lazy fetch of a commit":
-				case err != nil:
-					t.Errorf("%s: %v", q.Tool(), err)
-				case answer.ExitCode == nil && !answer.Bare && (answer.Content == nil || answer.Content.Size >= 0):
-					t.Errorf("%s: %+v", q.Tool(), answer)
-				}
-				if _, err := os.Stat(w.canary); err == nil {
-					t.Fatalf("%s ran the helper", q.Tool())
-				}
-			}
-		})
+				w := worldOf(t, paddock.Off, below, "")
+				w.attacked(a)
+				w.runsNothing(a)
+			})
+		}
+	}
+}
+
+func (w *world) runsNothing(a attack) {
+	t := w.t
+	t.Helper()
+	for _, q := range dangerous() {
+		if strings.HasPrefix(a.name, "filter ") && !q.Worktree() || strings.HasPrefix(a.name, "lazy ") && q.Worktree() {
+			continue // these are about the other kind
+		}
+		answer, err := w.try(q)
+		refusal, _ := errors.AsType[*paddock.Refusal](err)
+		switch {
+		case a.refused:
+			refused(t, err, paddock.RepositoryRefused)
+		case refusal != nil && refusal.Code == paddock.RevisionInvalid && a.name == "lazy fetch of a commit":
+		case err != nil:
+			t.Errorf("%s: %v", q.Tool(), err)
+		case answer.ExitCode == nil && !answer.Bare && (answer.Content == nil || answer.Content.Size >= 0):
+			t.Errorf("%s: %+v", q.Tool(), answer)
+		}
+		if _, err := os.Stat(w.canary); err == nil {
+			t.Fatalf("%s ran the helper", q.Tool())
+		}
 	}
 }
 
@@ -254,29 +280,54 @@ func TestHostileRepositoryRunsNothing(t *testing.T) {
 // itself is executed, nothing is changed and nothing outside is reached.
 func TestContainmentHoldsPlainGit(t *testing.T) {
 	t.Parallel()
+	// At `full` these show every way of starting a program; elsewhere a few do.
+	few := func(a attack) bool {
+		return strings.HasPrefix(a.name, "filter") || strings.HasPrefix(a.name, "textconv") || a.name == "fsmonitor" || a.name == "diff.external" || a.refused
+	}
 	for _, level := range []paddock.Level{paddock.Full, paddock.Standard} {
-		for _, a := range attacks() {
-			if len(a.fires) == 0 || level == paddock.Standard && !strings.HasPrefix(a.name, "filter") && !strings.HasPrefix(a.name, "textconv") && a.name != "fsmonitor" && a.name != "diff.external" && !a.refused {
-				continue // there these show every way of starting a program
-			}
-			t.Run(string(level)+"/"+a.name, func(t *testing.T) {
-				w := newWorld(t, level)
-				w.attacked(a)
-				run, err := w.exec.Start(t.Context(), paddock.Request{
-					Principal: alice, Door: paddock.DoorGo, Room: Name,
-					Command: paddock.Command{Argv: append([]string{"git", "-c", "safe.directory=*"}, a.fires[len(a.fires)-1]...), Dir: w.root},
+		for _, below := range []string{"", "/svc/pay"} {
+			for _, a := range attacks() {
+				if len(a.fires) == 0 || (level == paddock.Standard || below != "") && !few(a) {
+					continue
+				}
+				t.Run(string(level)+"/"+a.name+below, func(t *testing.T) {
+					t.Parallel()
+					w := worldOf(t, level, below, "")
+					w.attacked(a)
+					w.plainly(w.fired(a.fires[len(a.fires)-1]))
 				})
-				must(t, err)
-				run, err = w.exec.Wait(t.Context(), run.ID)
-				must(t, err)
-				if _, err := os.Stat(w.canary); err == nil || !run.State.Settled() {
-					t.Errorf("what git ran could write outside (%s)", run.State)
-				}
-				if said := w.everything(Answer{Run: run.ID}); strings.Contains(said, "fired") || run.Enforced == nil || run.Enforced.Exec != paddock.ListedExec {
-					t.Errorf("git ran another program: %s", said)
-				}
-			})
+			}
 		}
+	}
+}
+
+// plainGit begins a contained command of git that isn't ours. Where the root is a
+// directory of the repository it is told that: what is above is another file system, where
+// it doesn't look.
+func (w *world) plainGit() []string {
+	words := []string{"git", "-c", "safe.directory=*"}
+	if w.sub != "" {
+		words = append(words, "--git-dir="+w.root+"/.git", "--work-tree="+w.root)
+	}
+	return words
+}
+
+// plainly runs plain git in the policy's root, contained.
+func (w *world) plainly(words []string) {
+	t := w.t
+	t.Helper()
+	run, err := w.exec.Start(t.Context(), paddock.Request{
+		Principal: alice, Door: paddock.DoorGo, Room: Name,
+		Command: paddock.Command{Argv: slices.Concat(w.plainGit(), words), Dir: filepath.Join(w.root, w.sub)},
+	})
+	must(t, err)
+	run, err = w.exec.Wait(t.Context(), run.ID)
+	must(t, err)
+	if _, err := os.Stat(w.canary); err == nil || !run.State.Settled() {
+		t.Errorf("what git ran could write outside (%s)", run.State)
+	}
+	if said := w.everything(Answer{Run: run.ID}); strings.Contains(said, "fired") || run.Enforced == nil || run.Enforced.Exec != paddock.ListedExec {
+		t.Errorf("git ran another program: %s", said)
 	}
 }
 

@@ -121,7 +121,7 @@ func TestConfigurationIsTheRepositorysAlone(t *testing.T) {
 		t.Errorf("plain git reads no configuration of the user either, so this shows nothing: %s", out)
 	}
 	place := query.Place{Dir: w.root + "/.git", Worktree: w.root}
-	for _, line := range strings.Split(strings.TrimSpace(w.run(place.With([]string{"config", "--list", "--show-origin"}))), "\n") {
+	for _, line := range strings.Split(strings.TrimSpace(w.run(place.Command([]string{"config", "--list", "--show-origin"}, nil))), "\n") {
 		if origin, _, _ := strings.Cut(line, "\t"); origin != "command line:" && origin != "file:"+w.root+"/.git/config" {
 			t.Errorf("a setting is from %s", line)
 		}

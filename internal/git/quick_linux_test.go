@@ -4,12 +4,15 @@ package git
 
 import (
 	"context"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"paddock"
+	"paddock/internal/git/parse"
 	"paddock/internal/git/query"
 	"paddock/internal/git/repository"
 )
@@ -61,9 +64,16 @@ func TestOneRunWhereTheIDIsKnown(t *testing.T) {
 	if a := asked(query.Blame{In: "a.txt"}, 1); len(a.Lines) != 3 {
 		t.Errorf("%+v", a)
 	}
-	if a := asked(query.Diff{Base: "HEAD"}, 2); len(a.Files) != 1 { // which filters there are is asked first
+	if a := asked(query.Diff{Base: "HEAD"}, 1); len(a.Files) != 1 {
 		t.Errorf("%+v", a)
 	}
+	if a := asked(query.Status{}, 1); len(a.Changes) != 1 {
+		t.Errorf("%+v", a)
+	}
+	w.git("config", "filter.lfs.process", "git-lfs filter-process") // as it is usually written
+	hasNote(t, asked(query.Status{}, 1), "filters (lfs) weren't run")
+	w.git("config", "filter.odd name.clean", "x") // which is asked of git
+	hasNote(t, asked(query.Status{}, 2), "filters (lfs, odd name) weren't run")
 	w.git("checkout", "-q", "--detach")
 	check(query.Log{})
 	if a := asked(query.Log{Ref: tag}, 1); len(a.Commits) != 2 || a.Commits[0].ID != head {
@@ -185,6 +195,59 @@ func TestNamesThatAreNotRead(t *testing.T) {
 		}
 		if id := look.Named("hostile"); id != "" {
 			t.Errorf("%s: it is taken for %s", name, id)
+		}
+	}
+}
+
+// Whatever settings say, each filter that git finds in them is found, or git is asked.
+func TestFiltersThatAreRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, paddock.Off)
+	w.git("init", "-q")
+	parts := strings.Split("[|filter|Filter|FILTER| |\t|\r|\n|\"x\"|\"y z\"|\"a\\\"b\"|.x|]|clean|process|=|\\|#|;|[core]|[filter \"ok\"]|\n[filter \"lfs\"]\n\tprocess = x\n|[include]|includeIf|path=x|\"|\xef\xbb\xbf|\u0130|\u017f|\xff|key", "|")
+	random := rand.New(rand.NewPCG(1, 2))
+	listed, told := 0, 0
+	for n := range 300 {
+		text := "\n"
+		if n%2 == 0 { // the next is more often what git can read
+			text = "\n[filter \"first\"]\n\tclean = "
+		}
+		for range 1 + random.IntN(7) {
+			text += parts[random.IntN(len(parts))]
+		}
+		w.write(".git/config", text)
+		look, err := repository.At(w.root)
+		must(t, err)
+		names, ok := look.Filters()
+		if !ok {
+			continue
+		}
+		told++
+		out, err := w.plain("config", "--file", w.root+"/.git/config", "--includes", "--list", "--null", "--name-only")
+		if err != nil {
+			continue // git reads no such settings
+		}
+		drivers, err := parse.Drivers([]byte(out))
+		must(t, err)
+		for _, d := range drivers {
+			listed++
+			if !slices.Contains(names, d) {
+				t.Errorf("%q: git finds the filter %q, and it isn't among %q", text, d, names)
+			}
+		}
+	}
+	if listed < 20 || told < 100 {
+		t.Errorf("%d of 300 were told, with %d filters: this shows little", told, listed)
+	}
+	for name, spoil := range map[string]func(){
+		"too long":        func() { w.write(".git/config", strings.Repeat("#\n", 40<<10)+"[filter \"x\"]\nclean=y\n") },
+		"of the worktree": func() { w.write(".git/config", ""); w.write(".git/config.worktree", "[FILTER \"x\"]\nclean=y\n") },
+	} {
+		spoil()
+		look, err := repository.At(w.root)
+		must(t, err)
+		if names, ok := look.Filters(); ok {
+			t.Errorf("%s: %q", name, names)
 		}
 	}
 }

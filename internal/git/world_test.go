@@ -29,7 +29,9 @@ type world struct {
 	room *Room
 	// base holds all else; outside is readable for us and not to be read.
 	base, root, outside string
-	helper, canary      string
+	// sub is the policy's root in it, with a slash behind; empty where they are the same.
+	sub            string
+	helper, canary string
 }
 
 const program = "/usr/bin/git"
@@ -55,6 +57,18 @@ func newWorld(t testing.TB, level paddock.Level) *world {
 // newWorldWith has further sections in its policy.
 func newWorldWith(t testing.TB, level paddock.Level, sections string) *world {
 	t.Helper()
+	return worldOf(t, level, "", sections)
+}
+
+// newWorldBelow has a root that is a directory of a repository, whose top is above it.
+func newWorldBelow(t testing.TB, level paddock.Level) *world {
+	t.Helper()
+	return worldOf(t, level, "/svc/pay", "")
+}
+
+// worldOf has its policy's root at below in the world's.
+func worldOf(t testing.TB, level paddock.Level, below, sections string) *world {
+	t.Helper()
 	if _, err := os.Stat(program); err != nil {
 		testproc.Skip(t, "there is no "+program)
 	}
@@ -65,13 +79,20 @@ func newWorldWith(t testing.TB, level paddock.Level, sections string) *world {
 		must(t, os.Mkdir(dir, 0o755))
 	}
 	must(t, os.WriteFile(w.outside+"/secret.txt", []byte(secret+"\n"), 0o644))
-	w.helper = w.root + "/helper.sh"
+	w.helper = w.root + below + "/helper.sh"
+	must(t, os.MkdirAll(w.root+below, 0o755))
+	if below != "" {
+		w.sub = below[1:] + "/"
+	}
 	policy := `version: 1
-roots: [{path: ` + w.root + `}]
+roots: [{path: ` + w.root + below + `}]
 executables: []
 git: {executable: ` + program + `}
 containment: {require: ` + string(level) + `}
 ` + sections
+	if below != "" {
+		policy = strings.Replace(policy, "git: {", "git: {repositories: [../..], ", 1)
+	}
 	if level == paddock.Standard && os.Geteuid() == 0 {
 		policy = strings.Replace(policy, "{require: standard", "{run_as: nobody, require: standard", 1)
 		must(t, os.Chmod(filepath.Dir(base), 0o711))
@@ -83,7 +104,7 @@ containment: {require: ` + string(level) + `}
 	must(t, err)
 	t.Cleanup(func() { must(t, errorsOf(w.exec.Close(), testproc.Unlocked(base+"/state/runs/*/*/lock"))) })
 	w.room = New(w.exec)
-	_, err = w.room.root(t.Context(), Ask{Principal: alice, Door: paddock.DoorGo})
+	_, _, err = w.room.root(t.Context(), Ask{Principal: alice, Door: paddock.DoorGo})
 	if r, ok := errors.AsType[*paddock.Refusal](err); ok && r.Code == paddock.ContainmentUnavailable {
 		testproc.Skip(t, r.Message)
 	}
@@ -142,12 +163,12 @@ func (w *world) write(name, text string) {
 func (w *world) commit() {
 	w.t.Helper()
 	w.git("init", "-q", "-b", "main")
-	w.write("a.txt", "one\ntwo\n")
+	w.write(w.sub+"a.txt", "one\ntwo\n")
 	w.git("add", "-A")
 	w.git("commit", "-q", "-m", "first")
-	w.write("a.txt", "one\nTWO\nthree\n")
+	w.write(w.sub+"a.txt", "one\nTWO\nthree\n")
 	w.git("commit", "-q", "-a", "-m", "second")
-	w.write("a.txt", "one\nTWO\nthree\nfour\n")
+	w.write(w.sub+"a.txt", "one\nTWO\nthree\nfour\n")
 }
 
 func (w *world) try(q query.Query) (Answer, error) {

@@ -5,6 +5,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy/compiled"
+	"paddock/internal/policy/compiled/above"
 	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/policy/tally"
 )
@@ -87,9 +88,7 @@ func (j *judge) grant() *paddock.Grant {
 	names = append(names, j.given...)
 	slices.Sort(names)
 	return &paddock.Grant{
-		Executable: paddock.Executable{
-			Name: e.Name, Path: e.Path, Digest: f.Executable.Digest, Interpreters: slices.Clone(f.Executable.Interpreters),
-		},
+		Executable:       paddock.Executable{Name: e.Name, Path: e.Path, Digest: f.Executable.Digest, Interpreters: slices.Clone(f.Executable.Interpreters)},
 		Argv:             slices.Clone(j.req.Command.Argv),
 		Root:             f.Dir.Root,
 		Dir:              f.Dir.Real,
@@ -98,7 +97,7 @@ func (j *judge) grant() *paddock.Grant {
 		Secrets:          j.given,
 		Redact:           j.policy.file.Redact,
 		Limits:           j.granted,
-		Contain:          j.policy.file.ContainFor(e, f.Account),
+		Contain:          above.Of(j.policy.file.ContainFor(e, f.Account), j.policy.room, f.Dir.Root),
 		Rule:             j.allowedAt,
 	}
 }

@@ -1,7 +1,5 @@
 package query
 
-import "slices"
-
 // settings beat what a repository's own configuration says. Those that name a
 // program are set to one that does nothing; those with a free name (filters) are
 // set for each repository, see Command.
@@ -20,7 +18,8 @@ var settings = []string{
 	"color.ui=false", "color.diff=false", "i18n.logOutputEncoding=UTF-8", "help.autocorrect=never", "gc.auto=0", "maintenance.auto=false",
 }
 
-// A Place is where a repository lies, in absolute paths.
+// A Place is where a repository lies, in absolute paths: its own files, and the top of its
+// working tree.
 type Place struct{ Dir, Worktree string }
 
 // own are git's own options: nothing is looked for, and nothing above the place
@@ -33,21 +32,18 @@ func (p Place) own() []string {
 	return words
 }
 
-// Command returns the whole command that answers q. Drivers are the names of the
-// filters that the repository sets: each is set to do nothing, by variables, so
-// that a name can hold whatever it likes.
-func (p Place) Command(q Query, ids []string, path string, drivers []string) []string {
+// Command returns the whole command of which args are the words after git's own
+// options. Drivers are the names of the filters that the repository sets: each is set to
+// do nothing, by variables, so that a name can hold whatever it likes.
+func (p Place) Command(args, drivers []string) []string {
 	words := p.own()
 	for _, d := range drivers {
 		for _, key := range []string{"clean", "smudge", "process", "required"} {
 			words = append(words, "--config-env=filter."+d+"."+key+"=EMPTY")
 		}
 	}
-	return slices.Concat(words, q.Args(ids, path))
+	return append(words, args...)
 }
-
-// With returns the command of which args are the words after git's own options.
-func (p Place) With(args []string) []string { return append(p.own(), args...) }
 
 // Resolve returns the command that prints the id of the commit that ref names.
 func (p Place) Resolve(ref string) []string {

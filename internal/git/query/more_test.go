@@ -63,7 +63,7 @@ func FuzzMoreCommands(f *testing.F) {
 			if q.Check() != nil || err != nil {
 				continue
 			}
-			words := place.Command(q, slices.Repeat([]string{id}, len(q.Refs())), path, nil)
+			words := place.Command(q.Args(slices.Repeat([]string{id}, len(q.Refs())), path), nil)
 			args := words[len(place.own()):]
 			end := slices.Index(args, "--")
 			if g, ok := q.(Grep); ok {

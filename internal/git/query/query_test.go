@@ -28,7 +28,7 @@ func FuzzCommand(f *testing.F) {
 				t.Fatalf("%q leads to %q", name, path)
 			}
 			ids := slices.Repeat([]string{id}, len(q.Refs()))
-			words := place.Command(q, ids, path, nil)
+			words := place.Command(q.Args(ids, path), nil)
 			end := slices.Index(words, "--")
 			for i, w := range words {
 				switch {

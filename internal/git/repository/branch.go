@@ -31,7 +31,7 @@ func (l Look) Named(ref string) string {
 	if len(ref) > 200 || !plain().MatchString(ref) || strings.Trim(ref, "0123456789abcdef") == "" || strings.HasSuffix(ref, ".lock") || strings.Contains(ref, ".lock/") {
 		return ""
 	}
-	dir, err := os.OpenRoot(l.Root)
+	dir, err := os.OpenRoot(l.Top)
 	if err != nil {
 		return ""
 	}

@@ -27,6 +27,8 @@ type Look struct {
 	// if there is no repository.
 	Root, Dir string
 	Bare      bool
+	// Top is the repository's, which is Root, or above it by Prefix.
+	Top, Prefix string
 	// Branch is what HEAD stands for; empty when it is detached, or unknown.
 	Branch   string
 	Detached bool
@@ -35,7 +37,7 @@ type Look struct {
 	Shallow bool // history ends where it was cut
 	Partial bool // objects are missing that somebody promised
 
-	own, common string // where git's own files are, and those that worktrees share; relative to Root
+	own, common string // where git's own files are, and those that worktrees share; relative to Top
 }
 
 // mostText bounds the small files that are read.
@@ -52,7 +54,7 @@ func At(root string) (Look, error) {
 		return Look{}, missing(root, err)
 	}
 	defer dir.Close()
-	l := Look{Root: real}
+	l := Look{Root: real, Top: real}
 	own, err := find(dir, real, &l)
 	if err != nil || own == "" {
 		return l, err
@@ -129,7 +131,7 @@ func (l *Look) inside(dir *os.Root, own string) error {
 	}
 	common := own
 	if text, err := read(dir, path.Join(own, "commondir")); err == nil {
-		if common, err = local(l.Root, own, text, "The file commondir"); err != nil {
+		if common, err = local(l.Top, own, text, "The file commondir"); err != nil {
 			return err
 		}
 	} else if absent(err) != nil {

@@ -1,11 +1,11 @@
 package compiled
 
 import (
-	"path"
 	"strings"
 	"time"
 
 	"paddock"
+	"paddock/internal/policy/compiled/above"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/environ"
 	"paddock/internal/policy/compiled/pattern/program"
@@ -41,39 +41,16 @@ func (c *compiler) git(f *File, g document.Git) *File {
 	}
 	x.SetRules(nil)
 	out := &File{
-		Name: f.Name, Digest: f.Digest, Roots: c.gitRoots(f.Roots, g.Roots), Executables: []*Executable{x},
+		Name: f.Name, Digest: f.Digest, Roots: above.Roots(f.Roots, g.Roots, c.fault), Executables: []*Executable{x},
 		Rules: f.Rules, Limits: x.Limits, Concurrent: f.Concurrent, Quotas: f.Quotas, Reserve: f.Reserve, Sections: map[string]paddock.Position{"roots": f.Sections["git"], "limits": f.Sections["limits"]},
 		byWord: map[string]*Executable{"git": x}, search: environ.Path([]string{x.Path}),
 	}
 	out.Contain = paddock.ContainAs{Level: f.Contain.Level, Network: "none", ReadOnly: f.Contain.Level != paddock.Off, RunAs: f.Contain.RunAs}
+	out.Contain.Read = above.Stores(f.Roots, out.Roots, g.Repositories, c.fault)
 	if out.Contain.Level == paddock.Off {
 		out.Contain.Network = "host"
 	} else { // what a repository names is no program of git's, so nothing else is executed
 		out.Contain.Exec, out.Contain.Executes = paddock.ListedExec, []string{x.Path}
-	}
-	return out
-}
-
-// gitRoots returns the absolute paths of roots, each inside of one of around.
-func (c *compiler) gitRoots(around []string, roots []document.Text) []string {
-	if len(roots) == 0 {
-		return around
-	}
-	var out []string
-	for _, r := range roots {
-		where := r.Value
-		if !path.IsAbs(where) && len(around) > 0 {
-			where = path.Join(around[0], where)
-		}
-		where = path.Clean(where)
-		inside := false
-		for _, root := range around {
-			inside = inside || where == root || strings.HasPrefix(where, strings.TrimSuffix(root, "/")+"/")
-		}
-		if !inside {
-			c.fault(r.At, "this repository isn't inside of a root; list it under `roots`, or name one that is")
-		}
-		out = append(out, where)
 	}
 	return out
 }

@@ -10,6 +10,7 @@
 package present
 
 import (
+	"encoding/base64"
 	"strconv"
 	"strings"
 
@@ -67,6 +68,21 @@ type Change struct {
 	// Conflict says which sides of a merge did what, as DD AU UD UA DU AA UU.
 	Conflict  string `json:"conflict,omitzero" jsonschema:"what ours and theirs did: A added, D deleted, U modified"`
 	Submodule bool   `json:"submodule,omitzero"`
+}
+
+// Below has the change's paths, which git tells from the repository's top, as they are
+// from the directory at prefix.
+func (c *Change) Below(prefix string) {
+	if prefix == "" {
+		return
+	}
+	c.Path, c.From = strings.TrimPrefix(c.Path, prefix+"/"), strings.TrimPrefix(c.From, prefix+"/")
+	if c.Path == "" {
+		c.Path = "./" // of which git tracks nothing
+	}
+	if name, err := base64.StdEncoding.DecodeString(c.Raw); err == nil && c.Raw != "" {
+		c.Raw = base64.StdEncoding.EncodeToString([]byte(strings.TrimPrefix(string(name), prefix+"/")))
+	}
 }
 
 // Status reads what status --porcelain=v2 -z --branch prints.

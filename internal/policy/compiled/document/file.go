@@ -126,8 +126,9 @@ func (b *builder) file(v *shape.Value) File {
 		f.Accept = append(f.Accept, Acceptance{At: b.at(item), ID: b.text(item.Get("id")), Place: b.text(item.Get("at")), Reason: b.text(item.Get("reason"))})
 	}
 	if g := v.Get("git"); g != nil {
-		f.Git = Git{At: b.at(g), Roots: b.texts(g.Get("roots")), Executable: b.clean(g.Get("executable")), SHA256: b.text(g.Get("sha256"))}
+		f.Git = Git{At: b.at(g), Roots: b.texts(g.Get("roots")), Executable: b.clean(g.Get("executable")), SHA256: b.text(g.Get("sha256")), Repositories: b.texts(g.Get("repositories"))}
 		b.unique(f.Git.Roots, "this root is listed before")
+		b.unique(f.Git.Repositories, "this repository is listed before")
 	}
 	f.Delegates = b.delegates(v)
 	b.secrets(v.Get("secrets"), &f)

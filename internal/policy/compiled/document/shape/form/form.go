@@ -197,6 +197,8 @@ type Git struct {
 	Roots      []Text
 	Executable Text
 	SHA256     Text
+	// Repositories are the tops of those that roots are directories of.
+	Repositories []Text
 }
 
 // A Test is one entry of tests.

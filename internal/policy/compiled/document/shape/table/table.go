@@ -179,6 +179,8 @@ var Policy = shape.Object{
 					Shape: shape.Text{Say: "64 hexadecimal digits, as sha256sum prints them", Pattern: shape.Expression(`^(sha256:)?[0-9a-fA-F]{64}$`)}},
 				{Name: "roots", Doc: "The repositories that are read: absolute, or relative to the first root, each inside of a root; every root if absent.",
 					Shape: shape.List{Min: 1, Of: shape.Text{Say: "a path such as . or /srv/checkout", Pattern: shape.Expression(`^[^\x00-\x1f\x7f]+$`)}}},
+				{Name: "repositories", Doc: "The tops of repositories that roots are directories of: absolute, or relative to the first root. Of each the `.git` is read and nothing else, and what is told of it is limited to the root. Without it no repository is looked for above a root.",
+					Shape: shape.List{Min: 1, Of: shape.Text{Say: "a path such as .. or /srv/monorepo", Pattern: shape.Expression(`^[^\x00-\x1f\x7f]+$`)}}},
 			}}},
 		{Name: "launch", Doc: "What may be started on an agent's behalf; nothing if absent.", Shape: launch},
 		{Name: "delegates", Doc: "The agents that a caller may give a task to, where `launch` permits agents.", Shape: delegates},
