@@ -57,6 +57,9 @@ type Command struct {
 	ReplaceEnv map[string]string `json:"replace_env,omitzero"`
 	// Stdin is what the program reads; the zero value is an empty stream.
 	Stdin Stdin `json:"stdin,omitzero"`
+	// Terminal gives the program a terminal of its own, of that size, in the place of
+	// pipes; nil gives none. It needs `pty: true` of the executable, and no Stdin.
+	Terminal *TerminalSize `json:"terminal,omitempty"`
 	// Timeout ends the run; zero means the policy's. It can only lower.
 	Timeout Duration `json:"timeout_ms,omitempty"`
 	// Idle ends the run after that much silence; zero means the policy's. It can
@@ -88,6 +91,20 @@ type Stdin struct {
 
 // IsZero reports whether the program reads an empty stream.
 func (s Stdin) IsZero() bool { return s == Stdin{} }
+
+// MostCells is the most rows, and the most columns, of a terminal.
+const MostCells = 1000
+
+// A TerminalSize is how large a terminal is, in characters. Each is from 1 to MostCells.
+type TerminalSize struct {
+	Rows    int `json:"rows"`
+	Columns int `json:"columns"`
+}
+
+// Valid reports whether a terminal can be of this size.
+func (s TerminalSize) Valid() bool {
+	return s.Rows >= 1 && s.Rows <= MostCells && s.Columns >= 1 && s.Columns <= MostCells
+}
 
 // A Request is a Command as it is judged: who asks, for what, and how it came.
 type Request struct {

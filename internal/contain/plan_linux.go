@@ -90,6 +90,9 @@ type Wish struct {
 	Shown map[string]*os.File
 	// Door is a socket that the program gets as descriptor Door; nil is none.
 	Door *os.File
+	// Terminal is of which size a terminal the program gets as its descriptors 0, 1 and
+	// 2, in the place of those that it is started with; nil is none.
+	Terminal *paddock.TerminalSize
 	// Lower and Layer are, where the root is to be another owner's, mounts that
 	// show it and the directory of Overlay so.
 	Lower, Layer *os.File
@@ -171,10 +174,12 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	var err error
 	switch w.Level {
 	case paddock.Off:
+		p.terminal(w)
 		p.account(w)
 		p.enter(w)
 		p.held(w)
 	case paddock.Standard:
+		p.terminal(w)
 		p.boundingSet()
 		p.account(w)
 		p.enter(w)
@@ -187,6 +192,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 		if err = p.tree(w, host); err != nil {
 			return nil, err
 		}
+		p.terminal(w)
 		p.arrive(w)
 		p.boundingSet()
 		p.unprivileged(w)

@@ -89,6 +89,12 @@ func (c *Client) Renew(ctx context.Context, until time.Duration) error {
 	return err
 }
 
+// Type asks something of the run's terminal. An [*Error] says why it isn't done.
+func (c *Client) Type(ctx context.Context, t Typed) error {
+	_, err := c.call(ctx, wire.Request{Verb: wire.VerbStdin, Typed: &t})
+	return err
+}
+
 // Subscribe returns events from now on. A slow reader misses output events that
 // a later one replaces, and nothing else. The channel is closed when the peer
 // is gone and all is read, and when ctx ends or the client is closed. A client

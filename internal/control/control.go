@@ -15,8 +15,8 @@
 //	← {"id":2,"ok":true}
 //	← {"event":{"kind":"output","stdout":12}}
 //
-// The verbs are status, kill, renew, stdin (answered "unsupported") and
-// subscribe. What a peer doesn't understand it answers with an error.
+// The verbs are status, kill, renew, stdin (of runs with a terminal; others answer
+// "unsupported") and subscribe. What a peer doesn't understand it answers with an error.
 //
 // # Limits
 //
@@ -43,6 +43,8 @@ type (
 	Kill = wire.Kill
 	// A Status is what a supervisor says of its run.
 	Status = wire.Status
+	// A Typed is what is asked of a run's terminal.
+	Typed = wire.Typed
 	// An Event tells subscribers of a change.
 	Event = wire.Event
 	// An Error is a supervisor's answer to what it doesn't carry out; package
@@ -70,6 +72,12 @@ type Handler interface {
 	// or settled, is told first. The channel is read without delay until cancel
 	// is called, once; closing it says that no more events come.
 	Subscribe() (events <-chan Event, cancel func())
+}
+
+// A Typist is a Handler whose run may have a terminal.
+type Typist interface {
+	// Type does all that is asked or nothing.
+	Type(Typed) error
 }
 
 // SendJob hands a job and open files to a supervisor. The caller still owns its

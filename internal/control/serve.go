@@ -208,7 +208,7 @@ func (s *session) answer() error {
 
 // do carries r out and completes the reply to it.
 func (s *session) do(r wire.Request, out *wire.Reply) *Error {
-	if r.Kill != nil != (r.Verb == wire.VerbKill) || r.Renewal != nil && r.Verb != wire.VerbRenew || r.Verb != wire.VerbHello && (r.Protocol != 0 || r.Token != "") {
+	if r.Kill != nil != (r.Verb == wire.VerbKill) || r.Typed != nil && r.Verb != wire.VerbStdin || r.Renewal != nil && r.Verb != wire.VerbRenew || r.Verb != wire.VerbHello && (r.Protocol != 0 || r.Token != "") {
 		return wire.Fault(wire.Malformed, "the fields aren't those of verb %q", r.Verb)
 	}
 	switch r.Verb {
@@ -231,7 +231,7 @@ func (s *session) do(r wire.Request, out *wire.Reply) *Error {
 			return wire.Failure(err)
 		}
 	case wire.VerbStdin:
-		return wire.Fault(wire.Unsupported, "standard input can't be written to in this version")
+		return s.typed(r.Typed)
 	case wire.VerbSubscribe:
 		if s.told != nil {
 			return wire.Fault(wire.TooMany, "this connection is subscribed already")
@@ -241,6 +241,21 @@ func (s *session) do(r wire.Request, out *wire.Reply) *Error {
 		return wire.Fault(wire.Malformed, "hello comes first and once")
 	default:
 		return wire.Fault(wire.UnknownVerb, "unknown verb %q", r.Verb)
+	}
+	return nil
+}
+
+// typed has the handler type, if it has a terminal.
+func (s *session) typed(t *wire.Typed) *Error {
+	typist, ok := s.h.(Typist)
+	if !ok || t == nil {
+		return wire.Fault(wire.Unsupported, "standard input can't be written to in this version")
+	}
+	if err := t.Check(); err != nil {
+		return wire.Fault(wire.Malformed, "%v", err)
+	}
+	if err := typist.Type(*t); err != nil {
+		return wire.Failure(err)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (j *judge) variables() {
 	}
 	switch {
 	case c.ReplaceEnv == nil:
-		j.env = j.policy.file.Variables(j.executable, j.facts.HostEnv, j.facts.Home, j.facts.Dir.Real)
+		j.env = environ.OnTerminal(c.Terminal, j.policy.file.Variables(j.executable, j.facts.HostEnv, j.facts.Home, j.facts.Dir.Real))
 		j.accepted(c.Env)
 	case j.req.Door != paddock.DoorGo:
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "Only a program that embeds Paddock can replace the environment."))
@@ -116,23 +116,22 @@ func (j *judge) presentable(asked []string) {
 // stdin asks whether what the program is to read can be given.
 func (j *judge) stdin() {
 	s, detail := j.req.Command.Stdin, "empty"
-	invalid := wellformed.Stdin(s)
-	switch {
+	switch invalid := wellformed.Stdin(j.req.Command); {
 	case invalid != "":
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "%s", invalid))
 	case s.Text != nil && len(*s.Text) > wellformed.MaxStdinText:
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.StdinNotAllowed, "The text for standard input has %d bytes; at most %d can be given.", len(*s.Text), wellformed.MaxStdinText))
 	case s.Text != nil:
 		detail = "text"
+	case j.req.Command.Terminal != nil:
+		if detail = "a terminal"; j.executable != nil && !j.executable.PTY {
+			j.Refuse(j.executable.At, phrase.NoTerminal(j.executable.Word()))
+		}
 	case s.IsZero():
-	case !j.facts.Stdin.Checked:
-		j.Refuse(paddock.Position{}, paddock.Refused(paddock.StdinNotAllowed, "The standard input asked for wasn't looked at."))
-	case j.facts.Stdin.Problem != "":
-		j.Refuse(paddock.Position{}, paddock.Refused(paddock.StdinNotAllowed, "The standard input asked for can't be given: %s.", phrase.Shown(strings.TrimSuffix(j.facts.Stdin.Problem, "."))))
-	case s.Run != "":
-		detail = j.facts.Stdin.OfRun()
+	case j.facts.Stdin.Trouble() != "":
+		j.Refuse(paddock.Position{}, paddock.Refused(paddock.StdinNotAllowed, "The standard input asked for can't be given: %s.", phrase.Shown(strings.TrimSuffix(j.facts.Stdin.Trouble(), "."))))
 	default:
-		detail = "a file"
+		detail = j.facts.Stdin.Said(s)
 	}
 	j.Answer(paddock.GateStdin, paddock.Position{}, detail)
 }
@@ -189,7 +188,7 @@ func (j *judge) rules() {
 	c := j.req.Command
 	a := celrule.PrepareAll(celrule.Input{
 		Argv: c.Argv, Executable: j.executable.Word(), Path: j.executable.Path, Cwd: j.facts.Dir.Real,
-		Env: c.EnvironmentNames(), Stdin: !c.Stdin.IsZero(),
+		Env: c.EnvironmentNames(), Stdin: !c.Stdin.IsZero() || c.Terminal != nil,
 	}, j.req.Principal)
 	var asks []*compiled.Rule
 	for i := range j.policy.file.Rules {

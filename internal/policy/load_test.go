@@ -56,7 +56,7 @@ func TestLoadFaults(t *testing.T) {
 		{"tag", head + "executables: []\nlimits: {timeout: !!str 1s, output: !mine 5}\n", []string{"4:19: a tag (`!!str`)", "4:37: a tag (`!mine`)"}},
 		{"odd keys", head + "executables: []\n? [a]\n: 1\n~: 2\n", []string{"a key must be a word, not a list", "a key must be a word, not nothing"}},
 		{"later sections", head + "executables: []\nlaunch: {engines: true}\nagents: {}\npty: {}\n", []string{
-			"4:10: `engines` (", "5:1: `agents` (", "6:1: `pty` (",
+			"4:10: `engines` (", "5:1: `agents` (", "6:1: unknown key `pty`",
 		}},
 		{"git without a program", head + "executables: []\ngit: {roots: [.]}\n", []string{"4:6: `executable` is missing"}},
 		{"git elsewhere", head + "executables: []\ngit: {executable: git, roots: [.., /elsewhere, a, a, 5], shell: x}\n", []string{
@@ -133,8 +133,8 @@ func TestLoadFaults(t *testing.T) {
 			"3:54: `a` is the word of another executable", "`/c` is the word of another",
 		}},
 		{"sha256", exe("args: any", "sha256: abc"), []string{"6:13: want 64 hexadecimal digits"}},
-		{"bounds", exe("args: any", "max_args: 0", "max_arg_bytes: 128KiB", "line_breaks: yes"), []string{
-			"6:15: want a whole number from 1 to 65536, not `0`", "7:20: `128KiB` is more than the most that is possible, 131071 bytes", "8:18: want true or false, not `yes`",
+		{"bounds", exe("args: any", "max_args: 0", "max_arg_bytes: 128KiB", "line_breaks: yes", "pty: [24, 80]"), []string{
+			"6:15: want a whole number from 1 to 65536, not `0`", "7:20: `128KiB` is more than the most that is possible, 131071 bytes", "8:18: want true or false, not `yes`", "9:10: want true or false, not a list",
 		}},
 		{"sizes", head + "executables: []\nlimits: {output: 0}\n", []string{"4:18: want a size"}},
 		{"size units", head + "executables: []\nlimits: {output: 10MB}\n", []string{"4:18: want a size such as 4096, 64KiB or 10MiB, above zero, not `10MB`"}},

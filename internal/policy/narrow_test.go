@@ -288,7 +288,7 @@ func drawnPart(t *rapid.T) string {
 	for _, one := range []string{"name: go, path: /bin/go", "name: make, path: /bin/make", "name: other, path: /bin/other", "path: /bin/go"} {
 		if rapid.Bool().Draw(t, one) {
 			programs += "{" + one + ", args: " + some("args", "any", "[{allow: [test]}]", "[{deny: [test, -v]}, {allow: ['...']}]", "[{allow: [<path>, '...']}]", "[{allow: ['{vet,test}', '...']}]") +
-				some("more", "", ", max_args: 2", ", limits: {timeout: 1m}", ", limits: {timeout: 20m, output: 1KiB}", ", environment: {pass: [GOPROXY]}", ", line_breaks: true", ", sha256: "+strings.Repeat("a", 64)) + "}, "
+				some("more", "", ", max_args: 2", ", limits: {timeout: 1m}", ", limits: {timeout: 20m, output: 1KiB}", ", environment: {pass: [GOPROXY]}", ", line_breaks: true", ", pty: true", ", sha256: "+strings.Repeat("a", 64)) + "}, "
 		}
 	}
 	parts := []string{

@@ -169,6 +169,11 @@ func TestRefusal_invalid_request(t *testing.T) {
 			r.Command.Stdin = paddock.Stdin{Run: "r0000000000000000000000000a", Stream: paddock.Combined}
 		}, want: "stdout or stderr"},
 		refusalCase{name: "no run id", change: func(r *paddock.Request) { r.Command.Stdin.Run = "../x" }, want: "run id"},
+		refusalCase{name: "a terminal and a text", change: func(r *paddock.Request) {
+			r.Command.Stdin.Text, r.Command.Terminal = &text, &paddock.TerminalSize{Rows: 24, Columns: 80}
+		}, want: "leave its standard input out"},
+		refusalCase{name: "a terminal without rows", change: func(r *paddock.Request) { r.Command.Terminal = &paddock.TerminalSize{Columns: 80} }, want: "0 rows"},
+		refusalCase{name: "a terminal too wide", change: func(r *paddock.Request) { r.Command.Terminal = &paddock.TerminalSize{Rows: 24, Columns: 1001} }, want: "1001 columns"},
 		refusalCase{name: "NUL in file", change: func(r *paddock.Request) { r.Command.Stdin.File = "\x00" }, want: "file to read"},
 	)
 	refused(t, paddock.InvalidRequest, paddock.GateLimits,
@@ -445,6 +450,7 @@ func TestRefusal_stdin_not_allowed(t *testing.T) {
 	long := strings.Repeat("x", 1<<20+1)
 	file := func(r *paddock.Request) { r.Command.Stdin.File = "in.txt" }
 	refused(t, paddock.StdinNotAllowed, paddock.GateStdin,
+		refusalCase{name: "a terminal that isn't given", change: func(r *paddock.Request) { r.Command.Terminal = &paddock.TerminalSize{Rows: 24, Columns: 80} }, want: "no terminal", hint: "pty: true", line: 5},
 		refusalCase{name: "long text", change: func(r *paddock.Request) { r.Command.Stdin.Text = &long }, want: "1048577 bytes"},
 		refusalCase{name: "problem", change: file, facts: func(f *policy.Facts) { f.Stdin.Problem = "in.txt is a directory" }, want: "in.txt is a directory."},
 		refusalCase{name: "not looked at", change: file, facts: func(f *policy.Facts) { f.Stdin = policy.StdinFacts{} }, want: "wasn't looked at"},

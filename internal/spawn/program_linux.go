@@ -31,6 +31,8 @@ type Program struct {
 	listener *os.File
 	// socket is where the run's way out listens; nil without one.
 	socket *os.File
+	// terminal is where is read and typed; nil without one.
+	terminal *os.File
 	// routes count what finds no way out of the run's own network.
 	routes []*os.File
 	exit   chan Exit
@@ -167,7 +169,7 @@ func (p *Program) stay(state *launch, reports *net.UnixConn, started chan<- erro
 		p.leader = lifecycle.FirstChild(p.holder)
 	}
 	if err != nil { // nobody will take them; closing nil is harmless
-		_, _ = p.listener.Close(), p.socket.Close()
+		_, _, _ = p.listener.Close(), p.socket.Close(), p.terminal.Close()
 		for _, f := range p.routes {
 			_ = f.Close()
 		}
@@ -241,6 +243,8 @@ func (p *Program) awaitStart(state *launch, reports *net.UnixConn) error {
 			p.listener = file
 		case r.kind == reportSocket:
 			p.socket = file
+		case r.kind == reportTerminal:
+			p.terminal = file
 		case r.kind == reportStarted:
 			return reports.SetReadDeadline(time.Time{})
 		case r.kind == reportFailed:
@@ -365,6 +369,10 @@ func (p *Program) Listener() *os.File { return p.listener }
 // Socket returns the socket, listening inside the run's network, on which its way
 // out is to be served; nil if the plan makes none. Whoever takes it closes it.
 func (p *Program) Socket() *os.File { return p.socket }
+
+// Terminal returns the side of the program's terminal at which is read what it prints and
+// typed what it reads; nil if the plan makes none. Whoever takes it closes it.
+func (p *Program) Terminal() *os.File { return p.terminal }
 
 // Routes returns what counts, in a network of the run's own, what found no way
 // out. Whoever takes them closes them.

@@ -57,6 +57,8 @@ const (
 	reportListener = contain.ReportListener
 	// The socket of the way out comes before the program is forked.
 	reportSocket = contain.ReportSocket
+	// So does the run's terminal.
+	reportTerminal = contain.ReportTerminal
 )
 
 type report struct{ kind, a, b, pad int32 }

@@ -43,3 +43,6 @@ func (h handler) Renew(until time.Duration) error {
 
 // Subscribe returns events from now on, beginning with where the run stands.
 func (h handler) Subscribe() (<-chan control.Event, func()) { return h.run.hub.Subscribe() }
+
+// Type asks something of the run's terminal.
+func (h handler) Type(t control.Typed) error { return h.run.terminal.Type(t) }

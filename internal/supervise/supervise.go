@@ -47,6 +47,7 @@ import (
 	"paddock/internal/supervise/intake/room"
 	"paddock/internal/supervise/reason"
 	"paddock/internal/supervise/silence"
+	"paddock/internal/supervise/terminal"
 	"paddock/internal/supervise/walls"
 )
 
@@ -130,10 +131,13 @@ func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) 
 		return errors.Join(err, bank.Close(), publish(ctx, job, dir, reason.FailedToStart("secrets", err, opt.Now()), opt))
 	}
 	r := &run{job: job, files: files, dir: dir, bank: bank, hiding: hidden, opt: opt, ends: make(chan end), over: make(chan struct{}), hub: hub.New()}
+	if r.terminal, err = terminal.New(job.RunDir, job.Terminal, func() int64 { return bank.Size(paddock.Stdout) }, opt.Now); err != nil {
+		return errors.Join(err, bank.Close(), hidden.Close(), publish(ctx, job, dir, reason.FailedToStart("terminal", err, opt.Now()), opt))
+	}
 	r.room = room.New(job.RunDir, job.Reserve, opt.Now, opt.Free).Within(job.Room, job.RoomBy)
 	r.lease = deadman.New(job.Lease, opt.After, opt.Boot)
 	r.silence = &silence.Watch{Most: time.Duration(job.Limits.Idle), Now: opt.Now, After: opt.After}
-	return errors.Join(r.supervise(ctx, conn), bank.Close(), hidden.Close())
+	return errors.Join(r.supervise(ctx, conn), bank.Close(), hidden.Close(), r.terminal.Close())
 }
 
 // A run is the state of one run. Its fields below ends belong to the goroutine
@@ -146,6 +150,8 @@ type run struct {
 	opt    Options
 	hiding *hiding.Hiding
 	hub    *hub.Hub
+	// terminal is nil where the run has none.
+	terminal *terminal.Terminal
 
 	ends chan end      // requests to end, from anywhere
 	over chan struct{} // closed when requests make no sense any more
@@ -283,6 +289,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	exit := r.untilEmpty(ctx)
 	ended := r.opt.Now()
 	close(r.over) // before the pumps are waited for: they may want to ask
+	pumps.outside.Store(r.terminal.Finish(drainLimit))
 	pumps.drain()
 	why := reason.With(r.why(), exit)
 	outcome := paddock.Outcome{

@@ -14,6 +14,8 @@ func (j Job) Check() error {
 		return fmt.Errorf("the job has version %d and this supervisor speaks %d: paddock and paddock-stage are of different releases", j.Version, JobVersion)
 	case len(j.Argv) == 0, j.RunDir == "", j.Timeout <= 0, j.OutputCap <= 0:
 		return errors.New("the job is incomplete")
+	case j.Terminal != nil && (!j.Terminal.Valid() || j.HasStdin || j.HasSink):
+		return errors.New("the job has a terminal of no size that there is, or one beside another standard input or output")
 	case j.HasSink != (j.Redact == paddock.Unkept):
 		return errors.New("the job says that output is kept and that it isn't")
 	}

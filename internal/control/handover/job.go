@@ -8,7 +8,7 @@ import (
 )
 
 // JobVersion is the version of Job and of what its descriptors mean.
-const JobVersion = 7
+const JobVersion = 8
 
 // A Job is one run as its supervisor is told of it. With it come descriptors, in
 // this order: the lock of the run's directory, the directory the program starts
@@ -61,11 +61,13 @@ type Job struct {
 	// Isolation lists means to try in order; empty means all that can work.
 	Isolation   []paddock.Isolation `json:"isolation,omitempty"`
 	LeaveCgroup bool                `json:"leave_cgroup,omitempty"`
-	HasStdin    bool                `json:"has_stdin,omitempty"`
-	HasSecrets  bool                `json:"has_secrets,omitempty"`
-	HasKnown    bool                `json:"has_known,omitempty"`
-	HasSink     bool                `json:"has_sink,omitempty"`
-	HasDoor     bool                `json:"has_door,omitempty"`
+	// Terminal is of which size a terminal the program gets; nil is none.
+	Terminal   *paddock.TerminalSize `json:"terminal,omitempty"`
+	HasStdin   bool                  `json:"has_stdin,omitempty"`
+	HasSecrets bool                  `json:"has_secrets,omitempty"`
+	HasKnown   bool                  `json:"has_known,omitempty"`
+	HasSink    bool                  `json:"has_sink,omitempty"`
+	HasDoor    bool                  `json:"has_door,omitempty"`
 	// Redact says when what the supervisor knows of secrets is hidden in output.
 	Redact      paddock.Redaction `json:"redact,omitempty"`
 	StageDigest paddock.Digest    `json:"stage_digest,omitempty"`

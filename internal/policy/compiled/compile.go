@@ -114,6 +114,7 @@ func (c *compiler) executable(e document.Executable, around paddock.Limits, limi
 		LimitsAt:    limitsAt,
 		Reach:       values(e.Network),
 		LineBreaks:  e.LineBreaks,
+		PTY:         e.PTY,
 		MaxArgBytes: cmp.Or(e.MaxArgBytes, DefaultArgBytes),
 		MaxArgs:     cmp.Or(e.MaxArgs, DefaultArgs),
 	}

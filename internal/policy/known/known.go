@@ -89,8 +89,19 @@ type StdinFacts struct {
 	Lost int64
 }
 
-// OfRun says in words what is given of a run.
-func (s StdinFacts) OfRun() string {
+// Trouble says why it can't be given; "" means that it can.
+func (s StdinFacts) Trouble() string {
+	if !s.Checked {
+		return "it wasn't looked at"
+	}
+	return s.Problem
+}
+
+// Said says in words what is given where in asks for a file or a run.
+func (s StdinFacts) Said(in paddock.Stdin) string {
+	if in.Run == "" {
+		return "a file"
+	}
 	if s.Lost > 0 {
 		return fmt.Sprintf("what was kept of a run's output; %d bytes weren't", s.Lost)
 	}

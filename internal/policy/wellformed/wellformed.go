@@ -96,9 +96,10 @@ func Path(s string) bool {
 	return len(s) <= MaxPath && strings.IndexByte(s, 0) < 0 && utf8.ValidString(s)
 }
 
-// Stdin says what is wrong with a standard input that is asked for. How long
-// its text may be is a matter of policy.
-func Stdin(s paddock.Stdin) string {
+// Stdin says what is wrong with what c asks for as its input. How long a text may be,
+// and whether there may be a terminal, is a matter of policy.
+func Stdin(c paddock.Command) string {
+	s := c.Stdin
 	sources := 0
 	for _, given := range []bool{s.Text != nil, s.File != "", s.Run != ""} {
 		if given {
@@ -107,6 +108,10 @@ func Stdin(s paddock.Stdin) string {
 	}
 	_, badRun := paddock.ParseRunID(string(s.Run))
 	switch {
+	case c.Terminal != nil && !s.IsZero():
+		return "A program with a terminal reads what is typed there: leave its standard input out."
+	case c.Terminal != nil && !c.Terminal.Valid():
+		return fmt.Sprintf("The terminal has %d rows and %d columns; each is from 1 to %d.", c.Terminal.Rows, c.Terminal.Columns, paddock.MostCells)
 	case sources > 1:
 		return "Standard input has one source: text, file or run."
 	case s.Stream != "" && s.Run == "":

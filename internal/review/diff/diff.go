@@ -185,16 +185,22 @@ func (d *differ) executable(at, word string, o, n *compiled.Executable) {
 	d.arguments(at, word, o, n)
 	d.number(at+".max_args", "words", int64(o.MaxArgs), int64(n.MaxArgs), n.At)
 	d.number(at+".max_arg_bytes", "bytes of a word", o.MaxArgBytes, n.MaxArgBytes, n.At)
-	switch {
-	case n.LineBreaks && !o.LineBreaks:
-		d.add(Widened, at+".line_breaks", n.At, "Words may contain line breaks.")
-	case o.LineBreaks && !n.LineBreaks:
-		d.add(Narrowed, at+".line_breaks", n.At, "Words may contain no line breaks any more.")
-	}
+	d.either(at+".line_breaks", o.LineBreaks, n.LineBreaks, n.At, "Words may contain line breaks.", "Words may contain no line breaks any more.")
+	d.either(at+".pty", o.PTY, n.PTY, n.At, "Callers may have a terminal, and type while it runs.", "Callers may have no terminal any more.")
 	d.limits(at+".limits", o.Limits, n.Limits, n.LimitsAt)
 	d.variables(at+".environment", o.Environment, n.Environment, n.At)
 	if d.old.file.Contain.Network == "allowlist" && d.new.file.Contain.Network == "allowlist" {
 		d.reach(at+".network", o.Reach, n.Reach, n.At)
+	}
+}
+
+// either compares what is allowed or isn't.
+func (d *differ) either(at string, o, n bool, where paddock.Position, more, less string) {
+	switch {
+	case n && !o:
+		d.add(Widened, at, where, "%s", more)
+	case o && !n:
+		d.add(Narrowed, at, where, "%s", less)
 	}
 }
 

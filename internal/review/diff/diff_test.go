@@ -75,6 +75,8 @@ func TestCompare(t *testing.T) {
 		{"of one program", program("args: any, limits: {timeout: 1m}"), program("args: any, limits: {timeout: 2m}"), []string{"widened executables.go.limits.timeout"}},
 		{"longer words", program("args: any"), program("args: any, max_args: 9, max_arg_bytes: 9000, line_breaks: true"),
 			[]string{"widened executables.go.line_breaks", "widened executables.go.max_arg_bytes", "narrowed executables.go.max_args"}},
+		{"a terminal", program("args: any"), program("args: any, pty: true"), []string{"widened executables.go.pty"}},
+		{"no terminal", program("args: any, pty: true"), program("args: any"), []string{"narrowed executables.go.pty"}},
 		{"containment", "", "containment: {require: standard, network: host, read: [/x]}", []string{"widened containment.network", "widened containment.read", "widened containment.require"}},
 		{"held more", "containment: {network: host, write: [/x]}", "containment: {read: [/x/y]}", []string{"narrowed containment.network", "narrowed containment.read", "narrowed containment.write", "changed containment.read"}},
 		{"hosts", program("args: any, network: ['*.x.org:1', 'y.org:2']") + "\ncontainment: {network: allowlist}", program("args: any, network: ['a.x.org:1', 'y.org:3']") + "\ncontainment: {network: allowlist}",

@@ -95,6 +95,7 @@ func TestFindings(t *testing.T) {
 		{"an early denial", lint.Facts{}, program("/opt/x", "[{deny: [a, b]}, {allow: [a, <word>]}]"), nil},
 		{"too hard", lint.Facts{}, program("/opt/x", `[{allow: ["<re:\\ba>"]}]`), []string{"L035 executables.p"}},
 		{"missing", lint.Facts{Programs: map[string]lint.Program{"/opt/x": {Problem: "it isn't there"}}}, program("/opt/x", "[{allow: []}]"), []string{"L010 executables.p"}},
+		{"a terminal", lint.Facts{}, program("/opt/x", "[{allow: []}]\n    pty: true"), []string{"L006 executables.p"}},
 		{"somebody's", lint.Facts{Programs: map[string]lint.Program{"/opt/x": {}}}, program("/opt/x", "[{allow: []}]"), []string{"L012 executables.p"}},
 		{"root's", lint.Facts{Programs: map[string]lint.Program{"/opt/x": {Root: true}}}, program("/opt/x", "[{allow: []}]"), nil},
 		{"in a root", lint.Facts{}, program("/data/checkout/x", "[{allow: []}]"), []string{"L011 executables.p"}},

@@ -18,6 +18,9 @@ func (l *linter) executable(source document.Executable, e *compiled.Executable) 
 	l.environment(at, source.Environment)
 	l.longTime(at, source.Limits, source.LimitsAt)
 	tool := tools.Find(e.Path)
+	if e.PTY {
+		l.add("L006", at, e.At, fmt.Sprintf("Who starts %s may ask for a terminal and type there whatever it then obeys.", e.Word()), nil)
+	}
 	if e.Any {
 		if tool == nil {
 			l.add("L002", at, e.ArgsAt, fmt.Sprintf("%s takes any arguments.", e.Word()), nil)

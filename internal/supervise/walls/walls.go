@@ -132,7 +132,7 @@ func (w *Walls) plan() error {
 	wish := contain.Wish{
 		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Write: job.Contain.Write,
 		Root: job.Root, Dir: job.Dir, Home: job.Home, Programs: job.Programs, OpenFiles: job.OpenFiles, Exec: exec, Start: start,
-		ReadOnly: job.Contain.ReadOnly, Join: w.hold.Join(), Rlimits: w.hold.Rlimits, Held: job.Held, Account: account(job), CA: w.ca, Door: w.files.Door,
+		ReadOnly: job.Contain.ReadOnly, Join: w.hold.Join(), Rlimits: w.hold.Rlimits, Held: job.Held, Account: account(job), CA: w.ca, Door: w.files.Door, Terminal: job.Terminal,
 	}
 	for i, file := range w.files.Copies {
 		wish.Copies = append(wish.Copies, contain.Copy{Path: job.Copies[i], File: file})

@@ -73,7 +73,7 @@ func (m Maker) Make(ctx context.Context, dir *rundir.Dir, req paddock.Request, j
 		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: j.Programs(), Listed: listed,
 		Held: j.Found.Launch.Held, Copies: j.Copies(), Limits: grant.Limits, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
 		Grace: m.Grace, Reserve: j.Reserve(), Room: j.Room().Bytes, RoomBy: j.Room().Counter, Tied: req.Tied, Isolation: m.Isolation, LeaveCgroup: !req.Tied,
-		HasStdin: stdin != nil, HasSecrets: secrets != nil, HasKnown: known != nil, HasSink: sink != nil, HasDoor: j.Door != nil, Redact: grant.Redact, StageDigest: m.Stage, Journal: m.Journal, Lease: m.Lease,
+		Terminal: req.Command.Terminal, HasStdin: stdin != nil, HasSecrets: secrets != nil, HasKnown: known != nil, HasSink: sink != nil, HasDoor: j.Door != nil, Redact: grant.Redact, StageDigest: m.Stage, Journal: m.Journal, Lease: m.Lease,
 	})
 	if err != nil {
 		p.Close()

@@ -276,6 +276,7 @@ func (b *builder) executable(v *shape.Value) Executable {
 		Environment: b.environment(v.Get("environment")),
 		Limits:      b.limits(v.Get("limits")),
 		LineBreaks:  b.text(v.Get("line_breaks")).Value == "true",
+		PTY:         b.text(v.Get("pty")).Value == "true",
 		MaxArgBytes: b.size(v.Get("max_arg_bytes"), maxArgBytes),
 		MaxArgs:     int(b.number(v.Get("max_args"))),
 	}

@@ -11,6 +11,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"paddock"
 )
 
 // IsName reports whether s can name a variable.
@@ -163,4 +165,13 @@ func List(vars map[string]string) (list, names []string) {
 		list[i] = name + "=" + vars[name]
 	}
 	return list, names
+}
+
+// OnTerminal returns vars with a TERM where there is a terminal and nobody says which:
+// without one, programs take it for one that can do nothing.
+func OnTerminal(size *paddock.TerminalSize, vars map[string]string) map[string]string {
+	if _, said := vars["TERM"]; size != nil && !said {
+		vars["TERM"] = "xterm-256color"
+	}
+	return vars
 }

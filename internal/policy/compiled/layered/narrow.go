@@ -80,7 +80,7 @@ func (n *narrowing) executable(f compiled.File, e, p *compiled.Executable) *comp
 		}
 		limits, limitsAt = p.Limits, cmp.Or(p.LimitsAt, limitsAt)
 		x.MaxArgs, x.MaxArgBytes = min(x.MaxArgs, p.MaxArgs), min(x.MaxArgBytes, p.MaxArgBytes)
-		x.LineBreaks = x.LineBreaks && p.LineBreaks
+		x.LineBreaks, x.PTY = x.LineBreaks && p.LineBreaks, x.PTY && p.PTY
 		if p.Environment.Pass != nil {
 			pass, passes = slices.Concat(pass, p.Environment.Pass), true
 		}

@@ -94,3 +94,10 @@ func Roots(roots []string, workspace string, apart bool) string {
 	}
 	return "Roots: " + List(roots)
 }
+
+// NoTerminal refuses a terminal for the executable that is called word.
+func NoTerminal(word string) *paddock.Refusal {
+	r := paddock.Refused(paddock.StdinNotAllowed, "The policy gives %s no terminal.", Quote(word))
+	r.Hint = "Ask for the run without one, and give what it reads as its standard input; or ask the operator for `pty: true` on this executable."
+	return r
+}

@@ -13,12 +13,13 @@ import (
 	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/record/durable/prune"
 	"paddock/internal/rundir/record/durable/waiting"
+	"paddock/internal/rundir/record/terminals"
 )
 
 // Run are those of a run's directory that are regular files.
 var Run = []string{
 	"request.json", "decision.json", links.Claim, "token", "lock", "stdin", "started.json", "started.torn", "stdout", "stderr", "frames",
-	"stdout.lines", "stderr.lines", "stdout.masks", "stderr.masks", "outcome.json", "noted", links.Seen, "deeds.jsonl", "network.jsonl", "kept.json", "pruned.json", "reserve", "supervisor.log", "losses.json",
+	"stdout.lines", "stderr.lines", "stdout.masks", "stderr.masks", "outcome.json", "noted", links.Seen, "deeds.jsonl", "network.jsonl", terminals.Name, "kept.json", "pruned.json", "reserve", "supervisor.log", "losses.json",
 	"stdout" + packed.Suffix, "stderr" + packed.Suffix, "frames" + packed.Suffix, prune.Plain, "before.json", "policy", waiting.Name,
 }
 

@@ -31,6 +31,7 @@ type Executable struct {
 	// Reach is what runs may reach where the network is an allowlist.
 	Reach       []string
 	LineBreaks  bool
+	PTY         bool // a caller may ask for a terminal
 	MaxArgBytes int64
 	MaxArgs     int
 

@@ -97,6 +97,7 @@ type Executable struct {
 	// Network is what its runs may reach.
 	Network    []Text
 	LineBreaks bool
+	PTY        bool
 	// MaxArgBytes and MaxArgs are zero when absent.
 	MaxArgBytes int64
 	MaxArgs     int

@@ -83,6 +83,7 @@ var executable = shape.Object{
 			}}},
 		{Name: "limits", Doc: "Limits of this program's runs, instead of those for all.", Shape: executableLimits},
 		{Name: "network", Doc: "The hosts that this program and what it starts may reach, where the network is `allowlist`; none if absent.", Shape: shape.List{Of: place}},
+		{Name: "pty", Doc: "Whether a caller may ask for a terminal in the place of pipes.", Shape: shape.Boolean{}},
 		{Name: "line_breaks", Doc: "Whether arguments may contain line breaks.", Shape: shape.Boolean{}},
 		{Name: "max_arg_bytes", Doc: "The longest argument in bytes, instead of 4096.", Shape: size},
 		{Name: "max_args", Doc: "The most words of a command, instead of 256.", Shape: shape.Integer{Min: 1, Max: 65536}},
@@ -188,7 +189,7 @@ var Policy = shape.Object{
 		{Name: "accept", Doc: "Findings of `paddock policy lint` that are as they should be.", Shape: shape.List{Of: acceptance}},
 	},
 	Later: map[string]string{
-		"agents": "coding agents", "pty": "terminals",
+		"agents": "coding agents",
 	},
 	// A list that nothing enforces would promise what isn't kept.
 	Conditions: []any{extending, map[string]any{
