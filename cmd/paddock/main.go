@@ -13,6 +13,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/contain"
 	"paddock/internal/executor/judge/facts"
+	"paddock/internal/failpoint"
 	"paddock/internal/heap"
 	"paddock/internal/lineage"
 	"paddock/internal/policy"
@@ -32,7 +33,7 @@ func run(of lineage.Reader) int {
 	d := &desk.Desk{
 		Screen: screen.Screen{
 			Out: os.Stdout, Err: os.Stderr, Terminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
-			Getenv: os.Getenv, Now: time.Now,
+			Getenv: os.Getenv, Now: failpoint.Clock(time.Now),
 		},
 		In: os.Stdin, Env: os.LookupEnv, Dir: dir, UID: os.Getuid(), Signals: endSignals,
 		Lineage: of,

@@ -12,6 +12,9 @@
 // is kill, which ends the process as kill -9 does, or EIO or ENOSPC, which is
 // the error of the disk there; with a + behind it also of all points after it.
 //
+// A file that is named as the binary with [ClockSuffix] has a time such as 90s or -1h, by
+// which the clock of what people type, and of a server, is wrong.
+//
 // # Limits
 //
 // Only what is ours can fail: what the kernel tells us on its own is tried on a
@@ -21,6 +24,8 @@ package failpoint
 const (
 	// Suffix is of the file that says what shall happen.
 	Suffix = ".fail"
+	// ClockSuffix is of the file that says by how much the machine's clock is wrong.
+	ClockSuffix = ".clock"
 	// HitSuffix is of the file that gets a line for what did.
 	HitSuffix = ".hit"
 )

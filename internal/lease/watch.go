@@ -59,15 +59,17 @@ func (w *Watch) Look(ctx context.Context, now time.Time) (lost []paddock.RunID, 
 }
 
 func (w *Watch) judge(ctx context.Context, b store.Beat, silent time.Duration, now time.Time) ([]paddock.RunID, error) {
+	// Who has longer times than ours says so with each beat; shorter ones aren't believed.
+	lease, lost := max(w.times.Lease, min(b.Lease, mostLease)), max(w.times.Lost(), min(b.Lost, MostLost))
 	switch {
-	case silent >= w.times.Lost():
+	case silent >= lost:
 		v, err := verdict(paddock.Lost, paddock.Reason{Kind: paddock.ReasonLost, Evidence: &paddock.Evidence{SeenAt: now.UTC(),
-			Note: fmt.Sprintf("its worker was silent for %s; supervisors end their runs after %s", silent.Round(time.Millisecond), w.times.DeadMan)}}, now)
+			Note: fmt.Sprintf("its worker was silent for %s; supervisors have ended their runs after %s", silent.Round(time.Millisecond), lost)}}, now)
 		if err != nil {
 			return nil, err
 		}
 		return w.queue.Lose(ctx, b, v)
-	case silent >= w.times.Lease && b.Live > b.Unreachable:
+	case silent >= lease && b.Live > b.Unreachable:
 		_, err := w.queue.Miss(ctx, b)
 		return nil, err
 	}

@@ -49,6 +49,10 @@ type Worker struct {
 	Config
 	epoch int64
 	since time.Time // of the last beat: from before it was asked for
+	// begun is from before this epoch. What earlier ones let go on may do so for inherited
+	// from then.
+	begun     time.Time
+	inherited time.Duration
 
 	mu   sync.Mutex
 	told map[paddock.RunID]Found // what the store knows; guarded by mu
@@ -79,11 +83,12 @@ func Begin(ctx context.Context, c Config) (*Worker, error) {
 		return nil, fmt.Errorf("times of leases that make no sense: %+v", c.Times)
 	}
 	w := &Worker{Config: c, told: map[paddock.RunID]Found{}}
-	who, err := c.Queue.Enlist(ctx, c.ID, c.Labels, c.Capacity, c.Version, store.At(c.Clock()))
+	w.begun = c.Clock()
+	who, err := c.Queue.Enlist(ctx, c.ID, c.Labels, c.Capacity, c.Version, store.At(w.begun))
 	if err != nil {
 		return nil, err
 	}
-	w.epoch = who.Epoch
+	w.epoch, w.inherited = who.Epoch, min(who.LostAfter.Sub(who.LastSeen.Time), MostLost)
 	_, runs, since, err := w.renew(ctx)
 	if err != nil {
 		return nil, err
@@ -130,8 +135,11 @@ func (w *Worker) renew(ctx context.Context) (store.Worker, []store.Run, time.Tim
 }
 
 func (w *Worker) term(now time.Time) store.Term {
-	at := store.At(now)
-	return store.Term{Now: at, Until: at.After(w.Times.Lease), LostAfter: at.After(w.Times.Lost())}
+	at, lost := store.At(now), w.Times.Lost()
+	if now.Sub(w.begun) < w.inherited { // a supervisor isn't told to end earlier than it was told before
+		lost = max(lost, w.inherited)
+	}
+	return store.Term{Now: at, Until: at.After(w.Times.Lease), LostAfter: at.After(lost)}
 }
 
 func (w *Worker) held(r store.Run) store.Held {

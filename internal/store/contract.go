@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"paddock"
 )
@@ -210,6 +211,9 @@ type Beat struct {
 	Epoch, Beat int64
 	// Live runs it has; of them, so many are unreachable.
 	Live, Unreachable int64
+	// Lease is within what time the worker means to beat again, and Lost after how long
+	// a silence its supervisors will surely have ended its runs, as it said itself.
+	Lease, Lost time.Duration
 }
 
 // Queue is the workers' side. It needs rights on runs and workers alone.

@@ -21,6 +21,8 @@ import (
 	"strings"
 
 	"paddock"
+	"paddock/internal/lease"
+	"paddock/internal/lease/span"
 	"paddock/internal/policy/compiled/document/shape"
 )
 
@@ -51,6 +53,8 @@ type Settings struct {
 	NoWorker bool
 	// Runs is how many runs the server's own worker carries out at once.
 	Runs int64
+	// Leases are how long workers may be silent.
+	Leases lease.Times
 	// Providers say who people are, beside this server.
 	Providers []Provider
 	// LogFormat is text or json.
@@ -162,6 +166,7 @@ func document() shape.Object {
 			}},
 		}},
 		{Name: "workspaces", Doc: "Roots of the policy in which people make workspaces.", Shape: shape.List{Of: word("an absolute path")}},
+		span.Key(),
 		{Name: "worker", Doc: "Who carries runs out: own, the server, or none, so only workers elsewhere do.", Shape: shape.Choice{"own", "none"}},
 		providersKey(),
 		{Name: "log", Doc: "The form of the log.", Shape: shape.Choice{"text", "json"}},
@@ -314,7 +319,7 @@ func (r *reader) settings(l Limits) Settings {
 		}
 		s.Accept = append(s.Accept, one.text)
 	}
-	s.Providers = r.providers(s.PublicURL)
+	s.Providers, s.Leases = r.providers(s.PublicURL), r.leases()
 	for _, one := range r.values["trusted_proxies"] {
 		p, err := netip.ParsePrefix(one.text)
 		if a, single := netip.ParseAddr(one.text); single == nil {
@@ -341,6 +346,25 @@ func (r *reader) settings(l Limits) Settings {
 		s.Hosts = append(s.Hosts, strings.ToLower(strings.TrimSuffix(one.text, ".")))
 	}
 	return s
+}
+
+// leases are the times that are said, or the usual ones.
+func (r *reader) leases() lease.Times {
+	var words []string
+	where := ""
+	for _, name := range span.Keys() {
+		key := span.Name + "." + name
+		words = append(words, r.one(key, "", func(string) string { return "" }))
+		if where == "" && len(r.values[key]) > 0 {
+			where = r.where(key)
+		}
+	}
+	t, err := span.Read(words)
+	if err != nil {
+		r.fault(where, "leases: %v.", err)
+		return lease.Default
+	}
+	return t
 }
 
 // together is what only makes sense, or none, side by side.

@@ -3,7 +3,9 @@ package settings
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"paddock/internal/lease"
 	"paddock/internal/testproc"
 )
 
@@ -117,6 +119,26 @@ func TestStore(t *testing.T) {
 	for _, file := range []string{"store: {postgres: /a, accept: []}", "store: {postgres: /a, accept: [all]}", "store: {accept: [superuser]}", "store: mysql", "store: {postgres: here}", "store: {}", "store: [sqlite]", "store: {postgres: /a, sqlite: /b}"} {
 		if _, faults := read("version: 1\n"+file+"\n", nil, nil); !strings.Contains(faults, "server.yaml:2") {
 			t.Errorf("%s: %q", file, faults)
+		}
+	}
+}
+
+// Leases last as long as the file says, if that can be.
+func TestLeases(t *testing.T) {
+	s, faults := read("version: 1\nleases: {beat: 1s, silent: 5s, dead_man: 30s}\n", nil, nil)
+	if faults != "" || s.Leases.Beat != time.Second || s.Leases.Lost() != 40*time.Second {
+		t.Errorf("%+v\n%s", s.Leases, faults)
+	}
+	if s, faults := read("version: 1\n", nil, nil); faults != "" || s.Leases != lease.Default {
+		t.Errorf("%+v\n%s", s.Leases, faults)
+	}
+	for text, want := range map[string]string{
+		"leases: {dead_man: 2s}": "server.yaml:2:20: leases: dead_man is 2s; it is from 5s",
+		"leases: {beat: often}":  "server.yaml:2:16",
+		"leases: 5s":             "server.yaml:2:9",
+	} {
+		if s, faults := read("version: 1\n"+text+"\n", nil, nil); !strings.Contains(faults, want) || s.Leases != lease.Default {
+			t.Errorf("%s: %+v\n%s", text, s.Leases, faults)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"paddock"
 	"paddock/internal/store"
@@ -184,8 +185,14 @@ func (t *Tables) Settle(ctx context.Context, h store.Held, n store.Heads, v stor
 func (t *Tables) Beats(ctx context.Context) ([]store.Beat, error) {
 	rows, err := t.asks.Beats(ctx)
 	return all(rows, func(r queries.BeatsRow) store.Beat {
-		return store.Beat{Worker: r.ID, Epoch: r.Epoch, Beat: r.Beat, Live: r.Live, Unreachable: r.Unreachable}
+		return store.Beat{Worker: r.ID, Epoch: r.Epoch, Beat: r.Beat, Live: r.Live, Unreachable: r.Unreachable,
+			Lease: span(r.Lease), Lost: span(r.Lost)}
 	}), t.say(err)
+}
+
+// span is a time between two moments as they are kept; what can't be one is none.
+func span(us int64) time.Duration {
+	return time.Duration(min(max(us, 0), math.MaxInt64/int64(time.Microsecond))) * time.Microsecond
 }
 
 // Miss makes a silent worker's runs unreachable.

@@ -15,11 +15,33 @@ import (
 	"time"
 )
 
-// A Client asks whichever server is there, as who has Token.
+// A Client asks whichever server is there, as who has Token: that of Keeper, or the one
+// that At says.
 type Client struct {
 	Keeper *Keeper
+	At     func() string
 	Token  string
 	HTTP   http.Client
+	// Quiet is how long a reader waits for an event before it goes, and comes back; zero
+	// is for ever.
+	Quiet time.Duration
+	// Heard is told every answer to what is asked; nil means nobody is.
+	Heard func(status int, answer []byte)
+}
+
+// where is the URL of a server.
+func (c *Client) where(ctx context.Context) (string, error) {
+	if c.At != nil {
+		return c.At(), nil
+	}
+	return c.Keeper.URL(ctx)
+}
+
+// told says that the server said something.
+func (c *Client) told() {
+	if c.Keeper != nil {
+		c.Keeper.Told()
+	}
 }
 
 // pause is how long a client waits before it asks again.
@@ -37,7 +59,7 @@ func rest(ctx context.Context) error {
 }
 
 func (c *Client) request(ctx context.Context, method, path, body string, header map[string]string) (*http.Response, error) {
-	url, err := c.Keeper.URL(ctx)
+	url, err := c.where(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +84,10 @@ func (c *Client) Ask(ctx context.Context, method, path, key, body string) (statu
 	}
 	for {
 		if status, answer, err = c.once(ctx, method, path, body, header); err == nil {
-			c.Keeper.Told() // a fault, too: nobody has to stay who has nothing else to say
+			if c.Heard != nil {
+				c.Heard(status, answer)
+			}
+			c.told() // a fault, too: nobody has to stay who has nothing else to say
 			if status < 500 && status != http.StatusTooManyRequests {
 				return status, answer, nil
 			}
@@ -173,14 +198,23 @@ func (c *Client) connection(ctx context.Context, run string, s *Story, leave fun
 	if s.Last > 0 {
 		header["Last-Event-ID"] = strconv.FormatInt(s.Last, 10)
 	}
+	whole := ctx
+	quiet := func() {}
+	if c.Quiet > 0 {
+		limited, leave := context.WithCancel(whole)
+		defer leave()
+		timer := time.AfterFunc(c.Quiet, leave)
+		defer timer.Stop()
+		ctx, quiet = limited, func() { timer.Reset(c.Quiet) }
+	}
 	a, err := c.request(ctx, http.MethodGet, "/api/v1/runs/"+run+"/events", "", header)
 	if err != nil {
-		return ctx.Err()
+		return whole.Err()
 	}
 	defer func() { _ = a.Body.Close() }() // it may be broken
 	if a.StatusCode != http.StatusOK {
 		if a.StatusCode >= 500 || a.StatusCode == http.StatusTooManyRequests {
-			c.Keeper.Told()
+			c.told()
 			return nil
 		}
 		return fmt.Errorf("the events of %s: %s", run, a.Status)
@@ -189,15 +223,16 @@ func (c *Client) connection(ctx context.Context, run string, s *Story, leave fun
 	for {
 		id, kind, data, err := next(lines)
 		if err != nil {
-			return ctx.Err() // a part of an event is no event
+			return whole.Err() // a part of an event is no event
 		}
 		if kind == "" || id == "" && kind != "truncated" {
 			continue // a comment, or a hint, as that the server gives up
 		}
+		quiet()
 		if err := s.take(run, id, kind, data); err != nil {
 			return err
 		}
-		c.Keeper.Told()
+		c.told()
 		if s.State != "" || leave() {
 			return nil
 		}

@@ -2,7 +2,8 @@
 UPDATE turns SET taken = taken + 1 WHERE name = sqlc.arg(name);
 
 -- name: Enlist :one
-UPDATE workers SET epoch = epoch + 1, beat = beat + 1, labels = sqlc.arg(labels), capacity = sqlc.arg(capacity), version = sqlc.arg(version), last_seen = sqlc.arg(now)
+UPDATE workers SET epoch = epoch + 1, beat = beat + 1, labels = sqlc.arg(labels), capacity = sqlc.arg(capacity), version = sqlc.arg(version),
+	last_seen = sqlc.arg(now), lease_until = lease_until + sqlc.arg(now) - last_seen, lost_after = lost_after + sqlc.arg(now) - last_seen
 WHERE id = sqlc.arg(id) AND removed = 0 RETURNING *;
 
 -- name: WorkerInEpoch :one
@@ -71,8 +72,8 @@ WHERE runs.id = sqlc.arg(id) AND runs.worker = sqlc.arg(worker) AND runs.fence =
 AND EXISTS (SELECT 1 FROM workers w WHERE w.id = runs.worker AND w.epoch = sqlc.arg(epoch) AND w.removed = 0);
 
 -- name: Beats :many
-SELECT w.id, w.epoch, w.beat, count(*) AS live, CAST(sum(CASE WHEN r.state = 'unreachable' THEN 1 ELSE 0 END) AS bigint) AS unreachable
-FROM runs r JOIN workers w ON w.id = r.worker WHERE r.fence > 0 AND r.settled = 0 GROUP BY w.id, w.epoch, w.beat ORDER BY w.id;
+SELECT w.id, w.epoch, w.beat, CAST(w.lease_until - w.last_seen AS bigint) AS lease, CAST(w.lost_after - w.last_seen AS bigint) AS lost, count(*) AS live, CAST(sum(CASE WHEN r.state = 'unreachable' THEN 1 ELSE 0 END) AS bigint) AS unreachable
+FROM runs r JOIN workers w ON w.id = r.worker WHERE r.fence > 0 AND r.settled = 0 GROUP BY w.id, w.epoch, w.beat, w.lease_until, w.lost_after, w.last_seen ORDER BY w.id;
 
 -- name: MissRuns :execrows
 UPDATE runs SET state = 'unreachable', revision = revision + 1 WHERE worker = sqlc.arg(worker) AND fence > 0 AND settled = 0 AND state IN ('starting', 'running');

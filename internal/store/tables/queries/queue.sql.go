@@ -119,14 +119,16 @@ func (q *Queries) BeatWorker(ctx context.Context, arg BeatWorkerParams) (Worker,
 }
 
 const beats = `-- name: Beats :many
-SELECT w.id, w.epoch, w.beat, count(*) AS live, CAST(sum(CASE WHEN r.state = 'unreachable' THEN 1 ELSE 0 END) AS bigint) AS unreachable
-FROM runs r JOIN workers w ON w.id = r.worker WHERE r.fence > 0 AND r.settled = 0 GROUP BY w.id, w.epoch, w.beat ORDER BY w.id
+SELECT w.id, w.epoch, w.beat, CAST(w.lease_until - w.last_seen AS bigint) AS lease, CAST(w.lost_after - w.last_seen AS bigint) AS lost, count(*) AS live, CAST(sum(CASE WHEN r.state = 'unreachable' THEN 1 ELSE 0 END) AS bigint) AS unreachable
+FROM runs r JOIN workers w ON w.id = r.worker WHERE r.fence > 0 AND r.settled = 0 GROUP BY w.id, w.epoch, w.beat, w.lease_until, w.lost_after, w.last_seen ORDER BY w.id
 `
 
 type BeatsRow struct {
 	ID          store.WorkerID
 	Epoch       int64
 	Beat        int64
+	Lease       int64
+	Lost        int64
 	Live        int64
 	Unreachable int64
 }
@@ -144,6 +146,8 @@ func (q *Queries) Beats(ctx context.Context) ([]BeatsRow, error) {
 			&i.ID,
 			&i.Epoch,
 			&i.Beat,
+			&i.Lease,
+			&i.Lost,
 			&i.Live,
 			&i.Unreachable,
 		); err != nil {
@@ -253,7 +257,8 @@ func (q *Queries) CountLive(ctx context.Context, worker store.WorkerID) (int64, 
 }
 
 const enlist = `-- name: Enlist :one
-UPDATE workers SET epoch = epoch + 1, beat = beat + 1, labels = $1, capacity = $2, version = $3, last_seen = $4
+UPDATE workers SET epoch = epoch + 1, beat = beat + 1, labels = $1, capacity = $2, version = $3,
+	last_seen = $4, lease_until = lease_until + $4 - last_seen, lost_after = lost_after + $4 - last_seen
 WHERE id = $5 AND removed = 0 RETURNING id, name, credential, labels, capacity, mode, epoch, beat, last_seen, lease_until, lost_after, version, created, removed
 `
 

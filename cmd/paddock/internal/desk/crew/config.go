@@ -11,6 +11,8 @@ import (
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/journal/sign"
+	"paddock/internal/lease"
+	"paddock/internal/lease/span"
 	"paddock/internal/policy/compiled/document/shape"
 	"paddock/internal/store"
 	"paddock/internal/trust"
@@ -31,6 +33,7 @@ type settings struct {
 	spaces   []string // roots in which nothing starts without a workspace
 	keys     []*sign.Public
 	servers  []server
+	times    lease.Times
 }
 
 func document() shape.Object {
@@ -41,6 +44,7 @@ func document() shape.Object {
 		{Name: "postgres", Doc: "File with the address of the database, for the worker's own user.", Shape: path, Required: true},
 		{Name: "orders", Doc: "Files with the public keys of the servers whose orders are followed.", Shape: shape.List{Of: path}, Required: true},
 		{Name: "servers", Doc: "Servers that are shown what is printed here; a connection is kept to each.", Shape: shape.List{Of: serverKeys(path)}},
+		span.Key(),
 		{Name: "capacity", Doc: "How many runs are carried out at once.", Shape: shape.Integer{Min: 1, Max: 100_000}},
 		{Name: "workspaces", Doc: "Roots of the policy in which servers make workspaces; nothing starts there without one.", Shape: shape.List{Of: path}},
 		{Name: "labels", Doc: "What runs may need of a worker.", Shape: shape.List{Of: shape.Text{Say: "a word such as gpu", Loose: true}}},
@@ -66,7 +70,7 @@ func read(d *desk.Desk, file string) (settings, error) {
 	for _, f := range faults {
 		all = append(all, fmt.Sprintf("%s:%d:%d: %s", path, f.Line, f.Column, f.Message))
 	}
-	s := settings{capacity: 4}
+	s := settings{capacity: 4, times: lease.Default}
 	if len(all) == 0 {
 		all = s.take(path, value)
 	}
@@ -100,6 +104,11 @@ func (s *settings) take(file string, v *shape.Value) (faults []string) {
 					fault(one, "%.100q is no root for workspaces; an absolute path is wanted, as the policy has it under roots.", one.Text)
 				}
 			}
+		case span.Name:
+			var err error
+			if s.times, err = span.Read(leases(at)); err != nil {
+				fault(at, "leases: %v.", err)
+			}
 		case "labels":
 			for _, l := range at.Items() {
 				s.labels = append(s.labels, l.Text)
@@ -128,6 +137,18 @@ func (s *settings) take(file string, v *shape.Value) (faults []string) {
 		}
 	}
 	return faults
+}
+
+// leases are the words for the times of leases.
+func leases(at *shape.Value) (words []string) {
+	for _, name := range span.Keys() {
+		text := ""
+		if v := at.Get(name); v != nil {
+			text = v.Text
+		}
+		words = append(words, text)
+	}
+	return words
 }
 
 func publicKey(path string) (*sign.Public, error) {

@@ -20,6 +20,7 @@ import (
 	"paddock/internal/dispatch"
 	"paddock/internal/executor"
 	"paddock/internal/journal/sign"
+	"paddock/internal/lease"
 	"paddock/internal/lease/order"
 	"paddock/internal/store"
 )
@@ -54,6 +55,7 @@ type Server struct {
 	Hints    Hints // nil where the store is in the state directory
 	Idle     bool  // only queues
 	Runs     int64
+	Times    lease.Times
 	// Elsewhere reaches the runs of other workers.
 	Elsewhere dispatch.Elsewhere
 	Version   string
@@ -70,7 +72,7 @@ func Serve(ctx context.Context, d *desk.Desk, s Server) (*dispatch.Service, erro
 		d.Say("note", "orders are signed with "+path+"; workers follow them that have "+path+".pub among their orders")
 	}
 	m := machine(d, s.Executor)
-	m.Version, m.Capacity, m.Alone, m.Hints = s.Version, s.Runs, s.Hints == nil, s.Hints
+	m.Version, m.Capacity, m.Alone, m.Hints, m.Times = s.Version, s.Runs, s.Hints == nil, s.Hints, s.Times
 	return dispatch.Open(ctx, s.App, s.Store, key, m, s.Idle, s.Elsewhere)
 }
 
@@ -145,7 +147,7 @@ func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	m := machine(d, e)
-	m.ID, m.Labels, m.Capacity, m.Version, m.Keys, m.Hints = s.id, s.labels, s.capacity, rig.Version, s.keys, hints
+	m.ID, m.Labels, m.Capacity, m.Version, m.Keys, m.Hints, m.Times = s.id, s.labels, s.capacity, rig.Version, s.keys, hints, s.times
 	d.Say("note", "worker "+string(s.id)+" takes runs from the queue")
 	linked := link(ctx, d, s, e)
 	defer linked()
