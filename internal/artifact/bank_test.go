@@ -568,7 +568,7 @@ func TestWaitingBytesAppear(t *testing.T) {
 		if err != nil || before >= 40_000 {
 			t.Fatalf("%d are visible, none waits; %v", before, err)
 		}
-		time.Sleep(frames.Pause)
+		time.Sleep(frames.Pause) //nolint:forbidigo // in a bubble time passes without waiting
 		synctest.Wait()
 		if n, err := Open(dir).Size(paddock.Combined); err != nil || n != 40_000 {
 			t.Fatalf("%d are visible, %v", n, err)
