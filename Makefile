@@ -28,7 +28,7 @@ demo: build modules ## let a pretend agent work under a policy, and watch
 	@bin/paddock-demo
 
 build: ## build bin/paddock, bin/paddock-stage and bin/paddock-server (static)
-	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -tags quick -o bin/ ./cmd/...
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -tags server -o bin/paddock-server ./cmd/paddock
 
 release: ## build dist/paddock, one file to install: the stage is inside; and dist/paddock-server for who serves

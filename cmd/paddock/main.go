@@ -9,7 +9,6 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/cmd/paddock/internal/desk/afar"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/contain"
 	"paddock/internal/executor/judge/facts"
@@ -45,7 +44,7 @@ func run(of lineage.Reader) int {
 	d.Content = facts.Content
 	d.Open = func(ctx context.Context) (desk.Verbs, error) {
 		if d.ServerURL() != "" {
-			return afar.Open(d)
+			return elsewhere(d)
 		}
 		return house(ctx, d, d.State, source(d), 0)
 	}

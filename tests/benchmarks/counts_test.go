@@ -21,13 +21,15 @@ var madeAtStart = regexp.MustCompile(`(?m)^init (\S+) @.* (\d+) allocs$`)
 func TestProgramsStartWithLittle(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		program, argument string
-		own, all          int
+		program, built string
+		args           []string
+		own, all       int
 	}{
-		{"paddock/cmd/paddock", "help", 480, 6200}, // most of ours is what a policy may look like
-		{"paddock/cmd/paddock-stage", "--protocol", 80, 460},
+		{"paddock", testproc.Build(t, "paddock/cmd/paddock"), []string{"help"}, 480, 6200}, // most of ours is what a policy may look like
+		{"paddock, quick", quick(t), []string{"run", "--help"}, 430, 4800},                 // the rest is what CEL brings along
+		{"paddock-stage", testproc.Build(t, "paddock/cmd/paddock-stage"), []string{"--protocol"}, 80, 460},
 	} {
-		cmd := testproc.Command(t, testproc.Build(t, c.program), c.argument)
+		cmd := testproc.Command(t, c.built, c.args...)
 		cmd.Env = []string{"GODEBUG=inittrace=1"}
 		var trace strings.Builder
 		cmd.Stderr = &trace

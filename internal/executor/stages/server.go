@@ -3,18 +3,24 @@ package stages
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
 	"paddock/internal/spawn"
 )
 
-// serverName is the binary that serves, beside the one that people type.
+// serverName is the binary that serves, beside the one that people type. It has every
+// command, so that the other may have those alone that must be quick.
 const serverName = "paddock-server"
+
+// AllHanded is how many descriptors are handed on by who knows of none that it may close.
+const AllHanded = -1
 
 // BecomeServer makes this process the server's program, which lies beside this one: the
 // same process with the same words and environment, the standard streams and as many
-// descriptors after them as a service manager handed over. It returns only an error.
+// descriptors after them as were handed over by a service manager. It returns only an
+// error.
 func BecomeServer(argv, env []string, handed int) error {
 	self, err := os.Executable()
 	if err == nil {
@@ -34,7 +40,11 @@ func BecomeServer(argv, env []string, handed int) error {
 	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
 		return fmt.Errorf("the server %s isn't an executable file: %s", path, install)
 	}
-	if err := spawn.Become(append([]string{path}, argv...), env, 3+handed); err != nil {
+	keep := 3 + handed
+	if handed == AllHanded {
+		keep = math.MaxInt32
+	}
+	if err := spawn.Become(append([]string{path}, argv...), env, keep); err != nil {
 		return fmt.Errorf("the server %s can't be started: %w", path, err)
 	}
 	return nil
