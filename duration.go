@@ -12,11 +12,15 @@ type Duration time.Duration
 
 // MarshalJSON rounds up, so that a positive duration never becomes "not given".
 func (d Duration) MarshalJSON() ([]byte, error) {
+	return json.Marshal(d.milliseconds())
+}
+
+func (d Duration) milliseconds() int64 {
 	ms := int64(d) / int64(time.Millisecond)
 	if int64(d)%int64(time.Millisecond) > 0 {
 		ms++
 	}
-	return json.Marshal(ms)
+	return ms
 }
 
 // UnmarshalJSON refuses fractions and what would not fit.

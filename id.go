@@ -97,7 +97,11 @@ func ParseDigest(s string) (Digest, error) {
 }
 
 // DigestOf makes a Digest of the 32 bytes of a SHA-256 sum.
-func DigestOf(sum [32]byte) Digest { return Digest(digestPrefix + hex.EncodeToString(sum[:])) }
+func DigestOf(sum [32]byte) Digest {
+	var text [len(digestPrefix) + 2*len(sum)]byte
+	hex.Encode(text[copy(text[:], digestPrefix):], sum[:])
+	return Digest(text[:])
+}
 
 // Hex returns the 64 digits without the prefix.
 func (d Digest) Hex() string { return strings.TrimPrefix(string(d), digestPrefix) }

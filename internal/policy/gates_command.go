@@ -10,6 +10,7 @@ import (
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/pattern"
+	"paddock/internal/policy/compiled/pattern/program"
 	"paddock/internal/policy/lookalike"
 	"paddock/internal/policy/shell"
 	"paddock/internal/policy/wellformed"
@@ -34,10 +35,10 @@ func (j *judge) argv() {
 		j.Refuse(at, paddock.Refused(paddock.ArgvTooMany, "The command has %d words; at most %d are allowed.", len(argv), mostArgs))
 		argv = argv[:mostArgs] // the others are as good as not there
 	}
-	said := map[paddock.Code]bool{} // each code once, for the first word
+	var said []paddock.Code // each code once, for the first word
 	for i, w := range argv {
-		if code, problem := wellformed.Word(i, w, mostBytes, breaks); code != "" && !said[code] {
-			said[code] = true
+		if code, problem := wellformed.Word(i, w, mostBytes, breaks); code != "" && !slices.Contains(said, code) {
+			said = append(said, code)
 			j.Refuse(at, paddock.Refused(code, "argv[%d] %s", i, problem))
 		}
 	}
@@ -46,7 +47,8 @@ func (j *judge) argv() {
 			j.Refuse(paddock.Position{}, r)
 		}
 	}
-	j.shapely = j.Answer(paddock.GateArgv, paddock.Position{}, fmt.Sprintf("%d words", len(argv)))
+	j.Count(int64(len(argv)))
+	j.shapely = j.Answer(paddock.GateArgv, paddock.Position{}, " words")
 }
 
 // word asks whether argv[0] is one of the policy's words.
@@ -57,7 +59,8 @@ func (j *judge) word() {
 		j.Skip(paddock.GateExecutable, "there is no word")
 		return
 	case j.executable != nil:
-		j.Answer(paddock.GateExecutable, j.executable.At, argv[0]+" is "+j.executable.Path)
+		j.Say(argv[0], " is ")
+		j.Answer(paddock.GateExecutable, j.executable.At, j.executable.Path)
 		return
 	case j.Refused(paddock.ShellSyntax):
 		j.Skip(paddock.GateExecutable, "argv[0] isn't a word")
@@ -118,13 +121,13 @@ func (j *judge) arguments() {
 		return
 	}
 	passed, detail := j.executable.ArgsAt, ""
-	for _, layer := range e.Asked() { // each must allow, and each says why it doesn't
-		if at, said, ok := j.asked(layer); ok && detail == "" {
+	for i := range max(1, len(e.Layers)) { // each must allow, and each says why it doesn't
+		if at, said, ok := j.asked(e.Layer(i)); ok && detail == "" {
 			passed, detail = at, said
 		}
 	}
 	if j.Answer(paddock.GateArguments, passed, detail) {
-		j.allowedAt = &passed
+		j.allowedAt = passed
 	}
 }
 
@@ -134,9 +137,9 @@ func (j *judge) asked(e *compiled.Executable) (at paddock.Position, detail strin
 		return e.ArgsAt, "any arguments are allowed", true
 	}
 	args := j.req.Command.Argv[1:]
-	near := nearest{match: pattern.Match{At: -1}}
+	near := program.Nearest{Match: pattern.Match{At: -1}}
 	for _, r := range e.Candidates(args) {
-		m := r.Rule.Match(args, j.inside(r.Deny))
+		m := j.match(r, args)
 		switch {
 		case m.OK && r.Deny:
 			j.Refuse(r.At, r.Refusal())
@@ -144,48 +147,29 @@ func (j *judge) asked(e *compiled.Executable) (at paddock.Position, detail strin
 		case m.OK && len(m.Outside) == 0:
 			return r.At, r.Allowed, true
 		case !r.Deny:
-			near.take(r, m)
+			near.Take(r, m)
 		}
 	}
-	if len(near.match.Outside) > 0 {
-		j.Refuse(near.rule.At, phrase.Outside(near.match.Outside, func(w string) string { return j.facts.Paths[w].Real }))
+	if len(near.Match.Outside) > 0 {
+		j.Refuse(near.Rule.At, phrase.Outside(near.Match.Outside, func(w string) string { return j.facts.Paths[w].Real }))
 	} else {
 		j.noForm(e, near)
 	}
 	return at, "", false
 }
 
-// nearest keeps the rule that came nearest to allowing: the first that only
-// misses a path, else the first that understood most words.
-type nearest struct {
-	rule  *compiled.ArgumentRule
-	match pattern.Match
+// match asks one rule. For a deny rule every path counts as inside a root: what is
+// refused within the roots isn't allowed beyond them.
+func (j *judge) match(r *compiled.ArgumentRule, args []string) pattern.Match {
+	return r.Rule.Match(args, func(word string) bool { return r.Deny || j.facts.Paths[word].Inside })
 }
-
-func (n *nearest) take(r *compiled.ArgumentRule, m pattern.Match) {
-	if !n.match.OK && (m.OK || m.At > n.match.At) {
-		n.rule, n.match = r, m
-	}
-}
-
-// inside tells where a path leads. For a deny rule every path counts as
-// inside: what is refused within the roots isn't allowed beyond them.
-func (j *judge) inside(deny bool) func(string) bool {
-	if deny {
-		return everywhere
-	}
-	return j.isInside
-}
-
-func everywhere(string) bool { return true }
-
-func (j *judge) isInside(word string) bool { return j.facts.Paths[word].Inside }
 
 // noForm refuses with the forms that are allowed, and says what is wrong with
 // the nearest.
-func (j *judge) noForm(e *compiled.Executable, near nearest) {
-	r := paddock.Refused(paddock.ArgumentsNotAllowed, "No rule allows these arguments. Allowed: %s.", j.policy.forms[e])
-	if why := near.match.Why(); why != "" {
+func (j *judge) noForm(e *compiled.Executable, near program.Nearest) {
+	r := paddock.Refused(paddock.ArgumentsNotAllowed, "")
+	r.Message = e.Forms(phrase.List)
+	if why := near.Match.Why(); why != "" {
 		r.Hint = "In the nearest form " + why + ". " + r.Hint
 	} else {
 		r.Hint = "No form begins like this. " + r.Hint

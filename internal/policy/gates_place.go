@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -44,38 +42,42 @@ func (j *judge) directory() {
 // caller asks for.
 func (j *judge) variables() {
 	c := j.req.Command
+	names := c.EnvironmentNames()
 	if j.executable != nil {
 		j.given = secret.GivenTo(j.policy.file.Given, j.executable.Word())
 	}
 	switch {
 	case c.ReplaceEnv == nil:
-		j.env = environ.OnTerminal(c.Terminal, j.policy.file.Variables(j.executable, j.facts.HostEnv, j.facts.Home, j.facts.Dir.Real))
-		j.accepted(c.Env)
+		j.policy.file.Variables(&j.env, j.executable, j.facts.HostEnv, j.facts.Home, j.facts.Dir.Real)
+		environ.OnTerminal(c.Terminal, &j.env)
+		j.accepted(names, c.Env)
 	case j.req.Door != paddock.DoorGo:
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "Only a program that embeds Paddock can replace the environment."))
 	case len(c.Env) > 0:
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The environment is either replaced or added to, not both."))
 	default:
-		j.env = maps.Clone(c.ReplaceEnv)
+		j.env = environ.Of(c.ReplaceEnv)
 	}
-	j.presentable(c.EnvironmentNames())
-	if names := environ.Secrets(j.env); names != nil {
+	j.presentable(names)
+	if names := j.env.Secrets(); names != nil {
 		j.Refuse(j.policy.file.Sections["environment"], paddock.Refused(paddock.SecretInEnvironment,
 			"The program's environment would contain %s, which looks like a secret.", phrase.Names(names)))
 	}
-	for _, r := range secret.Twice(j.given, j.env) {
+	for _, r := range secret.Twice(j.given, j.env.Names) {
 		j.Refuse(j.policy.file.Sections["secrets"], r)
 	}
-	if held := secret.Held(j.env, j.facts.Secrets); held != nil {
+	if held := secret.Held(j.env.Names, j.env.Values, j.facts.Secrets); held != nil {
 		j.Refuse(j.policy.file.Sections["secrets"], paddock.Refused(paddock.SecretInEnvironment, "The program's environment would contain %s.", phrase.Names(held)))
 	}
-	j.Answer(paddock.GateEnvironment, j.policy.file.Sections["environment"], fmt.Sprintf("%d variables", len(j.env))+secret.Named(j.given))
+	j.Count(int64(len(j.env.Names)))
+	j.Say(" variables")
+	j.Answer(paddock.GateEnvironment, j.policy.file.Sections["environment"], secret.Named(j.given))
 }
 
 // accepted adds the variables that the caller asks for, where the policy takes
 // them from callers. Values are compared and never shown.
-func (j *judge) accepted(asked map[string]string) {
-	for _, name := range slices.Sorted(maps.Keys(asked)) {
+func (j *judge) accepted(names []string, asked map[string]string) {
+	for _, name := range names {
 		token, ok := j.policy.file.Environment.Accept[name]
 		value := asked[name]
 		for _, also := range j.policy.file.Environment.Also[name] {
@@ -95,7 +97,7 @@ func (j *judge) accepted(asked map[string]string) {
 		case token.IsPath() && !j.facts.Paths[value].Inside:
 			j.Refuse(j.policy.file.Sections["environment"], paddock.Refused(paddock.PathOutsideRoot, "The value of %s must be a path inside a root and isn't.", name))
 		default:
-			j.env[name] = value
+			j.env.Set(name, value)
 		}
 	}
 }
@@ -108,7 +110,7 @@ func (j *judge) presentable(asked []string) {
 			return
 		}
 	}
-	for _, problem := range wellformed.Variables(j.env) {
+	for _, problem := range wellformed.Variables(j.env.Names, j.env.Values) {
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "%s", problem))
 	}
 }
@@ -154,7 +156,9 @@ func (j *judge) limits() {
 		j.Refuse(e.LimitsAt, r)
 	}
 	j.granted = allowance.Of(j.req.Command, e.Limits)
-	j.Answer(paddock.GateLimits, e.LimitsAt, fmt.Sprintf("%s, %d bytes per stream", j.granted.Timeout, j.granted.Output))
+	j.Say(j.granted.Timeout.String(), ", ")
+	j.Count(j.granted.Output)
+	j.Answer(paddock.GateLimits, e.LimitsAt, " bytes per stream")
 }
 
 // containment asks whether what the policy requires can be given here.
@@ -171,7 +175,8 @@ func (j *judge) containment() {
 	for _, r := range append(secret.Refusals(as.Inject, j.facts.Secrets), secret.Ungiven(j.given, j.facts.Secrets)...) {
 		j.Refuse(j.policy.file.Sections["secrets"], r)
 	}
-	j.Answer(paddock.GateContainment, at, as.String()+secret.Notes(as.Inject, j.given, j.facts.Secrets))
+	j.Say(as.String())
+	j.Answer(paddock.GateContainment, at, secret.Notes(as.Inject, j.given, j.facts.Secrets))
 }
 
 // rules asks the policy's CEL rules: deny beats ask, and a rule that can't be
@@ -225,12 +230,17 @@ func (j *judge) quota() {
 	if active >= most {
 		j.Refuse(j.policy.file.Sections["limits"], paddock.Refused(paddock.Busy, "%d runs of yours are going on; at most %d may at once.", active, most))
 	}
-	at, found := j.policy.file.Sections["limits"], fmt.Sprintf("%d of %d runs", active, most)
+	at := j.policy.file.Sections["limits"]
+	j.Count(int64(active))
+	j.Say(" of ")
+	j.Count(int64(most))
+	j.Say(" runs")
 	for _, c := range usage.Counters(j.policy.file.Quotas, j.facts.Usage) {
-		at, found = j.policy.file.Sections["quotas"], found+"; "+c.String()
+		at = j.policy.file.Sections["quotas"]
+		j.Say("; ", c.String())
 		if c.Left() == 0 {
 			j.Refuse(at, c.Refusal())
 		}
 	}
-	j.Answer(paddock.GateQuota, at, found)
+	j.Answer(paddock.GateQuota, at, "")
 }

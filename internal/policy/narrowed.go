@@ -55,7 +55,6 @@ func (p *Policy) Applied(principal paddock.Principal, root string) *Policy {
 	}
 	file.Narrow = nil
 	out := &Policy{file: file, tests: p.tests, files: p.files, said: p.said, text: p.text, narrowed: p.narrowed}
-	out.listForms()
 	p.narrowed.Put(string(holds), out)
 	return out
 }

@@ -23,7 +23,6 @@ import (
 	"paddock/internal/policy/compiled/layered/ready"
 	"paddock/internal/policy/fault"
 	"paddock/internal/policy/known"
-	"paddock/internal/policy/wellformed/phrase"
 )
 
 // A Policy is a compiled policy file, with what it extends and is held to. It is
@@ -34,8 +33,6 @@ type Policy struct {
 	files []string
 	said  string // the files, for people
 	text  []byte
-	// forms are the forms that each executable allows, as messages list them.
-	forms map[*compiled.Executable]string
 	// whole and room are of a policy that judges what a room asks for.
 	whole *Policy
 	room  string
@@ -65,20 +62,10 @@ func Load(name string, data []byte, more ...Source) (*Policy, error) {
 			p.said += ", extends " + s.Name
 		}
 	}
-	p.listForms()
 	for _, t := range file.Tests {
 		p.tests = append(p.tests, Test{Position: t.At, Argv: t.Argv, Dir: t.Dir, Refuse: t.Refuse, Code: t.Code})
 	}
 	return p, nil
-}
-
-func (p *Policy) listForms() {
-	p.forms = make(map[*compiled.Executable]string, len(p.file.Executables))
-	for _, e := range p.file.Executables {
-		for _, l := range e.Asked() {
-			p.forms[l] = phrase.List(l.Forms)
-		}
-	}
 }
 
 // Digest returns the SHA-256 of Text.

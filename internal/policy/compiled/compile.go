@@ -126,11 +126,7 @@ func (c *compiler) executable(e document.Executable, around paddock.Limits, limi
 	}
 	var rules []ArgumentRule
 	for _, r := range e.Args {
-		a := c.argumentRule(r, x.Word())
-		rules = append(rules, a)
-		if !a.Deny {
-			x.Forms = append(x.Forms, a.Form)
-		}
+		rules = append(rules, c.argumentRule(r, x.Word()))
 	}
 	x.SetRules(rules)
 	return x

@@ -90,32 +90,32 @@ func (f *File) Paths() []string {
 	return paths
 }
 
-// Variables builds the environment of e, or of all where e is nil, from nothing:
-// the later beats the earlier, and what one executable says beats what is said
-// for all. host holds what may be passed on; home and dir are left out if empty.
-func (f *File) Variables(e *Executable, host map[string]string, home, dir string) map[string]string {
-	env := map[string]string{"PATH": f.search}
+// Variables builds into env, which is empty, the environment of e, or of all where e
+// is nil, from nothing: the later beats the earlier, and what one executable says
+// beats what is said for all. host holds what may be passed on; home and dir are left
+// out if empty.
+func (f *File) Variables(env *environ.Vars, e *Executable, host map[string]string, home, dir string) {
+	env.Set("PATH", f.search)
 	if home != "" {
-		env["HOME"] = home
+		env.Set("HOME", home)
 	}
 	withheld := f.Environment.Withheld
 	if e != nil {
 		withheld = e.Environment.Withheld
 	}
-	f.Environment.Add(env, host, withheld)
+	f.Environment.Add(env.Set, host, withheld)
 	if e != nil {
-		e.Environment.Add(env, host, withheld)
+		e.Environment.Add(env.Set, host, withheld)
 	}
 	if dir != "" {
-		env["PWD"] = dir
+		env.Set("PWD", dir)
 	}
 	if f.Contain.Network == "allowlist" {
 		environ.AddProxy(env, paddock.ProxyAddress)
 	}
-	if len(f.ContainFor(e, nil).Inject) > 0 {
+	if len(f.Secrets) > 0 && len(f.ContainFor(e, nil).Inject) > 0 {
 		environ.AddCertificates(env, paddock.CertificatesPath)
 	}
-	return env
 }
 
 // ContainFor returns how runs of e are contained, or of all where e is nil, where

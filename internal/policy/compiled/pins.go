@@ -7,6 +7,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy/compiled/document/shape/spelling"
+	"paddock/internal/policy/compiled/pattern/program"
 )
 
 // Pins returns the digest that each path is pinned to; where names share a path
@@ -28,10 +29,9 @@ func (f *File) Pinned(e *Executable, found paddock.Digest, interpreters []paddoc
 	if e.Pin != "" && found != e.Pin {
 		return "", f.changed(e.Path, e.Word(), found, e.Pin)
 	}
-	pins := f.Pins()
 	for _, i := range interpreters {
 		// env is followed and never executed.
-		if pin := pins[i.Path]; pin != "" && i.Digest != pin && path.Base(i.Path) != "env" {
+		if pin := cmp.Or(f.pins[i.Path], program.PinOf(f.Executables, i.Path)); pin != "" && i.Digest != pin && path.Base(i.Path) != "env" {
 			return "", f.changed(i.Path, i.Path, i.Digest, pin)
 		}
 	}

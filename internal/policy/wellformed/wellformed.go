@@ -9,9 +9,7 @@ package wellformed
 
 import (
 	"fmt"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -127,12 +125,12 @@ func Stdin(c paddock.Command) string {
 }
 
 // Variables says what is wrong with an environment whose names are names.
-func Variables(env map[string]string) (problems []string) {
-	if len(env) > maxVariables {
-		problems = append(problems, fmt.Sprintf("The environment has %d variables; at most %d are allowed.", len(env), maxVariables))
+func Variables(names, values []string) (problems []string) {
+	if len(names) > maxVariables {
+		problems = append(problems, fmt.Sprintf("The environment has %d variables; at most %d are allowed.", len(names), maxVariables))
 	}
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if value := env[name]; strings.IndexByte(value, 0) >= 0 || len(name)+1+len(value) > maxVariable {
+	for i, name := range names {
+		if value := values[i]; strings.IndexByte(value, 0) >= 0 || len(name)+1+len(value) > maxVariable {
 			problems = append(problems, fmt.Sprintf("The value of %q contains a NUL byte or is longer than a program can receive.", name))
 		}
 	}

@@ -85,7 +85,7 @@ func TestRead(t *testing.T) {
 			if facts.Problem != "" || !facts.Found || facts.Trimmed != c.trimmed || got.Value != "Bearer "+want || got.Place != i.Place || got.Header != "X" || got.CA != c.ca {
 				t.Errorf("got %v, %+v", got, facts)
 			}
-			if secret.Held(map[string]string{"A": want}, map[string]secret.Facts{"S": facts}) == nil {
+			if secret.Held([]string{"A"}, []string{want}, map[string]secret.Facts{"S": facts}) == nil {
 				t.Error("its value isn't known by its digest")
 			}
 		})

@@ -92,14 +92,15 @@ func IsProxy(name string) bool { return slices.Contains(proxyNames, strings.ToUp
 
 // AddProxy puts into vars that the proxy at address is the way to every host but
 // the run itself. It speaks HTTP, and SOCKS5 with names, at the same address.
-func AddProxy(vars map[string]string, address string) {
+func AddProxy(vars *Vars, address string) {
 	values := map[string]string{"ALL_PROXY": "socks5h://" + address, "NO_PROXY": "localhost,127.0.0.1,::1"}
 	for _, name := range proxyNames {
 		value, ok := values[name]
 		if !ok {
 			value = "http://" + address
 		}
-		vars[name], vars[strings.ToLower(name)] = value, value
+		vars.Set(name, value)
+		vars.Set(strings.ToLower(name), value)
 	}
 }
 
@@ -115,21 +116,10 @@ func IsCertificates(name string) bool { return slices.Contains(certificateNames,
 
 // AddCertificates puts into vars that the file at path holds all certificates to
 // trust.
-func AddCertificates(vars map[string]string, path string) {
+func AddCertificates(vars *Vars, path string) {
 	for _, name := range certificateNames {
-		vars[name] = path
+		vars.Set(name, path)
 	}
-}
-
-// Secrets returns, sorted, the names of the variables that look like secrets.
-func Secrets(vars map[string]string) (names []string) {
-	for name := range vars {
-		if IsSecret(name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 var systemDirs = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
@@ -153,25 +143,10 @@ func Path(executables []string) string {
 	return strings.Join(dirs, ":")
 }
 
-// List returns the variables as sorted NAME=value strings, and their names.
-func List(vars map[string]string) (list, names []string) {
-	names = make([]string, 0, len(vars))
-	for name := range vars {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	list = make([]string, len(names))
-	for i, name := range names {
-		list[i] = name + "=" + vars[name]
-	}
-	return list, names
-}
-
-// OnTerminal returns vars with a TERM where there is a terminal and nobody says which:
+// OnTerminal gives vars a TERM where there is a terminal and nobody says which:
 // without one, programs take it for one that can do nothing.
-func OnTerminal(size *paddock.TerminalSize, vars map[string]string) map[string]string {
-	if _, said := vars["TERM"]; size != nil && !said {
-		vars["TERM"] = "xterm-256color"
+func OnTerminal(size *paddock.TerminalSize, vars *Vars) {
+	if size != nil && !slices.Contains(vars.Names, "TERM") {
+		vars.Set("TERM", "xterm-256color")
 	}
-	return vars
 }

@@ -35,7 +35,7 @@ func (r *Named) Refusal(code paddock.Code, verb string) *paddock.Refusal {
 }
 
 // PrepareAll makes in ready for [Rule.Any], as p asks and as each asks for whom p works.
-func PrepareAll(in Input, p paddock.Principal) (all []Activation) {
+func PrepareAll(in Input, p paddock.Principal) (all []*Activation) {
 	for works := true; works; {
 		in.Principal, in.PrincipalKind = p.ID, string(p.Kind)
 		all = append(all, Prepare(in))
@@ -45,7 +45,7 @@ func PrepareAll(in Input, p paddock.Principal) (all []Activation) {
 }
 
 // Any says whether the rule is true in one of all, or can't be evaluated in one.
-func (r *Rule) Any(all []Activation) (bool, error) {
+func (r *Rule) Any(all []*Activation) (bool, error) {
 	for _, a := range all {
 		if is, err := r.Eval(a); is || err != nil {
 			return is, err

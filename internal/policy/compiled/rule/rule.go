@@ -22,6 +22,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 )
 
 // Bounds of a rule. The cost lets an expression match a pattern against each
@@ -137,20 +138,50 @@ func explain(message string) string {
 	return "CEL: " + message
 }
 
-// An Activation is an Input made ready for any number of rules.
-type Activation struct{ vars map[string]any }
-
-// Prepare makes in ready for [Rule.Eval].
-func Prepare(in Input) Activation {
-	return Activation{map[string]any{
-		"argv": in.Argv, "executable": in.Executable, "path": in.Path, "cwd": in.Cwd, "principal": in.Principal,
-		"principal_kind": in.PrincipalKind, "env": in.Env, "stdin": in.Stdin,
-	}}
+// An Activation is an Input made ready for any number of rules, one after the other.
+type Activation struct {
+	in        Input
+	argv, env ref.Val // made when a rule asks, and then for all
 }
 
+// Prepare makes in ready for [Rule.Eval].
+func Prepare(in Input) *Activation { return &Activation{in: in} }
+
+// ResolveName returns the variable that a rule names, as [Variables] lists them.
+func (a *Activation) ResolveName(name string) (any, bool) {
+	switch name {
+	case "argv":
+		if a.argv == nil {
+			a.argv = types.DefaultTypeAdapter.NativeToValue(a.in.Argv)
+		}
+		return a.argv, true
+	case "env":
+		if a.env == nil {
+			a.env = types.DefaultTypeAdapter.NativeToValue(a.in.Env)
+		}
+		return a.env, true
+	case "executable":
+		return types.String(a.in.Executable), true
+	case "path":
+		return types.String(a.in.Path), true
+	case "cwd":
+		return types.String(a.in.Cwd), true
+	case "principal":
+		return types.String(a.in.Principal), true
+	case "principal_kind":
+		return types.String(a.in.PrincipalKind), true
+	case "stdin":
+		return types.Bool(a.in.Stdin), true
+	}
+	return nil, false
+}
+
+// Parent is nobody.
+func (a *Activation) Parent() cel.Activation { return nil }
+
 // Eval says whether the rule applies. An error means that it can't be told.
-func (r *Rule) Eval(a Activation) (bool, error) {
-	out, _, err := r.program.Eval(a.vars)
+func (r *Rule) Eval(a *Activation) (bool, error) {
+	out, _, err := r.program.Eval(a)
 	if err != nil {
 		return false, err
 	}

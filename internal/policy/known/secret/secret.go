@@ -77,10 +77,11 @@ func Withheld(list []paddock.Given) (out []paddock.Given) {
 	return out
 }
 
-// Twice are the reasons against a request that sets the named secrets, too.
-func Twice(names []string, vars map[string]string) (refusals []*paddock.Refusal) {
+// Twice are the reasons against a request that sets the named secrets, too: vars are
+// the names of its variables, sorted.
+func Twice(names, vars []string) (refusals []*paddock.Refusal) {
 	for _, name := range names {
-		if _, twice := vars[name]; twice {
+		if _, twice := slices.BinarySearch(vars, name); twice {
 			refusals = append(refusals, paddock.Refused(paddock.SecretInEnvironment, "The program gets %s from the policy's secrets, so nobody else may set it.", name))
 		}
 	}
@@ -111,8 +112,11 @@ func Named(names []string) string {
 	return " and the secrets " + strings.Join(names, ", ")
 }
 
-// Held says which variable holds the value of which secret, in words.
-func Held(vars map[string]string, found map[string]Facts) (words []string) {
+// Held says which of the variables vars holds the value of which secret, in words.
+func Held(vars, values []string, found map[string]Facts) (words []string) {
+	if len(found) == 0 { // as for most: no work then
+		return nil
+	}
 	names := map[paddock.Digest]string{}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		for _, d := range found[name].Digests {
@@ -122,8 +126,8 @@ func Held(vars map[string]string, found map[string]Facts) (words []string) {
 	if len(names) == 0 {
 		return nil
 	}
-	for _, variable := range slices.Sorted(maps.Keys(vars)) {
-		if name, is := names[digest(vars[variable])]; is {
+	for i, variable := range vars {
+		if name, is := names[digest(values[i])]; is {
 			words = append(words, fmt.Sprintf("%s, which has the value of the secret %s", variable, name))
 		}
 	}
@@ -142,6 +146,9 @@ func Notes(injections []paddock.Injection, given []string, found map[string]Fact
 		if found[name].Trimmed {
 			text += "; the line break at the end of " + name + " isn't given"
 		}
+	}
+	if len(found) == 0 {
+		return text
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		switch f := found[name]; {

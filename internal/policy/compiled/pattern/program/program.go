@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"paddock"
 	"paddock/internal/policy/compiled/pattern"
@@ -21,9 +22,8 @@ type Executable struct {
 	Name string // empty when only the path is accepted
 	Path string
 	Pin  paddock.Digest // empty unless pinned
-	// Any is set when all arguments are allowed; else Forms shows those that are.
+	// Any is set when all arguments are allowed.
 	Any         bool
-	Forms       []string
 	ArgsAt      paddock.Position
 	Environment Environment
 	Limits      paddock.Limits
@@ -39,7 +39,8 @@ type Executable struct {
 	// first; nil when there is only this one.
 	Layers []*Executable
 
-	args []ArgumentRule
+	args  []ArgumentRule
+	forms *forms
 	// first holds, in order, the rules whose first word is the literal key;
 	// other those that aren't so bound.
 	first map[string][]*ArgumentRule
@@ -65,9 +66,17 @@ func (x *Executable) Asked() []*Executable {
 	return x.Layers
 }
 
+// Layer returns the i-th of Asked.
+func (x *Executable) Layer(i int) *Executable {
+	if x.Layers == nil {
+		return x
+	}
+	return x.Layers[i]
+}
+
 // SetRules gives the executable its argument rules.
 func (x *Executable) SetRules(rules []ArgumentRule) {
-	x.args = rules
+	x.args, x.forms = rules, &forms{}
 	x.first = map[string][]*ArgumentRule{}
 	for i := range x.args {
 		r := &x.args[i]
@@ -120,6 +129,54 @@ func (r *ArgumentRule) Refusal() *paddock.Refusal {
 	return refusal
 }
 
+// Forms says that no rule matches, and which arguments are allowed, by list: of 500 rules that is so long that
+// it is said once for all who hear it.
+func (x *Executable) Forms(list func([]string) string) string {
+	f := x.forms
+	if f == nil { // it has no rules, either
+		f = &forms{}
+	}
+	f.once.Do(func() {
+		var allowed []string
+		for i := range x.args {
+			if !x.args[i].Deny {
+				allowed = append(allowed, x.args[i].Form)
+			}
+		}
+		f.said = "No rule allows these arguments. Allowed: " + list(allowed) + "."
+	})
+	return f.said
+}
+
+type forms struct {
+	once sync.Once
+	said string
+}
+
+// PinOf returns what the first of all with the path that is pinned is pinned to.
+func PinOf(all []*Executable, path string) paddock.Digest {
+	for _, x := range all {
+		if x.Pin != "" && x.Path == path {
+			return x.Pin
+		}
+	}
+	return ""
+}
+
+// Nearest keeps the rule that came nearest to allowing: the first that only misses a
+// path, else the first that understood most words.
+type Nearest struct {
+	Rule  *ArgumentRule
+	Match pattern.Match
+}
+
+// Take keeps r, of which m is what it says, if it came nearer.
+func (n *Nearest) Take(r *ArgumentRule, m pattern.Match) {
+	if !n.Match.OK && (m.OK || m.At > n.Match.At) {
+		n.Rule, n.Match = r, m
+	}
+}
+
 // A Variable is one with a fixed value.
 type Variable struct{ Name, Value string }
 
@@ -138,16 +195,16 @@ type Environment struct {
 // Accepted returns the names that callers may set, sorted.
 func (e Environment) Accepted() []string { return slices.Sorted(maps.Keys(e.Accept)) }
 
-// Add puts the variables into env; host holds what may be passed on, but for what
+// Add sets the variables; host holds what may be passed on, but for what
 // is withheld.
-func (e Environment) Add(env, host map[string]string, withheld []string) {
+func (e *Environment) Add(set func(name, value string), host map[string]string, withheld []string) {
 	for _, name := range e.Pass {
 		if value, ok := host[name]; ok && !slices.Contains(withheld, name) {
-			env[name] = value
+			set(name, value)
 		}
 	}
 	for _, pair := range e.Set {
-		env[pair.Name] = pair.Value
+		set(pair.Name, pair.Value)
 	}
 }
 
