@@ -15,9 +15,9 @@ import (
 	"paddock"
 )
 
-// Roots returns the absolute paths of roots, each inside of one of around, which
-// stand for themselves where there are none.
-func Roots(around []string, roots []document.Text, fault func(at paddock.Position, format string, args ...any)) []string {
+// Roots returns the absolute paths of roots, each inside of one of around, which are
+// taken where there are none. Of the i-th that isn't, fault is told.
+func Roots(around, roots []string, fault func(i int, message string)) []string {
 	if len(roots) == 0 {
 		return around
 	}
