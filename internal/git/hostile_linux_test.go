@@ -444,16 +444,30 @@ func (w *world) other() string {
 // words are those by which git was seen to write, to run or to read outside.
 func TestHostileValues(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, paddock.Off)
-	w.commit()
-	written := w.outside + "/written"
+	for _, below := range []string{"", "/svc/pay"} {
+		t.Run("root"+below, func(t *testing.T) {
+			t.Parallel()
+			w := worldOf(t, paddock.Off, below, "")
+			w.commit()
+			w.takesValues()
+		})
+	}
+}
+
+func (w *world) takesValues() {
+	t := w.t
+	t.Helper()
+	written, other := w.outside+"/written", w.other()
 	words := []string{
 		"--output=" + written, "--output", "-O" + w.helper, "-lO" + w.helper, "--open-files-in-pager=" + w.helper, "--ext-diff", "--textconv", "--help",
-		"-c", "--config-env=core.fsmonitor=HOME", "--exec-path=" + w.outside, "-C", "--git-dir=" + w.other(), "--work-tree=" + w.outside, "--paginate", "--no-index",
+		"-c", "--config-env=core.fsmonitor=HOME", "--exec-path=" + w.outside, "-C", "--git-dir=" + other, "--work-tree=" + w.outside, "--paginate", "--no-index",
 		"--contents=" + w.outside + "/secret.txt", "--ignore-revs-file=" + w.outside + "/secret.txt", "-S", "-f", "-X", "--stdin", "--pathspec-from-file=" + w.outside + "/secret.txt",
 		"--show-signature", "--remerge-diff", "--diff-merges=remerge", "--submodule=diff", "--recurse-submodules", "--upload-pack=" + w.helper, "--exec=" + w.helper,
 		"--format=%G?", "--pretty=format:%GK", "--batch", "--cached", "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "--all", "--glob=*", "-", "--", "^HEAD", "HEAD..HEAD", "HEAD...HEAD~1", "HEAD^{/first}", ":/first", "HEAD:a.txt", ":0:a.txt", "@{-99}x y", "HEAD^@", "HEAD^!", "HEAD^-",
 		"HEAD^{/" + strings.Repeat("(a+)+", 20) + "}", "HEAD\n--output=" + written, "HEAD\x00", "ref with space", "é", "\xff", strings.Repeat("a", 201), "..", "../outside", "HEAD --output=x",
+		"--outpu=" + written, "--out=" + written, "--check", "--ext-d", "--textc", "--no-in", "--open-files-in-p=" + w.helper, "--exclude-from=" + w.outside + "/secret.txt",
+		"--git-dir", "--work-tree", "-L1,2:a.txt", "-o", "-p", "-v", "-O", "-1", "--ignore-submodules=all", "--no-follow", "--follow", "--full-tree", "--relative=..", "--no-relative",
+		"alias.x=!" + w.helper, "core.fsmonitor=" + w.helper, other, w.outside,
 	}
 	for _, word := range words {
 		for _, q := range []query.Query{
@@ -467,7 +481,7 @@ func TestHostileValues(t *testing.T) {
 		}
 	}
 	paths := append(words, w.outside+"/secret.txt", "/etc/passwd", "../outside/secret.txt", "a/../../outside/secret.txt", ":(top)", ":/", ":(glob)**", "*", ":(exclude)x", "a.txt/../..", strings.Repeat("a/", 3000))
-	must(t, os.Symlink(w.outside, w.root+"/link"))
+	must(t, os.Symlink(w.outside, w.root+"/"+w.sub+"link"))
 	paths = append(paths, "link/secret.txt", "link/../../outside/secret.txt")
 	for _, name := range paths {
 		for _, q := range []query.Query{query.ListFiles{In: name}} {

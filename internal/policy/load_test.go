@@ -65,6 +65,9 @@ func TestLoadFaults(t *testing.T) {
 		{"repositories elsewhere", head + "executables: []\ngit: {executable: /g, roots: [.., /elsewhere, a/../../b, a]}\n", []string{
 			"4:31: this repository isn't inside of a root", "4:35: this repository isn't inside of a root", "4:47: this repository isn't inside of a root",
 		}},
+		{"repositories of no root", head + "executables: []\ngit: {executable: /g, roots: [a/b, a/c], repositories: [a, /elsewhere, a/b, a/bb, .., a, 5, '']}\n", []string{
+			"4:60: no root of the git tools lies below", "4:72: no root of the git tools lies below", "4:77: no root of the git tools lies below", "4:87: this repository is listed before", "4:90: want a path", "4:93: want a path",
+		}},
 		{"what is kept", head + "executables: []\nretention: {age: 0s, runs: 0, size: 0, records: soon, days: 3}\n", []string{"4:18: ", "4:28: ", "4:37: want a size", "4:49: want a duration", "4:55: unknown key `days`"}},
 		{"later keys", head + "executables: [{path: /x, args: any, network: []}]\nlimits: {disk: 1, file_size: 0}\ncontainment: {read: [/a], write: [], exec: x, workspace: overlay, require: off, network: none}\n", []string{
 			"3:46: nothing holds a program to this list", "4:30: want a size",

@@ -799,6 +799,29 @@ func TestRefusal_git_not_allowed(t *testing.T) {
 	}
 }
 
+// Of the repositories above its roots, a run is shown the own files of the nearest one,
+// and none where its root isn't below one.
+func TestRepositoriesAboveRoots(t *testing.T) {
+	text := strings.Replace(minimal, "roots:\n", "roots:\n  - path: /srv/mono/svc/pay\n  - path: /srv/mono/x\n", 1) + "git: {executable: /usr/bin/git, repositories: [/srv/mono, /srv/mono/svc, ../.., /]}\n"
+	p := load(t, text).For("git")
+	for root, want := range map[string]string{"/srv/mono/svc/pay": "/srv/mono/svc/.git", "/srv/mono/x": "/srv/mono/.git", "/srv/checkout": "/.git"} {
+		req := ask("git", "log")
+		f := friendly(p, req)
+		f.Dir.Root, f.Dir.Real = root, root
+		d := policy.Decide(p, req, f)
+		if d.Grant == nil || len(d.Grant.Contain.Read) != 1 || d.Grant.Contain.Read[0] != want {
+			t.Errorf("%s: %+v, want %s", root, d, want)
+		}
+	}
+	p = load(t, strings.Replace(text, ", /]", "]", 1)).For("git")
+	req := ask("git", "log")
+	f := friendly(p, req)
+	f.Dir.Root, f.Dir.Real = "/srv/checkout", "/srv/checkout"
+	if d := policy.Decide(p, req, f); d.Grant == nil || d.Grant.Contain.Read != nil {
+		t.Errorf("%+v", d)
+	}
+}
+
 func TestRefusal_launch_disabled(t *testing.T) {
 	const section = "delegates: {providers: {worker: {path: /opt/worker, args: [-q, '<word>']}}}\n"
 	for text, want := range map[string]bool{

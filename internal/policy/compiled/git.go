@@ -41,16 +41,21 @@ func (c *compiler) git(f *File, g document.Git) *File {
 	}
 	x.SetRules(nil)
 	out := &File{
-		Name: f.Name, Digest: f.Digest, Roots: above.Roots(f.Roots, g.Roots, c.fault), Executables: []*Executable{x},
+		Name: f.Name, Digest: f.Digest, Roots: above.Roots(f.Roots, values(g.Roots), c.each(g.Roots)), Executables: []*Executable{x},
 		Rules: f.Rules, Limits: x.Limits, Concurrent: f.Concurrent, Quotas: f.Quotas, Reserve: f.Reserve, Sections: map[string]paddock.Position{"roots": f.Sections["git"], "limits": f.Sections["limits"]},
 		byWord: map[string]*Executable{"git": x}, search: environ.Path([]string{x.Path}),
 	}
 	out.Contain = paddock.ContainAs{Level: f.Contain.Level, Network: "none", ReadOnly: f.Contain.Level != paddock.Off, RunAs: f.Contain.RunAs}
-	out.Contain.Read = above.Stores(f.Roots, out.Roots, g.Repositories, c.fault)
+	out.Contain.Read = above.Stores(f.Roots, out.Roots, values(g.Repositories), c.each(g.Repositories))
 	if out.Contain.Level == paddock.Off {
 		out.Contain.Network = "host"
 	} else { // what a repository names is no program of git's, so nothing else is executed
 		out.Contain.Exec, out.Contain.Executes = paddock.ListedExec, []string{x.Path}
 	}
 	return out
+}
+
+// each tells of a fault of one of texts.
+func (c *compiler) each(texts []document.Text) func(i int, message string) {
+	return func(i int, message string) { c.fault(texts[i].At, "%s", message) }
 }

@@ -104,6 +104,7 @@ func (d *differ) git() {
 			d.add(Unclear, "git.sha256", where, "The git tools use another content, or it isn't pinned in the same way.")
 		}
 		d.places("git.roots", "The git tools may read", o.Roots, n.Roots, where)
+		d.places("git.repositories", "For a root below it, the git tools may read", o.Contain.Read, n.Contain.Read, where)
 	}
 }
 

@@ -13,20 +13,19 @@ import (
 	"strings"
 
 	"paddock"
-	"paddock/internal/policy/compiled/document"
 )
 
-// Roots returns the absolute paths of roots, each inside of one of around, which
-// stand for themselves where there are none.
-func Roots(around []string, roots []document.Text, fault func(at paddock.Position, format string, args ...any)) []string {
+// Roots returns the absolute paths of roots, each inside of one of around, which are
+// taken where there are none. Of the i-th that isn't, fault is told.
+func Roots(around, roots []string, fault func(i int, message string)) []string {
 	if len(roots) == 0 {
 		return around
 	}
 	var out []string
-	for _, r := range roots {
-		where := absolute(around, r.Value)
+	for i, r := range roots {
+		where := absolute(around, r)
 		if !slices.ContainsFunc(around, func(root string) bool { return where == root || below(root, where) }) {
-			fault(r.At, "this repository isn't inside of a root; list it under `roots`, or name one that is")
+			fault(i, "this repository isn't inside of a root; list it under `roots`, or name one that is")
 		}
 		out = append(out, where)
 	}
@@ -34,13 +33,14 @@ func Roots(around []string, roots []document.Text, fault func(at paddock.Positio
 }
 
 // Stores returns where the own files of repositories lie, whose tops are given: what
-// is read beside the roots, one of which each must be above.
-func Stores(around, roots []string, tops []document.Text, fault func(at paddock.Position, format string, args ...any)) []string {
+// is read beside the roots, one of which each must be above: of the i-th that isn't, fault
+// is told.
+func Stores(around, roots, tops []string, fault func(i int, message string)) []string {
 	var out []string
-	for _, t := range tops {
-		top := absolute(around, t.Value)
+	for i, t := range tops {
+		top := absolute(around, t)
 		if !slices.ContainsFunc(roots, func(root string) bool { return below(top, root) }) {
-			fault(t.At, "no root of the git tools lies below this repository; name the top of one that a root is a directory of, and a root that is a repository itself under `roots`")
+			fault(i, "no root of the git tools lies below this repository; name the top of one that a root is a directory of, and a root that is a repository itself under `roots`")
 		}
 		if store := path.Join(top, ".git"); !slices.Contains(out, store) {
 			out = append(out, store)
