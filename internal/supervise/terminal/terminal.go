@@ -53,6 +53,7 @@ type Terminal struct {
 	size    paddock.TerminalSize
 	hand    string // which attachment types
 	by      string // whose that is
+	done    int64  // what was typed last, by its number
 	waiting []byte // typed, and not yet given to the program
 	more    sync.Cond
 
@@ -190,6 +191,9 @@ func (t *Terminal) Type(in wire.Typed) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if in.Hand == t.hand && in.Number != 0 && in.Number <= t.done {
+		return nil // who asked didn't hear that it was done
+	}
 	take := in.Take && t.hand != in.Hand
 	resize := in.Size != nil && *in.Size != t.size
 	switch {
@@ -208,14 +212,14 @@ func (t *Terminal) Type(in wire.Typed) error {
 		if err := t.note(terminals.Note{Writer: in.By}); err != nil {
 			return wire.Fault(wire.Failed, "it can't be written down who types: %v", err)
 		}
-		t.hand, t.by = in.Hand, in.By
+		t.hand, t.by, t.done = in.Hand, in.By, 0
 	}
 	if resize {
 		if err := t.resize(*in.Size); err != nil {
 			return wire.Fault(wire.Failed, "the terminal can't be made that large: %v", err)
 		}
 	}
-	t.waiting = append(t.waiting, in.Input...)
+	t.waiting, t.done = append(t.waiting, in.Input...), in.Number
 	t.more.Broadcast()
 	return nil
 }
