@@ -79,48 +79,43 @@ func New(dir string, size *paddock.TerminalSize, printed func() int64, now func(
 }
 
 // Begin takes over master, the side of the started program's terminal at which is typed and
-// read, and to, where what is read there goes. To is closed at the end.
-func (t *Terminal) Begin(master, to *os.File) error {
-	ours, theirs, err := sides(master)
+// read, the program's side of it, and to, where what is read goes. To is closed at the end.
+//
+// The program's side stays open here, so that the terminal isn't at its end when no process
+// has it: one that was left behind may open it again.
+func (t *Terminal) Begin(master, side, to *os.File) error {
+	ours, err := pollable(master)
 	if err != nil {
-		return errors.Join(err, to.Close())
+		return errors.Join(err, side.Close(), to.Close())
 	}
 	t.mu.Lock()
-	t.master, t.slave = ours, theirs
+	t.master, t.slave = ours, side
 	t.mu.Unlock()
 	t.pumping.Go(func() { t.held.Store(pass(ours, to)) })
 	t.pumping.Go(t.feed)
 	return nil
 }
 
-// sides returns master such that reads of it can be given up, and the other side: as long as
-// that is open, a terminal that no process has isn't at its end. A process that was left
-// behind may open it again.
-func sides(master *os.File) (ours, theirs *os.File, err error) {
-	defer master.Close()
-	raw, err := master.SyscallConn()
+// pollable returns f such that reads and writes of it can be given up.
+func pollable(f *os.File) (*os.File, error) {
+	defer f.Close()
+	raw, err := f.SyscallConn()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var fd int
-	var peer uintptr
 	controlErr := raw.Control(func(of uintptr) {
 		if fd, err = unix.FcntlInt(of, unix.F_DUPFD_CLOEXEC, 0); err != nil {
 			return
 		}
-		var errno unix.Errno
-		if peer, _, errno = unix.Syscall(unix.SYS_IOCTL, of, unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC); errno != 0 {
-			err = errors.Join(errno, unix.Close(fd))
-			return
-		}
 		if err = unix.SetNonblock(fd, true); err != nil {
-			err = errors.Join(err, unix.Close(fd), unix.Close(int(peer)))
+			err = errors.Join(err, unix.Close(fd))
 		}
 	})
 	if err = errors.Join(controlErr, err); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return os.NewFile(uintptr(fd), "terminal"), os.NewFile(peer, "terminal"), nil
+	return os.NewFile(uintptr(fd), "terminal"), nil
 }
 
 // pass hands on what is printed until nobody has the terminal any more, or its deadline:
