@@ -102,6 +102,40 @@ func (s TerminalSize) Valid() bool {
 	return s.Rows >= 1 && s.Rows <= MostCells && s.Columns >= 1 && s.Columns <= MostCells
 }
 
+// MostTyped is how many bytes are typed at once at most.
+const MostTyped = 16 << 10
+
+// A Typing is what an attachment asks of a run's terminal. All of it is done, or nothing.
+type Typing struct {
+	// Hand names the attachment: whoever has it is the same as before.
+	Hand string `json:"hand"`
+	// Take has this attachment type from now on, and no other until that takes it.
+	Take bool `json:"take,omitempty"`
+	// Number counts what one attachment asks, from 1; what was done isn't done again. Zero
+	// counts nothing.
+	Number int64 `json:"number,omitempty"`
+	// By is the id of the principal who types; doors leave it empty.
+	By string `json:"by,omitempty"`
+	// Size is what the terminal is to be, and Input what is typed.
+	Size  *TerminalSize `json:"size,omitempty"`
+	Input []byte        `json:"input,omitempty"`
+}
+
+// Wrong says what can't be asked; "" if nothing is.
+func (t Typing) Wrong() string {
+	switch {
+	case t.Hand == "" || len(t.Hand) > 64 || len(t.By) > MaxPrincipal:
+		return "An attachment is named by 1 to 64 bytes."
+	case t.Number < 0:
+		return "What is typed is counted from 1."
+	case t.Size != nil && !t.Size.Valid():
+		return fmt.Sprintf("A terminal has from 1 to %d rows and columns.", MostCells)
+	case len(t.Input) > MostTyped:
+		return fmt.Sprintf("%d bytes are typed at once; %d may be.", len(t.Input), MostTyped)
+	}
+	return ""
+}
+
 // A Request is a Command as it is judged: who asks, for what, and how it came.
 type Request struct {
 	Principal Principal `json:"principal"`

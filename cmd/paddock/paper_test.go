@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/app"
+	"paddock/internal/app/attach"
 )
 
 // A paper house answers the verbs from memory. A run in it does nothing until
@@ -213,6 +215,10 @@ func (p *paper) Follow(ctx context.Context, _ paddock.Principal, id paddock.RunI
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+func (p *paper) Attach(context.Context, paddock.Principal, paddock.RunID, attach.Attachment) error {
+	return errors.New("paper has no terminal")
 }
 
 func (p *paper) Kill(_ context.Context, _ paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error) {

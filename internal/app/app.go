@@ -27,6 +27,7 @@ import (
 	"unicode/utf8"
 
 	"paddock"
+	"paddock/internal/app/attach"
 	"paddock/internal/app/plans"
 	"paddock/internal/executor"
 )
@@ -37,11 +38,14 @@ import (
 type App struct {
 	exec *executor.Executor
 	*plans.Plans
+	*attach.Verbs
 }
 
 // New returns an App that acts through e and closes it when it is closed.
 func New(e *executor.Executor) *App {
-	return &App{e, plans.New(e, plans.House{Named: named, Discreet: discreetRefusal, Decision: discreet})}
+	a := &App{exec: e, Plans: plans.New(e, plans.House{Named: named, Discreet: discreetRefusal, Decision: discreet})}
+	a.Verbs = attach.New(e, attach.House{May: a.may, Follow: a.Follow})
+	return a
 }
 
 // Explain judges req as Start would and changes nothing. An error is no judgement.

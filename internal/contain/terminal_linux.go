@@ -9,8 +9,12 @@ import (
 )
 
 // ReportTerminal is the kind of the report that brings the side of the run's terminal
-// at which is typed and read.
-const ReportTerminal = 7
+// at which is typed and read, ReportProgramSide that of the one that brings the other:
+// as long as somebody has that open, the terminal isn't at its end.
+const (
+	ReportTerminal    = 7
+	ReportProgramSide = 8
+)
 
 // terminal makes the run's terminal and hands out one side of it; the other is the
 // program's descriptors 0, 1 and 2. The process in between makes it, not the supervisor: at
@@ -29,7 +33,7 @@ func (p *Plan) terminal(w Wish) {
 	if w.Level == paddock.Full {
 		multiplexer = "/dev/pts/ptmx"
 	}
-	out, theirs := newMessage(ReportTerminal), newCell()
+	out, theirs := newMessage(ReportTerminal), newMessage(ReportProgramSide)
 	flags := unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	p.Setup = append(p.Setup, Call{
 		Step: step, Nr: unix.SYS_OPENAT, Into: out.descriptor,
@@ -39,19 +43,19 @@ func (p *Plan) terminal(w Wish) {
 	size := unix.Winsize{Row: uint16(w.Terminal.Rows), Col: uint16(w.Terminal.Columns)}
 	p.setup(step, unix.SYS_IOCTL, Result(out.descriptor), Number(unix.TIOCSWINSZ), Memory(bytesOf(&size)))
 	p.Setup = append(p.Setup, Call{ // by no path, which could lead to another's
-		Step: step, Nr: unix.SYS_IOCTL, Into: theirs,
+		Step: step, Nr: unix.SYS_IOCTL, Into: theirs.descriptor,
 		Args: [6]Arg{Result(out.descriptor), Number(unix.TIOCGPTPEER), Number(flags)},
 	})
 	settings := sane()
-	p.setup(step, unix.SYS_IOCTL, Result(theirs), Number(unix.TCSETS), Memory(bytesOf(&settings)))
+	p.setup(step, unix.SYS_IOCTL, Result(theirs.descriptor), Number(unix.TCSETS), Memory(bytesOf(&settings)))
 	if w.Level != paddock.Full && w.Account != nil {
-		p.setup(step, unix.SYS_FCHOWN, Result(theirs), Number(w.Account.UID), Number(w.Account.GID))
+		p.setup(step, unix.SYS_FCHOWN, Result(theirs.descriptor), Number(w.Account.UID), Number(w.Account.GID))
 	}
 	for fd := range 3 {
-		p.setup(step, unix.SYS_DUP3, Result(theirs), Number(fd), Number(0))
+		p.setup(step, unix.SYS_DUP3, Result(theirs.descriptor), Number(fd), Number(0))
 	}
-	p.setup(step, unix.SYS_CLOSE, Result(theirs))
 	p.Setup = append(p.Setup, out.send(step)...)
+	p.Setup = append(p.Setup, theirs.send(step)...)
 	// The program leads a session by now, which has no terminal yet.
 	p.become("controlling terminal", unix.SYS_IOCTL, Number(0), Number(unix.TIOCSCTTY), Number(0))
 }

@@ -251,8 +251,8 @@ func (s *session) typed(t *wire.Typed) *Error {
 	if !ok || t == nil {
 		return wire.Fault(wire.Unsupported, "standard input can't be written to in this version")
 	}
-	if err := t.Check(); err != nil {
-		return wire.Fault(wire.Malformed, "%v", err)
+	if wrong := t.Wrong(); wrong != "" {
+		return wire.Fault(wire.Malformed, "%s", wrong)
 	}
 	if err := typist.Type(*t); err != nil {
 		return wire.Failure(err)

@@ -31,8 +31,8 @@ type Program struct {
 	listener *os.File
 	// socket is where the run's way out listens; nil without one.
 	socket *os.File
-	// terminal is where is read and typed; nil without one.
-	terminal *os.File
+	// terminal is where is read and typed, side the program's side of it; nil without one.
+	terminal, side *os.File
 	// routes count what finds no way out of the run's own network.
 	routes []*os.File
 	exit   chan Exit
@@ -169,7 +169,7 @@ func (p *Program) stay(state *launch, reports *net.UnixConn, started chan<- erro
 		p.leader = lifecycle.FirstChild(p.holder)
 	}
 	if err != nil { // nobody will take them; closing nil is harmless
-		_, _, _ = p.listener.Close(), p.socket.Close(), p.terminal.Close()
+		_, _, _, _ = p.listener.Close(), p.socket.Close(), p.terminal.Close(), p.side.Close()
 		for _, f := range p.routes {
 			_ = f.Close()
 		}
@@ -245,6 +245,8 @@ func (p *Program) awaitStart(state *launch, reports *net.UnixConn) error {
 			p.socket = file
 		case r.kind == reportTerminal:
 			p.terminal = file
+		case r.kind == reportProgramSide:
+			p.side = file
 		case r.kind == reportStarted:
 			return reports.SetReadDeadline(time.Time{})
 		case r.kind == reportFailed:
@@ -371,8 +373,9 @@ func (p *Program) Listener() *os.File { return p.listener }
 func (p *Program) Socket() *os.File { return p.socket }
 
 // Terminal returns the side of the program's terminal at which is read what it prints and
-// typed what it reads; nil if the plan makes none. Whoever takes it closes it.
-func (p *Program) Terminal() *os.File { return p.terminal }
+// typed what it reads, and the program's own; nil if the plan makes none. Whoever takes
+// them closes them.
+func (p *Program) Terminal() (ours, theirs *os.File) { return p.terminal, p.side }
 
 // Routes returns what counts, in a network of the run's own, what found no way
 // out. Whoever takes them closes them.

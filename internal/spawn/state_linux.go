@@ -58,7 +58,8 @@ const (
 	// The socket of the way out comes before the program is forked.
 	reportSocket = contain.ReportSocket
 	// So does the run's terminal.
-	reportTerminal = contain.ReportTerminal
+	reportTerminal    = contain.ReportTerminal
+	reportProgramSide = contain.ReportProgramSide
 )
 
 type report struct{ kind, a, b, pad int32 }

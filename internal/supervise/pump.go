@@ -63,12 +63,12 @@ func (r *run) start(plan *contain.Plan) (*pumps, error) {
 		p.close()
 		return nil, err
 	}
-	_ = r.files.Exec.Close()                           // it is executed: whoever waits to write to it may
-	_ = r.files.Door.Close()                           // nil, too; it ends with the last of the program's
-	if master := r.program.Terminal(); master != nil { // then the program has none of the pipes
+	_ = r.files.Exec.Close()                                 // it is executed: whoever waits to write to it may
+	_ = r.files.Door.Close()                                 // nil, too; it ends with the last of the program's
+	if master, side := r.program.Terminal(); master != nil { // then the program has none of the pipes
 		to := theirs[0]
 		theirs = theirs[1:]
-		if err := r.terminal.Begin(master, to); err != nil {
+		if err := r.terminal.Begin(master, side, to); err != nil {
 			r.begin(end{paddock.Reason{Kind: paddock.ReasonSink, Detail: "the terminal can't be read: " + err.Error()}, syscall.SIGKILL})
 		}
 	}

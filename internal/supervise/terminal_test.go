@@ -51,11 +51,12 @@ func TestTerminalOfARun(t *testing.T) {
 		f.asks(control.Typed{Hand: "a", By: "user:anna", Take: true, Input: []byte("hello\r")}, ""), f.printed("got hello"),
 		f.asks(control.Typed{Hand: "a", Size: &paddock.TerminalSize{Rows: 30, Columns: 101}}, ""), f.printed("resized"),
 		f.asks(typed("\x03"), ""), f.printed("interrupted"),
+		f.asks(control.Typed{Hand: "a", Number: 2, Input: []byte("o")}, ""), f.asks(control.Typed{Hand: "a", Number: 2, Input: []byte("o")}, ""),
 		f.asks(control.Typed{Hand: "b", By: "user:ben", Take: true}, ""),
 		f.asks(typed("mine\r"), wire.Taken),
 		f.asks(control.Typed{Hand: "b", Input: []byte("there\r")}, ""))
 	checkOutcome(t, got, paddock.Exited, paddock.Reason{Kind: paddock.ReasonExit, ExitCode: code(5)})
-	want := "three\r\nthrough\r\n24 80\r\nup\r\nhello\r\ngot hello\r\n30 101\r\nresized\r\n^Cinterrupted\r\nthere\r\nand there\r\n"
+	want := "three\r\nthrough\r\n24 80\r\nup\r\nhello\r\ngot hello\r\n30 101\r\nresized\r\n^Cinterrupted\r\nothere\r\nand othere\r\n"
 	if out := f.stdout(); out != want {
 		t.Errorf("output\n%q, want\n%q", out, want)
 	}
@@ -99,7 +100,7 @@ func TestTerminalThatNobodyReads(t *testing.T) {
 	got := f.run(f.printed("up"), func() {
 		c, full := f.client(), false
 		for range 1000 {
-			err := c.Type(t.Context(), control.Typed{Hand: "a", Take: true, Input: make([]byte, wire.MostTyped)})
+			err := c.Type(t.Context(), control.Typed{Hand: "a", Take: true, Input: make([]byte, paddock.MostTyped)})
 			var refused *control.Error
 			if full = errors.As(err, &refused) && refused.Code == wire.TooMany; full || err != nil {
 				break
@@ -128,7 +129,7 @@ func TestTerminalDemands(t *testing.T) {
 		f.asks(control.Typed{Hand: "a", Take: true, Size: size(0, 80)}, wire.Malformed),
 		f.asks(control.Typed{Hand: "a", Take: true, Size: size(24, 65536)}, wire.Malformed),
 		f.asks(control.Typed{Hand: "a", Take: true, Size: size(-1, -1)}, wire.Malformed),
-		f.asks(control.Typed{Hand: "a", Take: true, Input: make([]byte, wire.MostTyped+1)}, wire.Malformed),
+		f.asks(control.Typed{Hand: "a", Take: true, Input: make([]byte, paddock.MostTyped+1)}, wire.Malformed),
 		f.asks(control.Typed{Hand: "a", Take: true, Input: []byte("\x04")}, ""))
 	if f.stdout() != "up\r\n" {
 		t.Errorf("output %q", f.stdout())

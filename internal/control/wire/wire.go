@@ -95,33 +95,8 @@ type Event struct {
 	Error   string           `json:"error,omitempty"`
 }
 
-// MostTyped is how much one request types at most.
-const MostTyped = 16 << 10
-
 // A Typed is what an attachment asks of a run's terminal.
-type Typed struct {
-	// Hand names the attachment, and By the principal whose it is. With Take it types from
-	// now on, and no other does.
-	Hand string `json:"hand"`
-	By   string `json:"by,omitempty"`
-	Take bool   `json:"take,omitempty"`
-	// Size is what the terminal is to be, and Input what is typed.
-	Size  *paddock.TerminalSize `json:"size,omitempty"`
-	Input []byte                `json:"input,omitempty"`
-}
-
-// Check refuses what no supervisor could carry out.
-func (t Typed) Check() error {
-	switch {
-	case t.Hand == "" || len(t.Hand) > 64 || len(t.By) > 4096:
-		return errors.New("an attachment is named by 1 to 64 bytes, and who types by no more than 4096")
-	case t.Size != nil && !t.Size.Valid():
-		return fmt.Errorf("a terminal has from 1 to %d rows and columns", paddock.MostCells)
-	case len(t.Input) > MostTyped:
-		return fmt.Errorf("%d bytes are typed at once; %d may be", len(t.Input), MostTyped)
-	}
-	return nil
-}
+type Typed = paddock.Typing
 
 // A Request is a line of a client.
 type Request struct {

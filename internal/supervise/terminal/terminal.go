@@ -53,6 +53,7 @@ type Terminal struct {
 	size    paddock.TerminalSize
 	hand    string // which attachment types
 	by      string // whose that is
+	done    int64  // what was typed last, by its number
 	waiting []byte // typed, and not yet given to the program
 	more    sync.Cond
 
@@ -78,48 +79,43 @@ func New(dir string, size *paddock.TerminalSize, printed func() int64, now func(
 }
 
 // Begin takes over master, the side of the started program's terminal at which is typed and
-// read, and to, where what is read there goes. To is closed at the end.
-func (t *Terminal) Begin(master, to *os.File) error {
-	ours, theirs, err := sides(master)
+// read, the program's side of it, and to, where what is read goes. To is closed at the end.
+//
+// The program's side stays open here, so that the terminal isn't at its end when no process
+// has it: one that was left behind may open it again.
+func (t *Terminal) Begin(master, side, to *os.File) error {
+	ours, err := pollable(master)
 	if err != nil {
-		return errors.Join(err, to.Close())
+		return errors.Join(err, side.Close(), to.Close())
 	}
 	t.mu.Lock()
-	t.master, t.slave = ours, theirs
+	t.master, t.slave = ours, side
 	t.mu.Unlock()
 	t.pumping.Go(func() { t.held.Store(pass(ours, to)) })
 	t.pumping.Go(t.feed)
 	return nil
 }
 
-// sides returns master such that reads of it can be given up, and the other side: as long as
-// that is open, a terminal that no process has isn't at its end. A process that was left
-// behind may open it again.
-func sides(master *os.File) (ours, theirs *os.File, err error) {
-	defer master.Close()
-	raw, err := master.SyscallConn()
+// pollable returns f such that reads and writes of it can be given up.
+func pollable(f *os.File) (*os.File, error) {
+	defer f.Close()
+	raw, err := f.SyscallConn()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var fd int
-	var peer uintptr
 	controlErr := raw.Control(func(of uintptr) {
 		if fd, err = unix.FcntlInt(of, unix.F_DUPFD_CLOEXEC, 0); err != nil {
 			return
 		}
-		var errno unix.Errno
-		if peer, _, errno = unix.Syscall(unix.SYS_IOCTL, of, unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC); errno != 0 {
-			err = errors.Join(errno, unix.Close(fd))
-			return
-		}
 		if err = unix.SetNonblock(fd, true); err != nil {
-			err = errors.Join(err, unix.Close(fd), unix.Close(int(peer)))
+			err = errors.Join(err, unix.Close(fd))
 		}
 	})
 	if err = errors.Join(controlErr, err); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return os.NewFile(uintptr(fd), "terminal"), os.NewFile(peer, "terminal"), nil
+	return os.NewFile(uintptr(fd), "terminal"), nil
 }
 
 // pass hands on what is printed until nobody has the terminal any more, or its deadline:
@@ -190,6 +186,9 @@ func (t *Terminal) Type(in wire.Typed) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if in.Hand == t.hand && in.Number != 0 && in.Number <= t.done {
+		return nil // who asked didn't hear that it was done
+	}
 	take := in.Take && t.hand != in.Hand
 	resize := in.Size != nil && *in.Size != t.size
 	switch {
@@ -208,14 +207,14 @@ func (t *Terminal) Type(in wire.Typed) error {
 		if err := t.note(terminals.Note{Writer: in.By}); err != nil {
 			return wire.Fault(wire.Failed, "it can't be written down who types: %v", err)
 		}
-		t.hand, t.by = in.Hand, in.By
+		t.hand, t.by, t.done = in.Hand, in.By, 0
 	}
 	if resize {
 		if err := t.resize(*in.Size); err != nil {
 			return wire.Fault(wire.Failed, "the terminal can't be made that large: %v", err)
 		}
 	}
-	t.waiting = append(t.waiting, in.Input...)
+	t.waiting, t.done = append(t.waiting, in.Input...), in.Number
 	t.more.Broadcast()
 	return nil
 }

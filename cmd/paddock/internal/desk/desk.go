@@ -18,6 +18,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/app"
+	"paddock/internal/app/attach"
 	"paddock/internal/app/plans"
 	"paddock/internal/executor/stages"
 	"paddock/internal/git"
@@ -34,6 +35,7 @@ type Verbs interface {
 	Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, wait time.Duration) (paddock.Run, error)
 	Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
 	Follow(ctx context.Context, p paddock.Principal, id paddock.RunID, s paddock.Stream, offset int64, w io.Writer) error
+	Attach(ctx context.Context, p paddock.Principal, id paddock.RunID, a attach.Attachment) error
 	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
 	KillAll(ctx context.Context, p paddock.Principal, req app.KillRequest) ([]paddock.Run, error)
 	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)

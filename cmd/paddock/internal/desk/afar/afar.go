@@ -16,6 +16,7 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app"
+	"paddock/internal/app/attach"
 	"paddock/internal/app/plans"
 	"paddock/internal/client"
 	"paddock/internal/git"
@@ -145,3 +146,8 @@ func (verbs) Inside(context.Context, paddock.Principal) (string, error) { return
 
 // ServeTools implements [desk.Verbs]: a server's delegates get none from here.
 func (verbs) ServeTools(delegate.Serve) {}
+
+// Attach implements [desk.Verbs].
+func (verbs) Attach(context.Context, paddock.Principal, paddock.RunID, attach.Attachment) error {
+	return unserved("let anybody sit at the terminal of a run")
+}

@@ -4,11 +4,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/keyboard"
 	"paddock/internal/executor/stages"
 )
 
 func (d commands) runCommand() *cobra.Command {
 	var f desk.Flags
+	tty := false
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] ARGV…",
 		Short: "Run a command and stream what it prints",
@@ -19,7 +21,10 @@ obey, except for colours and for going back in a line, unless --raw is given.
 
 INT, TERM and HUP ask the run to end; a second one kills it. When paddock itself
 is gone, so is the run, unless it was started with --detach. A closed standard
-output ends the streaming, not the run.`,
+output ends the streaming, not the run.
+
+With --tty the program has a terminal of its own, where the policy says pty: true, and
+who runs it sits there as paddock attach tells.`,
 		Example: `  paddock run -- go test ./...
   paddock run -d --label nightly --timeout 30m -- make build
   paddock run --stdin-run RUN -- wc -l`,
@@ -29,13 +34,23 @@ output ends the streaming, not the run.`,
 			if err != nil {
 				return err
 			}
+			if tty {
+				if d.JSON && !f.Detach {
+					return desk.Usage("--tty shows a terminal, which is no JSON", "start it with --detach, too")
+				}
+				size := keyboard.Size(d.Desk)
+				req.Command.Terminal, req.Tied = &size, false // who leaves doesn't end it
+			}
 			d.Expect = stages.ExpectTied
-			if f.Detach {
+			if f.Detach || tty {
 				d.Expect = stages.ExpectFree
 			}
 			return d.With(cmd.Context(), func(v desk.Verbs) error {
 				if f.Detach {
 					return d.detached(cmd.Context(), v, req)
+				}
+				if tty {
+					return d.onTerminal(cmd.Context(), v, req, f.Raw)
 				}
 				return d.foreground(cmd.Context(), v, req, f.Raw)
 			})
@@ -43,6 +58,7 @@ output ends the streaming, not the run.`,
 	}
 	d.RequestFlags(cmd, &f)
 	cmd.Flags().BoolVarP(&f.Detach, "detach", "d", false, "print the run's id at once and let it go on")
+	cmd.Flags().BoolVarP(&tty, "tty", "t", false, "give the program a terminal, and sit there; Ctrl-P Ctrl-Q leave, and it goes on")
 	cmd.Flags().BoolVar(&f.Raw, "raw", false, "pass bytes on as they are, also to a terminal")
 	cmd.Flags().StringVar(&f.Key, "key", "", "idempotency `KEY`: asking again with it returns the run of the first time")
 	return cmd

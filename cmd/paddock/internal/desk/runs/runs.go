@@ -17,5 +17,5 @@ type commands struct{ *desk.Desk }
 // Commands returns the commands in the order of use.
 func Commands(at *desk.Desk) []*cobra.Command {
 	d := commands{at}
-	return []*cobra.Command{d.runCommand(), d.psCommand(), d.waitCommand(), d.statusCommand(), d.showCommand(), d.killCommand()}
+	return []*cobra.Command{d.runCommand(), d.attachCommand(), d.psCommand(), d.waitCommand(), d.statusCommand(), d.showCommand(), d.killCommand()}
 }
