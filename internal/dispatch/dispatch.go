@@ -58,6 +58,9 @@ type Config struct {
 	// nothing either: its policy isn't that of those who carry out.
 	Worker    store.WorkerID
 	Elsewhere Elsewhere
+	// Shared says that other machines see the same rows: then what they say of how a run
+	// came out counts.
+	Shared bool
 	// Queued is rung when something was queued, Changed when somebody asked for the end
 	// of a run, and Told rings when something may have become of one.
 	Queued, Changed, Told *hint.Bell
@@ -102,7 +105,8 @@ type place struct {
 func (f *Front) find(ctx context.Context, p paddock.Principal, id paddock.RunID) (place, error) {
 	run, err := f.App.Look(ctx, p, id)
 	if err == nil {
-		return place{house: f.App, run: run}, nil
+		run, err = f.ours(ctx, id, run)
+		return place{house: f.App, run: run}, err
 	}
 	if !isHidden(err) {
 		return place{}, err

@@ -19,6 +19,7 @@ import (
 	"paddock/internal/journal/sign"
 	"paddock/internal/lease"
 	"paddock/internal/lease/order"
+	"paddock/internal/lease/timely"
 	"paddock/internal/store"
 )
 
@@ -72,12 +73,13 @@ func (m Machine) work(ctx context.Context, queue store.Queue, b *bells) error {
 	if err != nil {
 		return err
 	}
+	times := cmp.Or(m.Times, lease.Default)
 	h := hands.New(ctx, hands.Config{Executor: m.Executor, Lasting: m.Alone, Warn: m.Warn, Changed: func() { b.changed.Ring(); b.told.Ring() }})
 	defer h.Close()
 	s := shift.Shift{
 		Config: lease.Config{
-			ID: m.ID, Labels: m.Labels, Capacity: cmp.Or(m.Capacity, Capacity), Version: m.Version, Queue: queue, Hands: h,
-			Keys: m.Keys, Nonces: nonces, Times: cmp.Or(m.Times, lease.Default), Limits: m.Limits, Clock: m.Now, Launches: launches,
+			ID: m.ID, Labels: m.Labels, Capacity: cmp.Or(m.Capacity, Capacity), Version: m.Version, Queue: timely.Of(queue, times), Hands: h,
+			Keys: m.Keys, Nonces: nonces, Times: times, Limits: m.Limits, Clock: m.Now, Launches: launches,
 		},
 		Queued: &b.queued, Changed: &b.changed, Told: &b.told, Looked: &b.looked, Warn: m.Warn,
 	}
@@ -128,13 +130,14 @@ type Service struct {
 func Open(ctx context.Context, rooms *app.App, s Store, key *sign.Key, m Machine, idle bool, elsewhere Elsewhere) (*Service, error) {
 	m.ID, m.Keys = WorkerOf(&key.Public), []*sign.Public{&key.Public}
 	var b bells
-	c := Config{App: rooms, Runs: s, Key: key, Worker: m.ID, Elsewhere: elsewhere, Queued: &b.queued, Changed: &b.changed, Told: &b.told, Looked: &b.looked, Now: m.Now}
+	c := Config{App: rooms, Runs: s, Key: key, Worker: m.ID, Elsewhere: elsewhere, Shared: !m.Alone, Queued: &b.queued, Changed: &b.changed, Told: &b.told, Looked: &b.looked, Now: m.Now}
 	if idle {
 		c.Worker = ""
 	} else if err := enlisted(ctx, s, m); err != nil {
 		return nil, err
 	}
-	watch, err := lease.NewWatch(s, cmp.Or(m.Times, lease.Default))
+	times := cmp.Or(m.Times, lease.Default)
+	watch, err := lease.NewWatch(timely.Of(s, times), times)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,8 @@ func (f *Front) Look(ctx context.Context, p paddock.Principal, id paddock.RunID)
 	if err != nil || at.row == nil || at.house == nil {
 		return at.run, err
 	}
-	return or(at.run)(at.house.Look(ctx, p, id))
+	run, err := at.house.Look(ctx, p, id)
+	return f.told(ctx, p, id, at, run, err)
 }
 
 // Status returns the run as of now.
@@ -25,17 +26,11 @@ func (f *Front) Status(ctx context.Context, p paddock.Principal, id paddock.RunI
 	if err != nil || at.house == nil {
 		return at.run, err
 	}
-	return or(at.run)(at.house.Status(ctx, p, id))
-}
-
-// or takes what the row says where a house can't be asked after all.
-func or(row paddock.Run) func(paddock.Run, error) (paddock.Run, error) {
-	return func(run paddock.Run, err error) (paddock.Run, error) {
-		if isHidden(err) || isAway(err) {
-			return row, nil
-		}
-		return run, err
+	run, err := at.house.Status(ctx, p, id)
+	if err == nil && at.row == nil {
+		return f.ours(ctx, id, run)
 	}
+	return f.told(ctx, p, id, at, run, err)
 }
 
 // isAway reports whether the worker isn't connected, now that it was asked.
@@ -64,7 +59,23 @@ func (f *Front) Wait(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	if until, ok := limited.Deadline(); ok {
 		wait = max(time.Millisecond, time.Until(until))
 	}
-	return or(at.run)(at.house.Wait(ctx, p, id, wait))
+	run, err := at.house.Wait(ctx, p, id, wait)
+	if err != nil && !isHidden(err) && !isAway(err) || !run.State.Settled() {
+		return f.told(ctx, p, id, at, run, err)
+	}
+	// Its machine has ended it; a moment later the row says how.
+	ended := run
+	err = f.until(limited, func() (bool, error) {
+		at, err := f.find(context.WithoutCancel(ctx), p, id)
+		if run = at.run; err == nil && at.row != nil {
+			run, err = f.told(context.WithoutCancel(ctx), p, id, at, ended, nil)
+		}
+		return run.State.Settled(), err
+	})
+	if err != nil && limited.Err() != nil {
+		err = ctx.Err() // nil when only the wait is over
+	}
+	return run, err
 }
 
 // placed returns where the run is once it has a directory that can be asked, or is
@@ -110,7 +121,13 @@ func (f *Front) Detail(ctx context.Context, p paddock.Principal, id paddock.RunI
 		return app.Detail{}, err
 	}
 	if at.house != nil {
-		if d, err := at.house.Detail(ctx, p, id); !isHidden(err) {
+		d, err := at.house.Detail(ctx, p, id)
+		if err == nil && at.row == nil {
+			d.Run, err = f.ours(ctx, id, d.Run)
+		} else if err == nil {
+			d.Run, err = f.told(ctx, p, id, at, d.Run, nil)
+		}
+		if !isHidden(err) {
 			return d, err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"paddock/internal/httpapi/entry/table"
 	"paddock/internal/httpapi/feed"
 	"paddock/internal/httpapi/feed/sse"
+	"paddock/internal/store"
 )
 
 const (
@@ -119,7 +120,7 @@ func (d *Door) stream(ctx context.Context, c *entry.Call, at []sse.Cursor, sever
 // fault says an error in the middle of a stream.
 func (d *Door) fault(ctx context.Context, err error) []byte {
 	p := problem.Of(err)
-	if p.Status == http.StatusInternalServerError {
+	if p.Status == http.StatusInternalServerError || errors.Is(err, store.ErrAway) {
 		shield.NoteOf(ctx).Fault = err
 	}
 	text, err := json.Marshal(p)

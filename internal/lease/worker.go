@@ -148,36 +148,34 @@ func (w *Worker) held(r store.Run) store.Held {
 
 // look brings together what is held and what is here.
 func (w *Worker) look(ctx context.Context, runs []store.Run, since time.Time) error {
+	// What keeps runs alive, or ends them, comes first and for all: telling may take long,
+	// and the trouble of one is no other's.
 	ours := map[paddock.RunID]bool{}
+	var faults []error
 	for _, r := range runs {
 		ours[r.ID] = true
-		if err := w.Hands.Extend(ctx, r.ID, since.Add(w.Times.DeadMan)); err != nil {
-			return err
-		}
+		faults = append(faults, w.Hands.Extend(ctx, r.ID, since.Add(w.Times.DeadMan)))
 		if !r.Cancel.IsZero() {
-			if err := w.Hands.Kill(ctx, r.ID, r.CancelBy, r.CancelWhy); err != nil {
-				return err
-			}
-		}
-		if err := w.tell(ctx, r); err != nil {
-			return err
+			faults = append(faults, w.Hands.Kill(ctx, r.ID, r.CancelBy, r.CancelWhy))
 		}
 	}
 	w.mu.Lock()
 	maps.DeleteFunc(w.told, func(id paddock.RunID, _ Found) bool { return !ours[id] })
 	w.mu.Unlock()
 	here, err := w.Hands.Live(ctx)
-	if err != nil {
-		return err
-	}
+	faults = append(faults, err)
 	for _, id := range here {
 		if !ours[id] {
-			if err := w.Hands.Kill(ctx, id, "", "the lease of the run was lost"); err != nil {
-				return err
-			}
+			faults = append(faults, w.Hands.Kill(ctx, id, "", "the lease of the run was lost"))
 		}
 	}
-	return nil
+	for _, r := range runs {
+		err := w.tell(ctx, r)
+		if faults = append(faults, err); errors.Is(err, store.ErrAway) {
+			break // nobody is there whom the others could be told
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // tell writes what is new about a run.

@@ -25,6 +25,9 @@ var (
 	ErrLastAdmin = errors.New("the last enabled admin must stay")
 	// ErrNewer says that a newer version of Paddock made the database.
 	ErrNewer = errors.New("the database is of a newer version")
+	// ErrAway says that the database can't be reached, or went while it was asked: what
+	// was to be changed may have been. It may be back in a moment.
+	ErrAway = errors.New("the database is away")
 	// ErrOpen says that others could read the database, or get into it.
 	ErrOpen = errors.New("the database is open to others")
 )

@@ -51,6 +51,9 @@ func (l *load) settled(s *shot) {
 	if other.State != s.end.State {
 		t.Errorf("%s is %s by s1 and %s by s2", s.id, other.State, s.end.State)
 	}
+	if s.end.State == paddock.RefusedState || s.end.State == paddock.FailedToStart {
+		t.Logf("run %s is %s: %+v", s.id, s.end.State, s.end.Outcome.Reason)
+	}
 	for _, story := range s.stories {
 		if story.State != string(s.end.State) {
 			t.Errorf("a reader of %s was told that it is %s; it is %s", s.id, story.State, s.end.State)
@@ -139,6 +142,9 @@ func (f *field) end() {
 	for name, m := range f.all {
 		must(f.t, testproc.Unlocked(filepath.Join(m.state, "runs", "*", "*", "lock")))
 		m.before = nil
+		if _, err := os.Stat(filepath.Join(m.state, "journal")); os.IsNotExist(err) {
+			continue // it had nothing to do
+		}
 		if out, err := m.command("audit", "verify", "--state", m.state).CombinedOutput(); err != nil {
 			f.t.Errorf("the journal of %s: %v\n%s", name, err, out)
 		}

@@ -40,6 +40,7 @@ type load struct {
 	work  sync.WaitGroup
 	bad   map[int]int // answers of servers that were faults, by status
 	mu    sync.Mutex
+	slow  string // how the network is
 }
 
 // A shot is a run: what was asked for, and what everybody was told.
@@ -59,7 +60,7 @@ type shot struct {
 func (l *load) client(first int) *lives.Client {
 	var turn atomic.Int64
 	turn.Store(int64(first))
-	return &lives.Client{Token: l.f.token, HTTP: l.f.client, Quiet: 4 * time.Second, At: func() string {
+	return &lives.Client{Token: l.f.token, HTTP: l.f.client, Quiet: 4 * time.Second, Pause: 100 * time.Millisecond, At: func() string {
 		return urlOf([]string{"s1", "s2"}[turn.Add(1)%2])
 	}}
 }
@@ -145,7 +146,7 @@ func (s *shot) expected() []byte {
 // status is what a server says of a run.
 func (l *load) status(server string, id paddock.RunID) paddock.Run {
 	l.f.t.Helper()
-	c := &lives.Client{Token: l.f.token, HTTP: l.f.client, At: func() string { return urlOf(server) }}
+	c := &lives.Client{Token: l.f.token, HTTP: l.f.client, Pause: 100 * time.Millisecond, At: func() string { return urlOf(server) }}
 	status, answer, err := c.Ask(l.f.t.Context(), http.MethodGet, "/api/v1/runs/"+string(id), "", "")
 	var run paddock.Run
 	if err != nil || status != http.StatusOK || json.Unmarshal(answer, &run) != nil {

@@ -74,7 +74,7 @@ type database struct {
 // nobody are the words before a command that has it run as an ordinary user.
 func nobody(args ...string) []string {
 	id := fmt.Sprint(testproc.Nobody)
-	return append([]string{"setpriv", "--reuid=" + id, "--regid=" + id, "--clear-groups", "--pdeathsig=QUIT", "--"}, args...)
+	return append([]string{"setpriv", "--reuid=" + id, "--regid=" + id, "--clear-groups", "--"}, args...)
 }
 
 func run(t *testing.T, args ...string) {
@@ -104,7 +104,10 @@ func newDatabase(t *testing.T, n *network, dir, cert, key string) *database {
 		must(t, os.WriteFile(filepath.Join(d.dir, name), text, 0o600))
 	}
 	must(t, os.WriteFile(filepath.Join(d.dir, "word"), []byte(d.word+"\n"), 0o600))
-	for _, name := range []string{"", "cert.pem", "key.pem", "word"} {
+	for _, name := range []string{"sockets-db", "sockets-db2"} {
+		must(t, os.Mkdir(filepath.Join(d.dir, name), 0o700))
+	}
+	for _, name := range []string{"", "cert.pem", "key.pem", "word", "sockets-db", "sockets-db2"} {
 		must(t, os.Chown(filepath.Join(d.dir, name), testproc.Nobody, testproc.Nobody))
 	}
 	data := d.data("db")
@@ -122,11 +125,14 @@ func newDatabase(t *testing.T, n *network, dir, cert, key string) *database {
 	return d
 }
 
+// sockets is where those are who are on its machine.
+func (d *database) sockets() string { return filepath.Join(d.dir, "sockets-"+d.at) }
+
 func (d *database) data(at string) string { return filepath.Join(d.dir, at) }
 
 // socket is an address on the database's machine.
 func (d *database) socket(user, name string) string {
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(user, d.word), Path: "/" + name, RawQuery: url.Values{"host": {d.dir}}.Encode()}
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(user, d.word), Path: "/" + name, RawQuery: url.Values{"host": {d.sockets()}}.Encode()}
 	return u.String()
 }
 
@@ -147,7 +153,7 @@ func (d *database) allow() {
 // start starts it where it is, and returns when it takes connections.
 func (d *database) start() {
 	d.t.Helper()
-	args := append(d.net.enter(d.at), nobody(filepath.Join(d.bin, "postgres"), "-D", d.data(d.at), "-k", d.dir,
+	args := append(d.net.enter(d.at), nobody(filepath.Join(d.bin, "postgres"), "-D", d.data(d.at), "-k", d.sockets(),
 		"-c", "listen_addresses="+places[d.at], "-c", "max_connections=100", "-c", "shared_buffers=32MB", "-c", "fsync=off", "-c", "ssl=on",
 		"-c", "ssl_cert_file="+filepath.Join(d.dir, "cert.pem"), "-c", "ssl_key_file="+filepath.Join(d.dir, "key.pem"), "-c", "max_wal_senders=4")...)
 	cmd := testproc.Command(d.t, args[0], args[1:]...)

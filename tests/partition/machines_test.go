@@ -55,7 +55,7 @@ const patience = 3 * time.Minute // only if it never happens
 // until waits for found to find nothing more.
 func until(t *testing.T, what string, found func() string) {
 	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	over := time.NewTimer(patience)
 	defer over.Stop()

@@ -8,6 +8,7 @@
 package entry
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/entry/shield/pace"
 	"paddock/internal/httpapi/entry/shield/problem"
+	"paddock/internal/store"
 )
 
 // Limits bound what one account, one address and all together may do.
@@ -86,10 +88,17 @@ func TooMany(after time.Duration) *problem.Problem {
 	return p
 }
 
+// clientGone is in the log for who didn't wait, and nobody reads it.
+const clientGone = 499
+
 // Refuse answers with what is wrong.
 func (d *Entrance) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	note, p := shield.NoteOf(r.Context()), problem.Of(err)
-	if p.Status == http.StatusInternalServerError {
+	if p.Status == http.StatusInternalServerError && r.Context().Err() != nil {
+		p = problem.With(clientGone, "Whoever asked went away before there was an answer.") // no fault of ours
+		note.Fault = nil
+	}
+	if p.Status == http.StatusInternalServerError || errors.Is(err, store.ErrAway) {
 		note.Fault = err
 	}
 	if p.Refusal != nil {

@@ -12,6 +12,15 @@ import (
 // and never will be.
 var ErrOver = errors.New("everything was read")
 
+// errOpen says that nobody has said yet how the run came out, although all of it was read.
+var errOpen = errors.New("it isn't said yet how the run came out")
+
+// vague reports whether a settled run may have printed more than is known here: it was
+// given up, and its machine isn't there to say.
+func vague(run paddock.Run) bool {
+	return run.Outcome != nil && run.Outcome.Reason.Kind == paddock.ReasonLost && run.Outcome.Stdout.Digest == ""
+}
+
 // A Follower reads the events of one run from a number on. It is for one goroutine.
 type Follower struct {
 	hub    *Hub
@@ -30,15 +39,18 @@ func (h *Hub) Follow(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	if err != nil {
 		return nil, err
 	}
-	if last := firstByte + total(run); run.State.Settled() && after >= last {
+	if run.State.Settled() && !vague(run) {
+		last := firstByte + total(run)
 		if after == last {
 			return nil, ErrOver
 		}
-		return nil, paddock.Refused(paddock.InvalidRequest, "The run has %d events; there is none with the number %d.", last, after)
+		if after > last {
+			return nil, paddock.Refused(paddock.InvalidRequest, "The run has %d events; there is none with the number %d.", last, after)
+		}
 	}
 	if after >= firstByte && !run.State.Settled() { // a number that isn't there yet can't have been read
 		ask := paddock.PageRequest{Stream: paddock.Combined, Raw: true, Limit: 1, Offset: after - firstByte + 1}
-		if _, err := h.house.Output(ctx, p, id, ask); err != nil && prunedBy(err) == nil {
+		if _, err := h.house.Output(ctx, p, id, ask); err != nil && prunedBy(err) == nil && !away(err) {
 			return nil, err
 		}
 	}
@@ -64,7 +76,7 @@ func (f *Follower) Next(ctx context.Context) ([]Message, error) {
 		}
 		f.run = now.run
 		messages, err := f.ready(ctx, now)
-		if away(err) {
+		if away(err) || errors.Is(err, errOpen) {
 			if err := f.rest(ctx); err != nil {
 				return nil, err
 			}
@@ -112,6 +124,8 @@ func (f *Follower) ready(ctx context.Context, now moment) ([]Message, error) {
 		return one(message(f.run.ID, KindState, started, started, s))
 	case len(now.ready) > 0:
 		return now.ready, nil
+	case at == now.pos+1 && now.settled && vague(now.run): // its end was read when more was known
+		return nil, io.EOF
 	case at == now.pos && now.settled:
 		return f.finish(ctx, at)
 	case now.pos >= 0 && at != now.pos:
@@ -163,6 +177,9 @@ func (f *Follower) finish(ctx context.Context, at int64) ([]Message, error) {
 	run, err := f.hub.house.Status(ctx, f.as, f.run.ID)
 	if err != nil {
 		return nil, err
+	}
+	if !run.State.Settled() {
+		return nil, errOpen
 	}
 	f.ended = true
 	return one(message(run.ID, KindEnd, firstByte+at, firstByte+at, End{run.ID, firstByte + at, firstByte + at, run.State, run.Outcome}))

@@ -32,6 +32,7 @@ const (
 	Exists         // there is something else of which there can be only one
 	Orphan         // it belongs to something that isn't there
 	Again          // others were in the way; the same can be tried again
+	Away           // it isn't there, or went meanwhile
 )
 
 // An Engine tells what an error of its database means. That is all in which
@@ -55,7 +56,7 @@ func New(read, write *sql.DB, e Engine) *Tables {
 
 // Ping says whether the database answers.
 func (t *Tables) Ping(ctx context.Context) error {
-	return errors.Join(t.read.PingContext(ctx), t.write.PingContext(ctx))
+	return t.say(errors.Join(t.read.PingContext(ctx), t.write.PingContext(ctx)))
 }
 
 // Close closes the database.
@@ -112,6 +113,8 @@ func (t *Tables) say(err error) error {
 		return store.ErrExists
 	case Orphan:
 		return store.ErrNotFound
+	case Away:
+		return fmt.Errorf("%w: %w", store.ErrAway, err)
 	}
 	for _, ours := range []error{store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrReplayed, store.ErrStale, store.ErrFenced, store.ErrOver, store.ErrLastAdmin} {
 		if errors.Is(err, ours) {

@@ -3,6 +3,7 @@ package lives
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -25,6 +26,8 @@ type Client struct {
 	// Quiet is how long a reader waits for an event before it goes, and comes back; zero
 	// is for ever.
 	Quiet time.Duration
+	// Pause is how long it waits before it asks again; zero is for a moment.
+	Pause time.Duration
 	// Heard is told every answer to what is asked; nil means nobody is.
 	Heard func(status int, answer []byte)
 }
@@ -47,8 +50,8 @@ func (c *Client) told() {
 // pause is how long a client waits before it asks again.
 const pause = 20 * time.Millisecond
 
-func rest(ctx context.Context) error {
-	timer := time.NewTimer(pause)
+func (c *Client) rest(ctx context.Context) error {
+	timer := time.NewTimer(cmp.Or(c.Pause, pause))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -92,7 +95,7 @@ func (c *Client) Ask(ctx context.Context, method, path, key, body string) (statu
 				return status, answer, nil
 			}
 		}
-		if restErr := rest(ctx); restErr != nil {
+		if restErr := c.rest(ctx); restErr != nil {
 			return status, answer, errors.Join(restErr, err, fmt.Errorf("the last answer was %d %s", status, answer))
 		}
 	}
@@ -172,7 +175,7 @@ func (c *Client) Follow(ctx context.Context, run string, leave func() bool) (*St
 			return s, err
 		}
 		if s.State == "" {
-			if err := rest(ctx); err != nil {
+			if err := c.rest(ctx); err != nil {
 				return s, err
 			}
 		}
@@ -186,7 +189,7 @@ func (c *Client) Follow(ctx context.Context, run string, leave func() bool) (*St
 			}
 			return s, nil
 		}
-		if err := rest(ctx); err != nil {
+		if err := c.rest(ctx); err != nil {
 			return s, err
 		}
 	}

@@ -26,9 +26,10 @@ func Listen(ctx context.Context, address string, o Options, heard func(what stri
 		return err
 	}
 	cfg.RuntimeParams["application_name"] = "paddock hints"
+	wired(cfg)
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
-		return fmt.Errorf("the database can't be reached: %w", err)
+		return away(err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	if _, err := conn.Exec(ctx, "LISTEN paddock_runs"); err != nil {

@@ -61,7 +61,9 @@ func Open(ctx context.Context, address string, o Options) (*tables.Tables, error
 	}
 	cfg.RuntimeParams["application_name"] = "paddock"
 	cfg.RuntimeParams["lock_timeout"] = "10s"
-	cfg.RuntimeParams["idle_in_transaction_session_timeout"] = "60s"
+	// Who went away in the middle of something keeps nobody else from it for long.
+	cfg.RuntimeParams["idle_in_transaction_session_timeout"] = "10s"
+	wired(cfg)
 	if err := guarded(ctx, cfg, o); err != nil {
 		return nil, err
 	}
@@ -115,14 +117,14 @@ func guarded(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
 	case errors.As(err, &refused) && strings.HasPrefix(refused.Code, "28"): // invalid authorization
 		return nil
 	}
-	return fmt.Errorf("the database can't be reached: %w", err)
+	return away(err)
 }
 
 // ready looks at who we are there, and at the tables.
 func ready(ctx context.Context, db *sql.DB, o Options) error {
 	var super bool
 	if err := db.QueryRowContext(ctx, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user").Scan(&super); err != nil {
-		return fmt.Errorf("the database can't be reached: %w", err)
+		return away(err)
 	}
 	if super && !o.Superuser {
 		return fmt.Errorf("%w: its user for Paddock is a superuser, who can read files and start programs; give it one of its own", store.ErrOpen)
@@ -145,7 +147,13 @@ func ready(ctx context.Context, db *sql.DB, o Options) error {
 func trouble(err error) tables.Trouble {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
+		if broken(err) {
+			return tables.Away
+		}
 		return tables.Other
+	}
+	if gone(e.Code) {
+		return tables.Away
 	}
 	switch e.Code {
 	case "23505":

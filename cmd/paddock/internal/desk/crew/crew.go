@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -136,9 +137,9 @@ worker's database user needs.`,
 func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
 	ctx, cancel := UntilAsked(ctx, d)
 	defer cancel()
-	queue, hints, err := rig.Open(ctx, s.postgres)
-	if err != nil {
-		return fmt.Errorf("the queue: %w", err)
+	queue, hints, err := reach(ctx, d, rig, s.postgres)
+	if err != nil || queue == nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, queue.Close()) }()
 	e, err := rig.House(ctx, s.spaces...)
@@ -162,6 +163,33 @@ func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
 	}
 	return err
 }
+
+// reach opens the queue, as soon as the database is there: a worker that begins while it is
+// away has runs to take up, perhaps, and little time for it. Nil is that we were asked to
+// end meanwhile.
+func reach(ctx context.Context, d *desk.Desk, rig Rig, file string) (Queue, Hints, error) {
+	for said := false; ; said = true {
+		queue, hints, err := rig.Open(ctx, file)
+		switch {
+		case err == nil:
+			return queue, hints, nil
+		case ctx.Err() != nil:
+			return nil, nil, nil
+		case !errors.Is(err, store.ErrAway):
+			return nil, nil, fmt.Errorf("the queue: %w", err)
+		case !said:
+			d.Say("warning", "the queue: "+err.Error()+"; it is tried again until it is there")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, nil
+		case <-time.After(again):
+		}
+	}
+}
+
+// again is how long a worker waits that finds no database.
+const again = 500 * time.Millisecond
 
 // UntilAsked returns a context that ends when we are asked to.
 func UntilAsked(ctx context.Context, d *desk.Desk) (context.Context, func()) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/store"
 )
 
 // ContentType is that of problems.
@@ -75,6 +76,9 @@ func Of(err error) *Problem {
 	}
 	var r *paddock.Refusal
 	if !errors.As(err, &r) {
+		if errors.Is(err, store.ErrAway) {
+			return With(http.StatusServiceUnavailable, "The database can't be reached at the moment, so it isn't known whether what was asked for was done. Ask again, with the same Idempotency-Key if there was one.")
+		}
 		return &Problem{
 			Type: "about:blank", Title: "Fault", Status: http.StatusInternalServerError,
 			Detail: "Something is wrong on our side. The server's log says what.",
