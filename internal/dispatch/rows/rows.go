@@ -17,6 +17,7 @@ import (
 	"paddock/internal/journal/sign"
 	"paddock/internal/lease/order"
 	"paddock/internal/store"
+	"paddock/internal/trace"
 )
 
 // Lasts is how long an order is good: what waits longer in the queue isn't started.
@@ -46,8 +47,8 @@ type Placement struct {
 }
 
 // Entry is the row of a new run, with an order that the key signs, and the order's nonce.
-// Policy is the digest of what let it in, if anything did.
-func Entry(req paddock.Request, at Placement, policy paddock.Digest, key *sign.Key, now time.Time) (store.Run, string, error) {
+// Policy is the digest of what let it in, if anything did; trace what it is a part of.
+func Entry(req paddock.Request, at Placement, policy paddock.Digest, from trace.Context, key *sign.Key, now time.Time) (store.Run, string, error) {
 	id, err := paddock.NewRunID(now, nil)
 	if err != nil {
 		return store.Run{}, "", err
@@ -59,6 +60,9 @@ func Entry(req paddock.Request, at Placement, policy paddock.Digest, key *sign.K
 		return store.Run{}, "", err
 	}
 	o.Policy = policy
+	if from.Sampled {
+		o.Trace = from.String()
+	}
 	envelope, err := o.Seal(key)
 	if err != nil {
 		return store.Run{}, "", err

@@ -13,6 +13,7 @@ import (
 	"paddock/internal/journal/sign"
 	"paddock/internal/policy/compiled/document/shape"
 	"paddock/internal/store"
+	"paddock/internal/trace/wanted"
 	"paddock/internal/trust"
 )
 
@@ -31,6 +32,7 @@ type settings struct {
 	spaces   []string // roots in which nothing starts without a workspace
 	keys     []*sign.Public
 	servers  []server
+	traces   wanted.Settings
 }
 
 func document() shape.Object {
@@ -43,6 +45,7 @@ func document() shape.Object {
 		{Name: "servers", Doc: "Servers that are shown what is printed here; a connection is kept to each.", Shape: shape.List{Of: serverKeys(path)}},
 		{Name: "capacity", Doc: "How many runs are carried out at once.", Shape: shape.Integer{Min: 1, Max: 100_000}},
 		{Name: "workspaces", Doc: "Roots of the policy in which servers make workspaces; nothing starts there without one.", Shape: shape.List{Of: path}},
+		wanted.Key(),
 		{Name: "labels", Doc: "What runs may need of a worker.", Shape: shape.List{Of: shape.Text{Say: "a word such as gpu", Loose: true}}},
 	}}
 }
@@ -100,6 +103,8 @@ func (s *settings) take(file string, v *shape.Value) (faults []string) {
 					fault(one, "%.100q is no root for workspaces; an absolute path is wanted, as the policy has it under roots.", one.Text)
 				}
 			}
+		case "traces":
+			s.traces = takeTraces(at, fault)
 		case "labels":
 			for _, l := range at.Items() {
 				s.labels = append(s.labels, l.Text)
@@ -128,6 +133,19 @@ func (s *settings) take(file string, v *shape.Value) (faults []string) {
 		}
 	}
 	return faults
+}
+
+func takeTraces(v *shape.Value, fault func(at *shape.Value, format string, args ...any)) wanted.Settings {
+	said := map[string]*shape.Value{}
+	for _, inner := range v.Pairs() {
+		said[inner.Key.Text] = inner.Value
+	}
+	return wanted.Take(func(key string) string {
+		if said[key] == nil {
+			return ""
+		}
+		return said[key].Text
+	}, func(key, why string) { fault(said[key], "traces.%s is %.100q; %s.", key, said[key].Text, why) })
 }
 
 func publicKey(path string) (*sign.Public, error) {

@@ -22,6 +22,8 @@ import (
 	"paddock/internal/journal/sign"
 	"paddock/internal/lease/order"
 	"paddock/internal/store"
+	"paddock/internal/trace"
+	"paddock/internal/trace/wanted"
 )
 
 // Hints calls heard with a store's hints until ctx ends or that fails.
@@ -44,6 +46,8 @@ type Rig struct {
 	// without a workspace where some are.
 	House   func(ctx context.Context, apart ...string) (*executor.Executor, error)
 	Version string
+	// Traces begins to send traces, where some are wanted; nil where this program can't.
+	Traces wanted.Open
 }
 
 // A Server is what a server's queue is made of.
@@ -57,6 +61,7 @@ type Server struct {
 	// Elsewhere reaches the runs of other workers.
 	Elsewhere dispatch.Elsewhere
 	Version   string
+	Traces    *trace.Tracer
 }
 
 // Serve begins a server's queue.
@@ -70,7 +75,7 @@ func Serve(ctx context.Context, d *desk.Desk, s Server) (*dispatch.Service, erro
 		d.Say("note", "orders are signed with "+path+"; workers follow them that have "+path+".pub among their orders")
 	}
 	m := machine(d, s.Executor)
-	m.Version, m.Capacity, m.Alone, m.Hints = s.Version, s.Runs, s.Hints == nil, s.Hints
+	m.Version, m.Capacity, m.Alone, m.Hints, m.Traces = s.Version, s.Runs, s.Hints == nil, s.Hints, s.Traces
 	return dispatch.Open(ctx, s.App, s.Store, key, m, s.Idle, s.Elsewhere)
 }
 
@@ -144,7 +149,13 @@ func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
+	traces, err := rig.Traces(ctx, s.traces, Sender(d, "paddock-worker", rig.Version))
+	if err != nil {
+		return desk.Usage(err.Error(), "docs/operations.md tells of traces")
+	}
+	defer traces.Close()
 	m := machine(d, e)
+	m.Traces = traces.Tracer
 	m.ID, m.Labels, m.Capacity, m.Version, m.Keys, m.Hints = s.id, s.labels, s.capacity, rig.Version, s.keys, hints
 	d.Say("note", "worker "+string(s.id)+" takes runs from the queue")
 	linked := link(ctx, d, s, e)
@@ -159,6 +170,11 @@ func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
 		err = desk.Usage("another process is worker "+string(s.id)+" now, or an admin removed it", "a worker has one process, and an id of its own")
 	}
 	return err
+}
+
+// Sender is this process, as those who collect traces know it.
+func Sender(d *desk.Desk, service, version string) wanted.Sender {
+	return wanted.Sender{Service: service, Version: version, Env: d.Env, Now: d.Now, Warn: func(err error) { d.Say("warning", err.Error()) }}
 }
 
 // UntilAsked returns a context that ends when we are asked to.
