@@ -110,7 +110,7 @@ var reservations = []reservation{
 	{"github.com/goccy/go-yaml", nil, nil, "it changes 012 in a string field"},
 	{"github.com/klauspost/compress", []string{"internal/artifact/packed"}, nil, "one room compresses, and holds what it unpacks to what it packed"},
 	{"github.com/SaveTheRbtz/zstd-seekable-format-go", []string{"internal/artifact/packed"}, nil, "one room compresses, and holds what it unpacks to what it packed"},
-	{"go.opentelemetry.io", []string{"internal/trace/export"}, nil, "one room knows how traces are written for those who collect them"},
+	{"go.opentelemetry.io", []string{"internal/trace/export"}, []string{"cmd"}, "one room knows how traces are written for those who collect them (tests play the collector)"},
 	{"unsafe", []string{"internal/spawn", "internal/contain", "internal/heap"}, []string{"internal/spawn", "internal/contain"},
 		"memory is handed to the kernel by hand only on the clone path, and to ask for large pages where a heap begins"},
 	{"testing", []string{"internal/testproc"}, []string{"*"}, "a shipped binary must not carry the test kit"},
