@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -46,20 +45,19 @@ var openAccounts func(ctx context.Context, c people.Config) (people.Accounts, er
 // accountsHere opens those of the state directory for commands; other programs become
 // the server's for it.
 func accountsHere(d *desk.Desk) people.Opener {
-	return people.Here(d, func(ctx context.Context) (people.Accounts, error) {
-		s, err := conf.Read(d, "", nil)
-		if err != nil {
-			return nil, err
-		}
-		if openAccounts == nil {
-			return nil, becomeServer(d)
-		}
-		state := d.StateDir(d.State)
-		if _, err := os.Stat(filepath.Join(state, "server.db")); err != nil && s.Postgres == "" {
-			return nil, desk.Usage("there are no accounts in "+desk.Plain(state), "paddock serve makes them when it starts; --state names another directory, --server a server elsewhere")
-		}
-		return openAccounts(ctx, people.Config{State: state, Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Providers: conf.Providers(s), Origin: s.PublicURL, Hub: relay.NewHub(ctx, 0)})
-	})
+	return people.Here(d, func(ctx context.Context) (people.Accounts, error) { return accountsOf(ctx, d, "") })
+}
+
+// accountsOf opens those of a configuration.
+func accountsOf(ctx context.Context, d *desk.Desk, config string) (people.Accounts, error) {
+	if openAccounts == nil {
+		return nil, becomeServer(d)
+	}
+	s, err := conf.Kept(d, config)
+	if err != nil {
+		return nil, err
+	}
+	return openAccounts(ctx, people.Config{State: d.StateDir(d.State), Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Providers: conf.Providers(s), Origin: s.PublicURL, Hub: relay.NewHub(ctx, 0)})
 }
 
 // copyDatabase and renewDatabase are set where openAccounts is.
@@ -67,7 +65,22 @@ var copyDatabase, renewDatabase func(ctx context.Context, from, to string) error
 
 // databases is what the commands about the state directory know of the server's.
 func databases(d *desk.Desk) states.Server {
-	return states.Server{Copy: copyDatabase, Renew: renewDatabase, Become: func() error { return becomeServer(d) }, Version: thisVersion().Version}
+	s := states.Server{Copy: copyDatabase, Renew: renewDatabase, Become: func() error { return becomeServer(d) }, Flag: conf.Flag, Version: thisVersion().Version}
+	if openAccounts == nil {
+		return s
+	}
+	s.Rows = func(ctx context.Context, config string) (states.Rows, error) {
+		worker, err := crew.WorkerOf(d.StateDir(d.State))
+		if err != nil {
+			return states.Rows{}, err
+		}
+		all, err := accountsOf(ctx, d, config)
+		if err != nil {
+			return states.Rows{}, err
+		}
+		return states.Rows{Runs: all.Rows(), Worker: worker, Close: all.Close}, nil
+	}
+	return s
 }
 
 // openTraces begins to send traces, in the same build.

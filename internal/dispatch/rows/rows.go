@@ -133,3 +133,12 @@ func Canceled(p paddock.Principal, why string, now time.Time) (store.Verdict, er
 		Reason: paddock.Reason{Kind: paddock.ReasonKill, By: p.ID, Why: why, Detail: "before the program was started"}}, json.Deterministic(true))
 	return store.Verdict{State: paddock.Killed, Outcome: text, At: at}, err
 }
+
+// Adopted is the row of a run that is over and of which only the record is left. It waits,
+// which no worker takes, and is there to be settled at once. The nonce is of nothing.
+func Adopted(run paddock.Run, req paddock.Request) (row store.Run, nonce string) {
+	return store.Run{
+		ID: run.ID, Owner: Owner(req.Principal), Principal: req.Principal.ID, State: paddock.Waiting, Label: label(req.Command),
+		Request: run.RequestDigest, Created: store.At(run.ID.Time()),
+	}, "adopted-" + string(run.ID)
+}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -77,6 +78,18 @@ func Serve(ctx context.Context, d *desk.Desk, s Server) (*dispatch.Service, erro
 	m := machine(d, s.Executor)
 	m.Version, m.Capacity, m.Alone, m.Hints, m.Traces = s.Version, s.Runs, s.Hints == nil, s.Hints, s.Traces
 	return dispatch.Open(ctx, s.App, s.Store, key, m, s.Idle, s.Elsewhere)
+}
+
+// WorkerOf is the worker of a server that has this state directory.
+func WorkerOf(state string) (store.WorkerID, error) {
+	key, err := sign.LoadPublic(filepath.Join(state, order.Key+".pub"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", desk.Usage("no server has carried out runs in "+desk.Plain(state)+": there is no "+order.Key+".pub", "name its state directory with --state")
+	}
+	if err != nil {
+		return "", desk.Usage("the key that orders are signed with: "+err.Error(), "")
+	}
+	return dispatch.WorkerOf(key), nil
 }
 
 // Renounce has a server that is idle give up the right to start programs, once all is done
