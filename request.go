@@ -1,6 +1,9 @@
 package paddock
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"fmt"
+)
 
 // A PrincipalKind says what sort of party asks.
 type PrincipalKind string

@@ -8,11 +8,12 @@ import (
 	"paddock/cmd/paddock/internal/desk/crew"
 	"paddock/cmd/paddock/internal/desk/people"
 	"paddock/internal/httpapi/entry/gate/accounts/opened"
+	"paddock/internal/httpapi/traced"
 	"paddock/internal/store/tables/sqlite"
 )
 
 func init() {
-	copyDatabase, renewDatabase = sqlite.Backup, sqlite.Restore
+	copyDatabase, renewDatabase, openTraces = sqlite.Backup, sqlite.Restore, traced.Open
 	openAccounts = func(ctx context.Context, c people.Config) (people.Accounts, error) {
 		return opened.Open(ctx, opened.Config{
 			State: c.State, Postgres: c.Postgres, Serving: c.Serving, Accept: c.Accept, Secure: c.Secure, Now: c.Now, Other: c.Other, Origin: c.Origin, Providers: c.Providers,

@@ -8,6 +8,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/crew"
 	"paddock/cmd/paddock/internal/desk/people"
 	"paddock/internal/httpapi/entry/gate/accounts/opened"
+	"paddock/internal/httpapi/traced"
 	"paddock/internal/store/tables/sqlite"
 )
 
@@ -20,6 +21,7 @@ func keepAccounts() {
 			Hub: c.Hub, Roots: c.Roots,
 		})
 	}
+	openTraces = traced.Open
 	openQueue = func(ctx context.Context, file string) (crew.Queue, crew.Hints, error) {
 		return opened.Worker(ctx, file)
 	}

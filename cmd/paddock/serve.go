@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -37,6 +36,7 @@ import (
 	"paddock/internal/httpapi/listen/sd"
 	"paddock/internal/httpapi/settings"
 	"paddock/internal/relay"
+	"paddock/internal/trace/wanted"
 	"paddock/internal/web"
 )
 
@@ -47,20 +47,19 @@ var openAccounts func(ctx context.Context, c people.Config) (people.Accounts, er
 // accountsHere opens those of the state directory for commands; other programs become
 // the server's for it.
 func accountsHere(d *desk.Desk) people.Opener {
-	return people.Here(d, func(ctx context.Context) (people.Accounts, error) {
-		s, err := conf.Read(d, "", nil)
-		if err != nil {
-			return nil, err
-		}
-		if openAccounts == nil {
-			return nil, becomeServer(d)
-		}
-		state := d.StateDir(d.State)
-		if _, err := os.Stat(filepath.Join(state, "server.db")); err != nil && s.Postgres == "" {
-			return nil, desk.Usage("there are no accounts in "+desk.Plain(state), "paddock serve makes them when it starts; --state names another directory, --server a server elsewhere")
-		}
-		return openAccounts(ctx, people.Config{State: state, Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Providers: conf.Providers(s), Origin: s.PublicURL, Hub: relay.NewHub(ctx, 0)})
-	})
+	return people.Here(d, func(ctx context.Context) (people.Accounts, error) { return accountsOf(ctx, d, "") })
+}
+
+// accountsOf opens those of a configuration.
+func accountsOf(ctx context.Context, d *desk.Desk, config string) (people.Accounts, error) {
+	if openAccounts == nil {
+		return nil, becomeServer(d)
+	}
+	s, err := conf.Kept(d, config)
+	if err != nil {
+		return nil, err
+	}
+	return openAccounts(ctx, people.Config{State: d.StateDir(d.State), Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Providers: conf.Providers(s), Origin: s.PublicURL, Hub: relay.NewHub(ctx, 0)})
 }
 
 // copyDatabase and renewDatabase are set where openAccounts is.
@@ -68,8 +67,26 @@ var copyDatabase, renewDatabase func(ctx context.Context, from, to string) error
 
 // databases is what the commands about the state directory know of the server's.
 func databases(d *desk.Desk) states.Server {
-	return states.Server{Copy: copyDatabase, Renew: renewDatabase, Become: func() error { return becomeServer(d) }, Version: thisVersion().Version}
+	s := states.Server{Copy: copyDatabase, Renew: renewDatabase, Become: func() error { return becomeServer(d) }, Flag: conf.Flag, Version: thisVersion().Version}
+	if openAccounts == nil {
+		return s
+	}
+	s.Rows = func(ctx context.Context, config string) (states.Rows, error) {
+		worker, err := crew.WorkerOf(d.StateDir(d.State))
+		if err != nil {
+			return states.Rows{}, err
+		}
+		all, err := accountsOf(ctx, d, config)
+		if err != nil {
+			return states.Rows{}, err
+		}
+		return states.Rows{Runs: all.Rows(), Worker: worker, Close: all.Close}, nil
+	}
+	return s
 }
+
+// openTraces begins to send traces, in the same build.
+var openTraces wanted.Open
 
 // openQueue opens the queue of a worker, in the same build.
 var openQueue func(ctx context.Context, file string) (crew.Queue, crew.Hints, error)
@@ -122,7 +139,7 @@ other machines. docs/server.md has the configuration file.`,
 // workerRig is what paddock worker needs of this program.
 func workerRig(d *desk.Desk) crew.Rig {
 	return crew.Rig{
-		Become: func() error { return becomeServer(d) }, Open: openQueue, Version: thisVersion().Version,
+		Become: func() error { return becomeServer(d) }, Open: openQueue, Traces: openTraces, Version: thisVersion().Version,
 		House: func(ctx context.Context, apart ...string) (*executor.Executor, error) {
 			return workshop(ctx, d, d.State, source(d), warmForServer, apart...)
 		},
@@ -150,7 +167,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	if err != nil {
 		return err
 	}
-	l, err := listener(ctx, d, s)
+	l, err := conf.Listen(ctx, d, s)
 	if err != nil {
 		return err
 	}
@@ -162,6 +179,11 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	rooms := app.New(exec)
 	defer func() { err = errors.Join(err, rooms.Close()) }()
 	log := conf.Logger(d, s)
+	traces, err := openTraces(ctx, s.Traces, crew.Sender(d, "paddock-server", thisVersion().Version))
+	if err != nil {
+		return errors.Join(desk.Usage(err.Error(), "docs/operations.md tells of traces"), l.Close())
+	}
+	defer traces.Close()
 	workers := relay.NewHub(ctx, 0)
 	defer workers.Close()
 	all, err := openAccounts(ctx, people.Config{
@@ -173,7 +195,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	}
 	defer func() { err = errors.Join(err, all.Close()) }()
 	defer people.Tidy(ctx, all, log)()
-	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: all.Rows(), Hints: all.Hints(), Idle: s.NoWorker, Runs: s.Runs, Times: s.Leases, Elsewhere: crew.Linked(workers), Version: thisVersion().Version})
+	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: all.Rows(), Hints: all.Hints(), Idle: s.NoWorker, Runs: s.Runs, Times: s.Leases, Elsewhere: crew.Linked(workers), Version: thisVersion().Version, Traces: traces.Tracer})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -182,26 +204,28 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	serveTools(d, rooms)
 	tools := remote.New(ctx, d, thisVersion().Version, judging(s, policies), queue, log)
 	defer tools.Close()
-	door, err := newDoor(ctx, d, s, behind{rooms, queue, policies, all, tools, workers}, log)
+	door, err := newDoor(ctx, d, s, behind{rooms, queue, policies, all, tools, workers, traces}, log)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer door.Close()
-	code, until, err := all.FirstLink(ctx)
-	if err = errors.Join(err, all.Forget(ctx), crew.Renounce(d, s.NoWorker)); err != nil {
+	if err := welcome(ctx, d, s, all, l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	conf.Welcome(d, s, l.Addr(), code, until)
-	notify(ctx, d, "READY=1")
 	return listen.Serve(ctx, l, listen.Options{
 		Handler: door, Connections: s.Connections, Cert: s.Cert, Key: s.Key, Log: log, Now: d.Now,
-		Ending: func() {
-			notify(context.WithoutCancel(ctx), d, "STOPPING=1")
-			door.Close()
-			workers.Close()
-			tools.Close()
-		},
+		Ending: func() { stopping(context.WithoutCancel(ctx), d, door, workers, tools) },
 	})
+}
+
+// welcome says that we are ready, when nothing is left to do before.
+func welcome(ctx context.Context, d *desk.Desk, s settings.Settings, all people.Accounts, at net.Addr) error {
+	code, until, err := all.FirstLink(ctx)
+	if err = errors.Join(err, all.Forget(ctx), crew.Renounce(d, s.NoWorker)); err == nil {
+		conf.Welcome(d, s, at, code, until)
+		notify(ctx, d, "READY=1")
+	}
+	return err
 }
 
 // supervisors are how many wait for commands.
@@ -229,6 +253,7 @@ type behind struct {
 	people   people.Accounts
 	tools    agents.Server
 	workers  *relay.Hub
+	traces   wanted.Traces
 }
 
 func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, log *slog.Logger) (*httpapi.Door, error) {
@@ -246,8 +271,8 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, l
 			agents.Routes(in, h.tools, agents.Config{Public: public, Secure: s.Secure()})
 		}),
 		Build:   httpapi.Build{Revision: v.Revision, Modified: v.Modified, Go: v.Go, Platform: v.Platform},
-		Numbers: conf.Numbers(d.StateDir(d.State)),
-		Shield:  shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now},
+		Numbers: conf.Numbers(d.StateDir(d.State), h.traces.Counts),
+		Shield:  shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now, Traces: h.traces.Tracer},
 		Policy: func() (httpapi.Policy, error) {
 			p, err := h.policies.Load()
 			if err != nil {
@@ -263,20 +288,12 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, l
 	})
 }
 
-// listener is where requests come in: what the service manager handed over, or an
-// address of the settings, if those may be reached there.
-func listener(ctx context.Context, d *desk.Desk, s settings.Settings) (net.Listener, error) {
-	l, err := sd.Listener(d.Env, os.Getpid())
-	if l == nil && err == nil {
-		l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.Listen)
+// stopping ends what would go on for as long as somebody listens.
+func stopping(ctx context.Context, d *desk.Desk, all ...interface{ Close() }) {
+	notify(ctx, d, "STOPPING=1")
+	for _, one := range all {
+		one.Close()
 	}
-	if err != nil {
-		return nil, desk.Usage("can't listen: "+err.Error(), "--listen names another address; port 0 takes a free one")
-	}
-	if err := conf.Exposed(s, l.Addr()); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
 }
 
 // notify tells the service manager how we are.

@@ -21,6 +21,7 @@ import (
 	"paddock/internal/dispatch/shift/hint"
 	"paddock/internal/journal/sign"
 	"paddock/internal/store"
+	"paddock/internal/trace"
 )
 
 // Times of those who wait. Hints wake them earlier.
@@ -67,6 +68,8 @@ type Config struct {
 	// Looked is rung when the worker of this process has looked at the queue.
 	Looked *hint.Bell
 	Now    func() time.Time
+	// Traces is told how long things took; nil isn't.
+	Traces *trace.Tracer
 }
 
 // A Front has the verbs of the house for a door: those about runs ask the queue, too.

@@ -21,6 +21,7 @@ import (
 	"paddock/internal/lease/order"
 	"paddock/internal/lease/timely"
 	"paddock/internal/store"
+	"paddock/internal/trace"
 )
 
 // Capacity is how many runs a worker carries out at once that isn't told.
@@ -49,6 +50,8 @@ type Machine struct {
 	Hints func(ctx context.Context, heard func(string)) error
 	Now   func() time.Time
 	Warn  func(error)
+	// Traces is told how long things took; nil isn't.
+	Traces *trace.Tracer
 }
 
 // bells are rung by hints and by what happens here.
@@ -74,7 +77,7 @@ func (m Machine) work(ctx context.Context, queue store.Queue, b *bells) error {
 		return err
 	}
 	times := cmp.Or(m.Times, lease.Default)
-	h := hands.New(ctx, hands.Config{Executor: m.Executor, Lasting: m.Alone, Warn: m.Warn, Changed: func() { b.changed.Ring(); b.told.Ring() }})
+	h := hands.New(ctx, hands.Config{Executor: m.Executor, Lasting: m.Alone, Warn: m.Warn, Traces: m.Traces, Worker: string(m.ID), Now: m.Now, Changed: func() { b.changed.Ring(); b.told.Ring() }})
 	defer h.Close()
 	s := shift.Shift{
 		Config: lease.Config{
@@ -130,7 +133,7 @@ type Service struct {
 func Open(ctx context.Context, rooms *app.App, s Store, key *sign.Key, m Machine, idle bool, elsewhere Elsewhere) (*Service, error) {
 	m.ID, m.Keys = WorkerOf(&key.Public), []*sign.Public{&key.Public}
 	var b bells
-	c := Config{App: rooms, Runs: s, Key: key, Worker: m.ID, Elsewhere: elsewhere, Shared: !m.Alone, Queued: &b.queued, Changed: &b.changed, Told: &b.told, Looked: &b.looked, Now: m.Now}
+	c := Config{App: rooms, Runs: s, Key: key, Worker: m.ID, Elsewhere: elsewhere, Shared: !m.Alone, Queued: &b.queued, Changed: &b.changed, Told: &b.told, Looked: &b.looked, Now: m.Now, Traces: m.Traces}
 	if idle {
 		c.Worker = ""
 	} else if err := enlisted(ctx, s, m); err != nil {

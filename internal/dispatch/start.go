@@ -2,13 +2,16 @@ package dispatch
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"paddock"
 	"paddock/internal/dispatch/rows"
 	"paddock/internal/store"
+	"paddock/internal/trace"
 )
 
 // A Placement says by whom a run may be carried out, and when.
@@ -28,9 +31,10 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	if err := placeable(at); err != nil {
 		return paddock.Run{}, err
 	}
+	part := f.cfg.Traces.Begun(ctx)
 	var policy paddock.Digest
 	if f.cfg.Worker != "" {
-		d, err := f.App.Explain(ctx, req)
+		d, err := f.explained(ctx, part, req)
 		if err != nil {
 			return paddock.Run{}, err
 		}
@@ -39,11 +43,13 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 		}
 		policy = d.PolicyDigest
 	}
-	row, nonce, err := rows.Entry(req, at, policy, f.cfg.Key, f.cfg.Now())
+	row, nonce, err := rows.Entry(req, at, policy, part, f.cfg.Key, f.cfg.Now())
 	if err != nil {
 		return paddock.Run{}, err
 	}
+	begun := f.cfg.Now()
 	kept, _, err := f.cfg.Runs.Enqueue(ctx, row, nonce)
+	f.traced(part, "enqueue", string(row.ID), begun, err, trace.Text("paddock.run.id", string(row.ID)))
 	switch {
 	case errors.Is(err, store.ErrConflict):
 		return paddock.Run{}, paddock.Refused(paddock.Conflict, "The idempotency key was used for a different request.")
@@ -54,6 +60,23 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	}
 	f.cfg.Queued.Ring()
 	return f.begun(ctx, req.Principal, kept.ID)
+}
+
+// explained is what this server's policy says, a moment before a worker's does.
+func (f *Front) explained(ctx context.Context, part trace.Context, req paddock.Request) (paddock.Decision, error) {
+	begun := f.cfg.Now()
+	d, err := f.App.Explain(ctx, req)
+	f.traced(part, "decide", rand.Text(), begun, err, trace.Text("paddock.effect", string(d.Effect)))
+	return d, err
+}
+
+// traced tells of something that was done. Which one it is, is said by a word of its own.
+func (f *Front) traced(part trace.Context, name, which string, begun time.Time, err error, what trace.Attribute) {
+	s := trace.Span{Context: part.Below(name, which), Parent: part.Span, Name: name, Start: begun, End: f.cfg.Now(), Attributes: []trace.Attribute{what}}
+	if err != nil {
+		s.Failed = "fault"
+	}
+	f.cfg.Traces.Emit(s)
 }
 
 // placeable refuses what is no place.

@@ -24,6 +24,8 @@ var floors = map[string]float64{
 
 	"internal/failpoint": 1.5, // the same: all that acts is asked to fail there, in builds for tests
 
+	"internal/trace": 1.5, // values that doors, queue and workers hand on; what sends them is linked into servers alone
+
 	"internal/contain":   2,
 	"internal/artifact":  2,
 	"internal/rundir":    2,
@@ -33,6 +35,8 @@ var floors = map[string]float64{
 	"internal/journal":   2,
 	"internal/store":     2,
 	"internal/egress":    2,
+
+	"internal/outbound": 2.25, // asks others over HTTP: what keeps providers of identity and collectors of traces away from what is inside
 
 	"internal/books":    2.5, // what was used, counted from runs: judge, desks and whoever prunes ask
 	"internal/approval": 2.5, // signatures over records; both who decides and the desk believe by it
@@ -106,6 +110,7 @@ var reservations = []reservation{
 	{"github.com/goccy/go-yaml", nil, nil, "it changes 012 in a string field"},
 	{"github.com/klauspost/compress", []string{"internal/artifact/packed"}, nil, "one room compresses, and holds what it unpacks to what it packed"},
 	{"github.com/SaveTheRbtz/zstd-seekable-format-go", []string{"internal/artifact/packed"}, nil, "one room compresses, and holds what it unpacks to what it packed"},
+	{"go.opentelemetry.io", []string{"internal/trace/export"}, []string{"cmd"}, "one room knows how traces are written for those who collect them (tests play the collector)"},
 	{"unsafe", []string{"internal/spawn", "internal/contain", "internal/heap"}, []string{"internal/spawn", "internal/contain"},
 		"memory is handed to the kernel by hand only on the clone path, and to ask for large pages where a heap begins"},
 	{"testing", []string{"internal/testproc"}, []string{"*"}, "a shipped binary must not carry the test kit"},
@@ -127,6 +132,8 @@ var bans = []ban{
 		"the stage is the supervisor's binary: it starts fast because it knows little"},
 	{"cmd/paddock", []string{"internal/store/tables"},
 		"it is started for every run, and the drivers of databases cost a fifth of that: the server has a binary of its own"},
+	{"cmd/paddock", []string{"internal/trace/export"},
+		"only servers and workers send traces, and protocol buffers cost every start"},
 	{"cmd/paddock-stage", []string{"internal/artifact/packed"},
 		"output is compressed by others, later, so that a supervisor stays small"},
 }

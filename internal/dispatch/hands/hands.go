@@ -26,6 +26,7 @@ import (
 	"paddock/internal/lease"
 	"paddock/internal/lease/order"
 	"paddock/internal/store"
+	"paddock/internal/trace"
 )
 
 // patience is how long a supervisor has to take note of something.
@@ -42,6 +43,10 @@ type Config struct {
 	Changed func()
 	// Warn is told what goes wrong with one run; nil means nobody is.
 	Warn func(error)
+	// Traces is told how long things took, by which Worker; nil isn't. Now is set then.
+	Traces *trace.Tracer
+	Worker string
+	Now    func() time.Time
 }
 
 // Hands are a [lease.Hands]. They must be made with [New].
@@ -52,8 +57,9 @@ type Hands struct {
 	work sync.WaitGroup
 
 	mu      sync.Mutex
-	busy    map[string]bool        // what is being told to which run; guarded by mu
-	watched map[paddock.RunID]bool // runs whose end is waited for; guarded by mu
+	busy    map[string]bool                 // what is being told to which run; guarded by mu
+	watched map[paddock.RunID]bool          // runs whose end is waited for; guarded by mu
+	traced  map[paddock.RunID]trace.Context // what runs are a part of; guarded by mu
 }
 
 var _ lease.Hands = (*Hands)(nil)
@@ -66,7 +72,7 @@ func New(ctx context.Context, c Config) *Hands {
 	if c.Warn == nil {
 		c.Warn = func(error) {}
 	}
-	h := &Hands{Config: c, busy: map[string]bool{}, watched: map[paddock.RunID]bool{}}
+	h := &Hands{Config: c, busy: map[string]bool{}, watched: map[paddock.RunID]bool{}, traced: map[paddock.RunID]trace.Context{}}
 	h.life, h.end = context.WithCancel(context.WithoutCancel(ctx))
 	return h
 }
@@ -85,6 +91,7 @@ func (h *Hands) Launch(ctx context.Context, o order.Order, until time.Time) erro
 	if req.Digest() != o.Digest {
 		return fmt.Errorf("order of run %s: a front door orders no command of a room of the house", o.Run)
 	}
+	part := h.begun(o)
 	_, err := h.Executor.StartLeased(context.WithoutCancel(ctx), o.Run, h.deadline(until), req)
 	var refused *paddock.Refusal
 	if err != nil && !errors.As(err, &refused) && !errors.Is(err, fs.ErrExist) {
@@ -93,6 +100,7 @@ func (h *Hands) Launch(ctx context.Context, o order.Order, until time.Time) erro
 			err = nil // the directory has how it ended
 		}
 	}
+	h.started(ctx, o, part, err)
 	if err == nil {
 		h.watch(o.Run)
 		h.Changed()
@@ -127,6 +135,7 @@ func (h *Hands) Look(ctx context.Context, id paddock.RunID) (lease.Found, error)
 	if run.StartedAt != nil {
 		f.Started = *run.StartedAt
 	}
+	h.known(run)
 	if run.Outcome == nil {
 		h.watch(id)
 		return f, nil
@@ -226,6 +235,7 @@ func (h *Hands) watch(id paddock.RunID) {
 		delete(h.watched, id)
 		h.mu.Unlock()
 		if err == nil {
+			h.over(id)
 			h.Changed()
 		} else if h.life.Err() == nil {
 			h.Warn(fmt.Errorf("run %s: %w", id, err))

@@ -17,6 +17,7 @@ import (
 	"paddock/internal/journal/sign"
 	"paddock/internal/lease/order"
 	"paddock/internal/store"
+	"paddock/internal/trace"
 )
 
 // Lasts is how long an order is good: what waits longer in the queue isn't started.
@@ -46,8 +47,8 @@ type Placement struct {
 }
 
 // Entry is the row of a new run, with an order that the key signs, and the order's nonce.
-// Policy is the digest of what let it in, if anything did.
-func Entry(req paddock.Request, at Placement, policy paddock.Digest, key *sign.Key, now time.Time) (store.Run, string, error) {
+// Policy is the digest of what let it in, if anything did; trace what it is a part of.
+func Entry(req paddock.Request, at Placement, policy paddock.Digest, from trace.Context, key *sign.Key, now time.Time) (store.Run, string, error) {
 	id, err := paddock.NewRunID(now, nil)
 	if err != nil {
 		return store.Run{}, "", err
@@ -59,6 +60,9 @@ func Entry(req paddock.Request, at Placement, policy paddock.Digest, key *sign.K
 		return store.Run{}, "", err
 	}
 	o.Policy = policy
+	if from.Sampled {
+		o.Trace = from.String()
+	}
 	envelope, err := o.Seal(key)
 	if err != nil {
 		return store.Run{}, "", err
@@ -128,4 +132,13 @@ func Canceled(p paddock.Principal, why string, now time.Time) (store.Verdict, er
 	text, err := json.Marshal(paddock.Outcome{State: paddock.Killed, EndedAt: at.Time, SettledAt: at.Time,
 		Reason: paddock.Reason{Kind: paddock.ReasonKill, By: p.ID, Why: why, Detail: "before the program was started"}}, json.Deterministic(true))
 	return store.Verdict{State: paddock.Killed, Outcome: text, At: at}, err
+}
+
+// Adopted is the row of a run that is over and of which only the record is left. It waits,
+// which no worker takes, and is there to be settled at once. The nonce is of nothing.
+func Adopted(run paddock.Run, req paddock.Request) (row store.Run, nonce string) {
+	return store.Run{
+		ID: run.ID, Owner: Owner(req.Principal), Principal: req.Principal.ID, State: paddock.Waiting, Label: label(req.Command),
+		Request: run.RequestDigest, Created: store.At(run.ID.Time()),
+	}, "adopted-" + string(run.ID)
 }

@@ -14,6 +14,7 @@ package leases
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,6 +57,37 @@ func (l *Leases) Take(id paddock.RunID, until time.Duration) error {
 	}
 	l.Extend(id, until)
 	return nil
+}
+
+// mostKept is how long a text may be that is kept with a lease.
+const mostKept = 256
+
+// Keep keeps a short text with the lease of a run, for the next process that has it; an
+// empty one takes it away.
+func (l *Leases) Keep(id paddock.RunID, text string) error {
+	f, err := os.OpenFile(l.file(id), os.O_WRONLY|os.O_TRUNC, 0)
+	if err == nil {
+		_, err = f.WriteString(text[:min(len(text), mostKept)])
+		err = errors.Join(err, f.Close())
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it is over
+	}
+	return err
+}
+
+// Kept is the text that is kept with a run's lease, if any is.
+func (l *Leases) Kept(id paddock.RunID) string {
+	f, err := os.Open(l.file(id))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostKept))
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // Extend lets a run of this process go on until then.

@@ -24,6 +24,7 @@ import (
 	"paddock/internal/lease"
 	"paddock/internal/lease/span"
 	"paddock/internal/policy/compiled/document/shape"
+	"paddock/internal/trace/wanted"
 )
 
 // DefaultListen is the address of a server that isn't told another.
@@ -61,6 +62,8 @@ type Settings struct {
 	LogFormat string
 	// Pprof lets admins take profiles.
 	Pprof bool
+	// Traces say where traces go, if anywhere.
+	Traces wanted.Settings
 	// Connections is how many there may be at once.
 	Connections int
 	Limits      Limits
@@ -126,6 +129,7 @@ func variables() map[string]string {
 	return map[string]string{
 		"listen": "PADDOCK_LISTEN", "public_url": "PADDOCK_PUBLIC_URL", "trusted_proxies": "PADDOCK_TRUSTED_PROXIES", "hosts": "PADDOCK_HOSTS",
 		"workspaces": "PADDOCK_WORKSPACES", "token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "pprof": "PADDOCK_PPROF", "store.postgres": "PADDOCK_STORE_POSTGRES", "store.accept": "PADDOCK_STORE_ACCEPT", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
+		"traces.endpoint": "PADDOCK_TRACES_ENDPOINT",
 	}
 }
 
@@ -171,6 +175,7 @@ func document() shape.Object {
 		providersKey(),
 		{Name: "log", Doc: "The form of the log.", Shape: shape.Choice{"text", "json"}},
 		{Name: "pprof", Doc: "Whether admins may take profiles of the server.", Shape: shape.Boolean{}},
+		wanted.Key(),
 		{Name: "limits", Doc: "What is too much.", Shape: shape.Object{Keys: []shape.Key{
 			{Name: "connections", Doc: "connections at once.", Shape: count},
 			{Name: "requests_per_second", Doc: "of one account.", Shape: rate},
@@ -319,7 +324,7 @@ func (r *reader) settings(l Limits) Settings {
 		}
 		s.Accept = append(s.Accept, one.text)
 	}
-	s.Providers, s.Leases = r.providers(s.PublicURL), r.leases()
+	s.Providers, s.Traces, s.Leases = r.providers(s.PublicURL), r.traces(), r.leases()
 	for _, one := range r.values["trusted_proxies"] {
 		p, err := netip.ParsePrefix(one.text)
 		if a, single := netip.ParseAddr(one.text); single == nil {
@@ -365,6 +370,13 @@ func (r *reader) leases() lease.Times {
 		return lease.Default
 	}
 	return t
+}
+
+func (r *reader) traces() wanted.Settings {
+	said := func(key string) string { return r.one("traces."+key, "", func(string) string { return "" }) }
+	return wanted.Take(said, func(key, why string) {
+		r.fault(r.where("traces."+key), "traces.%s is %.100q; %s.", key, said(key), why)
+	})
 }
 
 // together is what only makes sense, or none, side by side.

@@ -60,6 +60,9 @@ type Order struct {
 	Made     time.Time          `json:"made"`
 	Expires  time.Time          `json:"expires"`
 	Nonce    string             `json:"nonce"`
+	// Trace is the traceparent of who asked, for those who tell how long things took; it
+	// decides nothing. Workers that don't know it follow no order that has one.
+	Trace string `json:"trace,omitempty"`
 }
 
 // New is the order to carry out req as the run id, good for some time from now.

@@ -23,6 +23,7 @@ import (
 
 	"paddock"
 	"paddock/internal/httpapi/entry/shield/problem"
+	"paddock/internal/trace"
 )
 
 // APIPolicy is the content security policy of everything that isn't a page.
@@ -46,6 +47,8 @@ type Config struct {
 	Now     func() time.Time
 	// Each is told of each request when it is over.
 	Each func(Note, time.Duration)
+	// Traces is told of each request, and of what it leads to; nil isn't.
+	Traces *trace.Tracer
 }
 
 // A Shield guards a handler.
@@ -94,7 +97,8 @@ func (s *Shield) Wrap(next http.Handler) http.Handler {
 		begun := s.cfg.Now()
 		note := &Note{Addr: s.address(r)}
 		out := &answer{ResponseWriter: w, note: note}
-		r = r.WithContext(context.WithValue(r.Context(), noteKey{}, note))
+		ctx, traced := s.traced(r, begun)
+		r = r.WithContext(context.WithValue(ctx, noteKey{}, note))
 		s.headers(w.Header())
 		defer func() {
 			p, half := recover(), note.Status != 0
@@ -104,7 +108,9 @@ func (s *Shield) Wrap(next http.Handler) http.Handler {
 					problem.Of(note.Fault).Write(out)
 				}
 			}
-			s.log(r, note, s.cfg.Now().Sub(begun))
+			ended := s.cfg.Now()
+			traced(note, ended)
+			s.log(r, note, ended.Sub(begun))
 			if p != nil && half {
 				panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 			}
@@ -208,7 +214,7 @@ func (s *Shield) log(r *http.Request, n *Note, took time.Duration) {
 		slog.String("method", r.Method[:min(len(r.Method), 16)]), slog.String("route", n.Route), slog.Int("status", n.Status), slog.Int64("bytes", n.Bytes),
 		slog.Int64("ms", took.Milliseconds()), slog.String("addr", n.Addr),
 	}
-	for _, a := range []slog.Attr{slog.String("user", n.Name), slog.String("run", string(n.Run)), slog.String("code", string(n.Code)), slog.String("trace", traceOf(r))} {
+	for _, a := range append(ids(r.Context()), slog.String("user", n.Name), slog.String("run", string(n.Run)), slog.String("code", string(n.Code)), slog.String("trace", traceOf(r))) {
 		if a.Value.String() != "" {
 			attrs = append(attrs, a)
 		}

@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,6 +97,19 @@ func Read(d *desk.Desk, file string, flags map[string]string) (settings.Settings
 		err = desk.Usage(strings.Join(all, "\n"), "docs/server.md has every key; paddock config check says the same without starting anything")
 	}
 	return s, err
+}
+
+// Kept is Read of a server that has accounts already.
+func Kept(d *desk.Desk, file string) (settings.Settings, error) {
+	s, err := Read(d, file, nil)
+	if err != nil || s.Postgres != "" {
+		return s, err
+	}
+	state := d.StateDir(d.State)
+	if _, err := os.Stat(filepath.Join(state, "server.db")); err != nil {
+		return s, desk.Usage("there are no accounts in "+desk.Plain(state), "paddock serve makes them when it starts; --state names another directory, --server a server elsewhere")
+	}
+	return s, nil
 }
 
 func read(d *desk.Desk, file string, flags map[string]string) (settings.Settings, []settings.Fault, error) {

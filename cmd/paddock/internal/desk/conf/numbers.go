@@ -9,10 +9,15 @@ import (
 )
 
 // Numbers adds to a server's numbers those of its process, and how many runs of the
-// state directory go on.
-func Numbers(state string) func(*meter.Registry) {
+// state directory go on, and of the traces that are sent, if any are.
+func Numbers(state string, traces func() (sent, overflow, failed int64)) func(*meter.Registry) {
 	return func(r *meter.Registry) {
 		process.Add(r)
+		if traces != nil {
+			r.Total("paddock_trace_spans_sent_total", "Spans that the collector of traces took.", func() float64 { n, _, _ := traces(); return float64(n) })
+			r.Total("paddock_trace_spans_overflow_total", "Spans that were dropped since too many waited.", func() float64 { _, n, _ := traces(); return float64(n) })
+			r.Total("paddock_trace_spans_failed_total", "Spans that were dropped since the collector didn't take them.", func() float64 { _, _, n := traces(); return float64(n) })
+		}
 		r.Gauge("paddock_runs_open", "Runs of this state directory that aren't known to be over.", func() float64 {
 			entries, err := os.ReadDir(filepath.Join(state, "active"))
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 	"paddock/internal/lease/span"
 	"paddock/internal/policy/compiled/document/shape"
 	"paddock/internal/store"
+	"paddock/internal/trace/wanted"
 	"paddock/internal/trust"
 )
 
@@ -34,6 +35,7 @@ type settings struct {
 	keys     []*sign.Public
 	servers  []server
 	times    lease.Times
+	traces   wanted.Settings
 }
 
 func document() shape.Object {
@@ -47,6 +49,7 @@ func document() shape.Object {
 		span.Key(),
 		{Name: "capacity", Doc: "How many runs are carried out at once.", Shape: shape.Integer{Min: 1, Max: 100_000}},
 		{Name: "workspaces", Doc: "Roots of the policy in which servers make workspaces; nothing starts there without one.", Shape: shape.List{Of: path}},
+		wanted.Key(),
 		{Name: "labels", Doc: "What runs may need of a worker.", Shape: shape.List{Of: shape.Text{Say: "a word such as gpu", Loose: true}}},
 	}}
 }
@@ -109,6 +112,8 @@ func (s *settings) take(file string, v *shape.Value) (faults []string) {
 			if s.times, err = span.Read(leases(at)); err != nil {
 				fault(at, "leases: %v.", err)
 			}
+		case "traces":
+			s.traces = takeTraces(at, fault)
 		case "labels":
 			for _, l := range at.Items() {
 				s.labels = append(s.labels, l.Text)
@@ -149,6 +154,19 @@ func leases(at *shape.Value) (words []string) {
 		words = append(words, text)
 	}
 	return words
+}
+
+func takeTraces(v *shape.Value, fault func(at *shape.Value, format string, args ...any)) wanted.Settings {
+	said := map[string]*shape.Value{}
+	for _, inner := range v.Pairs() {
+		said[inner.Key.Text] = inner.Value
+	}
+	return wanted.Take(func(key string) string {
+		if said[key] == nil {
+			return ""
+		}
+		return said[key].Text
+	}, func(key, why string) { fault(said[key], "traces.%s is %.100q; %s.", key, said[key].Text, why) })
 }
 
 func publicKey(path string) (*sign.Public, error) {

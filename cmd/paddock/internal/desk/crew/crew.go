@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -24,6 +25,8 @@ import (
 	"paddock/internal/lease"
 	"paddock/internal/lease/order"
 	"paddock/internal/store"
+	"paddock/internal/trace"
+	"paddock/internal/trace/wanted"
 )
 
 // Hints calls heard with a store's hints until ctx ends or that fails.
@@ -46,6 +49,8 @@ type Rig struct {
 	// without a workspace where some are.
 	House   func(ctx context.Context, apart ...string) (*executor.Executor, error)
 	Version string
+	// Traces begins to send traces, where some are wanted; nil where this program can't.
+	Traces wanted.Open
 }
 
 // A Server is what a server's queue is made of.
@@ -60,6 +65,7 @@ type Server struct {
 	// Elsewhere reaches the runs of other workers.
 	Elsewhere dispatch.Elsewhere
 	Version   string
+	Traces    *trace.Tracer
 }
 
 // Serve begins a server's queue.
@@ -73,8 +79,20 @@ func Serve(ctx context.Context, d *desk.Desk, s Server) (*dispatch.Service, erro
 		d.Say("note", "orders are signed with "+path+"; workers follow them that have "+path+".pub among their orders")
 	}
 	m := machine(d, s.Executor)
-	m.Version, m.Capacity, m.Alone, m.Hints, m.Times = s.Version, s.Runs, s.Hints == nil, s.Hints, s.Times
+	m.Version, m.Capacity, m.Alone, m.Hints, m.Times, m.Traces = s.Version, s.Runs, s.Hints == nil, s.Hints, s.Times, s.Traces
 	return dispatch.Open(ctx, s.App, s.Store, key, m, s.Idle, s.Elsewhere)
+}
+
+// WorkerOf is the worker of a server that has this state directory.
+func WorkerOf(state string) (store.WorkerID, error) {
+	key, err := sign.LoadPublic(filepath.Join(state, order.Key+".pub"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", desk.Usage("no server has carried out runs in "+desk.Plain(state)+": there is no "+order.Key+".pub", "name its state directory with --state")
+	}
+	if err != nil {
+		return "", desk.Usage("the key that orders are signed with: "+err.Error(), "")
+	}
+	return dispatch.WorkerOf(key), nil
 }
 
 // Renounce has a server that is idle give up the right to start programs, once all is done
@@ -147,7 +165,13 @@ func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
+	traces, err := rig.Traces(ctx, s.traces, Sender(d, "paddock-worker", rig.Version))
+	if err != nil {
+		return desk.Usage(err.Error(), "docs/operations.md tells of traces")
+	}
+	defer traces.Close()
 	m := machine(d, e)
+	m.Traces = traces.Tracer
 	m.ID, m.Labels, m.Capacity, m.Version, m.Keys, m.Hints, m.Times = s.id, s.labels, s.capacity, rig.Version, s.keys, hints, s.times
 	d.Say("note", "worker "+string(s.id)+" takes runs from the queue")
 	linked := link(ctx, d, s, e)
@@ -190,6 +214,11 @@ func reach(ctx context.Context, d *desk.Desk, rig Rig, file string) (Queue, Hint
 
 // again is how long a worker waits that finds no database.
 const again = 500 * time.Millisecond
+
+// Sender is this process, as those who collect traces know it.
+func Sender(d *desk.Desk, service, version string) wanted.Sender {
+	return wanted.Sender{Service: service, Version: version, Env: d.Env, Now: d.Now, Warn: func(err error) { d.Say("warning", err.Error()) }}
+}
 
 // UntilAsked returns a context that ends when we are asked to.
 func UntilAsked(ctx context.Context, d *desk.Desk) (context.Context, func()) {

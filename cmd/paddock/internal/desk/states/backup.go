@@ -23,6 +23,10 @@ type Server struct {
 	// Copy copies a database that may be in use to a new file, and Renew makes one of a
 	// copy; nil in programs that have no drivers of databases.
 	Copy, Renew func(ctx context.Context, from, to string) error
+	// Rows opens what the store of a configuration has of runs; nil in the same programs.
+	Rows func(ctx context.Context, config string) (Rows, error)
+	// Flag adds the flag that names the configuration.
+	Flag func(cmd *cobra.Command, config *string)
 	// Become goes on as the program that has them, with the same words.
 	Become func() error
 	// Version is this program's.

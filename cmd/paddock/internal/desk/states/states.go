@@ -26,12 +26,12 @@ func Command(at *desk.Desk, s Server) *cobra.Command {
 	d := commands{at}
 	cmd := d.Group(&cobra.Command{
 		Use:   "state",
-		Short: "Check, back up and restore the state directory, and make its index again",
+		Short: "Check, reconcile, back up and restore the state directory",
 		Long: `The state directory has a directory for each run, which is the truth about it, and
 an index by which runs are found. Deleting the index loses nothing: state rebuild
 makes it again.`,
 	})
-	cmd.AddCommand(d.checkCommand(), d.rebuildCommand(), d.backupCommand(s), d.restoreCommand(s))
+	cmd.AddCommand(d.checkCommand(), d.rebuildCommand(), d.backupCommand(s), d.restoreCommand(s), d.reconcileCommand(s))
 	return cmd
 }
 

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"paddock/internal/auth"
-	"paddock/internal/auth/desk/internal/hall/outbound"
+	"paddock/internal/outbound"
 	"paddock/internal/store"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/internal/auth/desk/internal/hall/outbound"
+	"paddock/internal/outbound"
 )
 
 func get(t *testing.T, c *http.Client, url string) (string, error) {

@@ -1,5 +1,6 @@
-// Package outbound makes the HTTP client by which a server asks providers of identity:
-// one that can't be led to addresses of the machine or its network.
+// Package outbound makes the HTTP client by which a server asks others, as providers of
+// identity and who collects traces: one that can't be led to addresses of the machine or
+// its network.
 //
 // A name is looked up once, its addresses are judged, and one of those is connected to.
 // What isn't an address of the public Internet is refused, unless the operator listed the

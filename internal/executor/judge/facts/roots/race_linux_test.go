@@ -1,0 +1,73 @@
+package roots
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"paddock/internal/testproc"
+)
+
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
+
+// Whoever exchanges a workspace, or what is above it, with a link while it is opened gets
+// the workspace opened or nothing: never what the link leads to.
+func TestWorkspaceIsExchanged(t *testing.T) {
+	t.Parallel()
+	root, outside := t.TempDir(), t.TempDir()
+	for _, dir := range []string{root + "/ann/site/sub", outside + "/site/sub"} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{root + "/link": outside, root + "/sub": outside + "/site/sub"} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	over := make(chan struct{})
+	var work sync.WaitGroup
+	for a, b := range map[string]string{root + "/ann": root + "/link", root + "/ann/site/sub": root + "/sub"} {
+		work.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					_ = unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE) // one of both is away for a moment
+				}
+			}
+		})
+	}
+	defer work.Wait()
+	defer close(over)
+	opened, refused := 0, 0
+	for i, begun := 0, time.Now(); i < 200 || i < 5000 && time.Since(begun) < 400*time.Millisecond; i++ {
+		r := Open([]string{root})
+		r.Confine(root + "/ann/site")
+		for _, name := range []string{"", "sub", root + "/ann/site/sub", "../../link", "../../sub"} {
+			facts, dir := r.Dir(name)
+			if dir == nil {
+				refused++
+				continue
+			}
+			opened++
+			now, err := RealPath(dir)
+			if err != nil || strings.HasPrefix(now, outside) || !strings.HasPrefix(facts.Real, root) || facts.Root != root+"/ann/site" {
+				t.Fatalf("%q was opened as %+v, and is %s, %v", name, facts, now, err)
+			}
+			dir.Close()
+		}
+		if err := r.Fault(); err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+	}
+	if opened == 0 || refused == 0 {
+		t.Errorf("opened %d times and not %d times: nothing was tried", opened, refused)
+	}
+}
