@@ -18,6 +18,7 @@ import (
 	"paddock"
 	"paddock/internal/app"
 	"paddock/internal/dispatch/rows"
+	"paddock/internal/dispatch/shift"
 	"paddock/internal/dispatch/shift/hint"
 	"paddock/internal/journal/sign"
 	"paddock/internal/store"
@@ -63,7 +64,9 @@ type Config struct {
 	Queued, Changed, Told *hint.Bell
 	// Looked is rung when the worker of this process has looked at the queue.
 	Looked *hint.Bell
-	Now    func() time.Time
+	// Own is that worker, to which runs are offered first; nil where it isn't to be.
+	Own *shift.Own
+	Now func() time.Time
 }
 
 // A Front has the verbs of the house for a door: those about runs ask the queue, too.

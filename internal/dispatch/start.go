@@ -43,7 +43,7 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	kept, _, err := f.cfg.Runs.Enqueue(ctx, row, nonce)
+	kept, taken, err := f.enqueue(ctx, row, nonce)
 	switch {
 	case errors.Is(err, store.ErrConflict):
 		return paddock.Run{}, paddock.Refused(paddock.Conflict, "The idempotency key was used for a different request.")
@@ -52,8 +52,22 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	case err != nil:
 		return paddock.Run{}, err
 	}
-	f.cfg.Queued.Ring()
+	if !taken {
+		f.cfg.Queued.Ring()
+	}
 	return f.begun(ctx, req.Principal, kept.ID)
+}
+
+// enqueue queues a run, and says whether the worker of this process took it at once.
+func (f *Front) enqueue(ctx context.Context, row store.Run, nonce string) (kept store.Run, taken bool, err error) {
+	if f.cfg.Own != nil {
+		kept, _, taken, ok, err := f.cfg.Own.Offer(ctx, row, nonce)
+		if ok {
+			return kept, taken, err
+		}
+	}
+	kept, _, err = f.cfg.Runs.Enqueue(ctx, row, nonce)
+	return kept, false, err
 }
 
 // placeable refuses what is no place.
