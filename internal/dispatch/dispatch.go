@@ -17,6 +17,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/dispatch/ballots"
 	"paddock/internal/dispatch/rows"
 	"paddock/internal/dispatch/shift"
 	"paddock/internal/dispatch/shift/hint"
@@ -41,12 +42,15 @@ type House interface {
 	Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
 	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
 	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
+	ballots.House
 }
 
 // Elsewhere reaches the runs of other workers.
 type Elsewhere interface {
 	// At is the house of a worker that can be reached now, or nil.
 	At(worker store.WorkerID) House
+	// Workers are those that can be.
+	Workers() []store.WorkerID
 }
 
 // Config says what a Front works with. Elsewhere may be nil, and Worker empty.

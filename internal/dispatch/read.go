@@ -61,10 +61,24 @@ func (f *Front) Wait(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	if err != nil || at.house == nil {
 		return at.run, err
 	}
-	if until, ok := limited.Deadline(); ok {
-		wait = max(time.Millisecond, time.Until(until))
+	run := at.run
+	err = f.until(limited, func() (bool, error) {
+		if until, ok := limited.Deadline(); ok {
+			wait = max(time.Millisecond, time.Until(until))
+		}
+		got, err := at.house.Wait(ctx, p, id, wait)
+		if isHidden(err) { // it was claimed there and has no directory yet, or never gets one
+			now, err := f.find(context.WithoutCancel(ctx), p, id)
+			run = now.run
+			return now.run.State.Settled(), err
+		}
+		run, err = or(run)(got, err)
+		return true, err
+	})
+	if err != nil && limited.Err() != nil {
+		err = ctx.Err()
 	}
-	return or(at.run)(at.house.Wait(ctx, p, id, wait))
+	return run, err
 }
 
 // placed returns where the run is once it has a directory that can be asked, or is
