@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -92,7 +93,7 @@ func Begin(ctx context.Context, c Config) (*Worker, error) {
 		return nil, err
 	}
 	w.epoch = who.Epoch
-	here, err := c.Hands.Live(ctx)
+	here, err := w.before(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (w *Worker) Close() {
 // up and must do nothing more.
 func (w *Worker) Step(ctx context.Context) (mode store.Mode, held int, err error) {
 	// Before the question: what goes on now was claimed by now, and is held or lost.
-	here, err := w.Hands.Live(ctx)
+	here, err := w.before(ctx)
 	if err != nil {
 		return "", 0, err
 	}
@@ -138,7 +139,7 @@ func (w *Worker) Step(ctx context.Context) (mode store.Mode, held int, err error
 // Look tells what has become of the runs, and takes new ones where there is room now. It
 // is for when something may have happened, and counts on the last beat.
 func (w *Worker) Look(ctx context.Context) error {
-	here, err := w.Hands.Live(ctx)
+	here, err := w.before(ctx)
 	if err != nil {
 		return err
 	}
@@ -202,9 +203,24 @@ func (w *Worker) held(r store.Run) store.Held {
 	return store.Held{Run: r.ID, Worker: w.ID, Epoch: w.epoch, Fence: r.Fence}
 }
 
+// A scene is what was there before the database was asked what is held: what isn't held of
+// that was lost. What comes later is newer than the answer.
+type scene struct {
+	live []paddock.RunID // of leases
+	told []paddock.RunID // by us
+}
+
+func (w *Worker) before(ctx context.Context) (s scene, err error) {
+	w.mu.Lock()
+	s.told = slices.Collect(maps.Keys(w.told))
+	w.mu.Unlock()
+	s.live, err = w.Hands.Live(ctx)
+	return s, err
+}
+
 // look brings together what is held and what was here before somebody asked for that.
 // Since is when the leases were renewed, and zero if they weren't.
-func (w *Worker) look(ctx context.Context, here []paddock.RunID, runs []store.Run, since time.Time) error {
+func (w *Worker) look(ctx context.Context, here scene, runs []store.Run, since time.Time) error {
 	ours := map[paddock.RunID]bool{}
 	for _, r := range runs {
 		ours[r.ID] = true
@@ -225,10 +241,12 @@ func (w *Worker) look(ctx context.Context, here []paddock.RunID, runs []store.Ru
 			return err
 		}
 	}
-	w.mu.Lock()
-	maps.DeleteFunc(w.told, func(id paddock.RunID, _ Found) bool { return !ours[id] })
-	w.mu.Unlock()
-	for _, id := range here {
+	for _, id := range here.told {
+		if !ours[id] {
+			w.forget(id)
+		}
+	}
+	for _, id := range here.live {
 		if !ours[id] && !w.begins(id) {
 			if err := w.Hands.Kill(ctx, id, "", "the lease of the run was lost"); err != nil {
 				return err
@@ -276,10 +294,17 @@ func (w *Worker) tell(ctx context.Context, r store.Run) error {
 	return nil
 }
 
+// holds is how many runs it has, with those that are being started.
 func (w *Worker) holds() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.told)
+	n := len(w.told)
+	for id := range w.starting {
+		if _, both := w.told[id]; !both {
+			n++
+		}
+	}
+	return n
 }
 
 func (w *Worker) knows(id paddock.RunID) Found {
