@@ -114,6 +114,8 @@ type Approval struct {
 	Votes []Vote  `json:"votes,omitempty"`
 	// Void lists votes that don't count, and why.
 	Void []string `json:"void,omitempty"`
+	// Worker is the machine that asks, where that isn't the one that is asked for this.
+	Worker string `json:"worker,omitempty"`
 }
 
 // A Vote is what one person said.

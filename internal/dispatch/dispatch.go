@@ -17,7 +17,9 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/dispatch/ballots"
 	"paddock/internal/dispatch/rows"
+	"paddock/internal/dispatch/shift"
 	"paddock/internal/dispatch/shift/hint"
 	"paddock/internal/journal/sign"
 	"paddock/internal/store"
@@ -41,12 +43,15 @@ type House interface {
 	Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
 	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
 	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
+	ballots.House
 }
 
 // Elsewhere reaches the runs of other workers.
 type Elsewhere interface {
 	// At is the house of a worker that can be reached now, or nil.
 	At(worker store.WorkerID) House
+	// Workers are those that can be.
+	Workers() []store.WorkerID
 }
 
 // Config says what a Front works with. Elsewhere may be nil, and Worker empty.
@@ -67,7 +72,9 @@ type Config struct {
 	Queued, Changed, Told *hint.Bell
 	// Looked is rung when the worker of this process has looked at the queue.
 	Looked *hint.Bell
-	Now    func() time.Time
+	// Own is that worker, to which runs are offered first; nil where it isn't to be.
+	Own *shift.Own
+	Now func() time.Time
 	// Traces is told how long things took; nil isn't.
 	Traces *trace.Tracer
 }

@@ -55,7 +55,12 @@ type Machine struct {
 }
 
 // bells are rung by hints and by what happens here.
-type bells struct{ queued, changed, told, looked hint.Bell }
+type bells struct {
+	queued, changed, told, looked hint.Bell
+
+	own    shift.Own
+	offers store.Offers // of the process that queues, too
+}
 
 // Work carries out runs until ctx ends or the worker is drained (nil) or given up. Runs
 // go on.
@@ -83,8 +88,9 @@ func (m Machine) work(ctx context.Context, queue store.Queue, b *bells) error {
 		Config: lease.Config{
 			ID: m.ID, Labels: m.Labels, Capacity: cmp.Or(m.Capacity, Capacity), Version: m.Version, Queue: timely.Of(queue, times), Hands: h,
 			Keys: m.Keys, Nonces: nonces, Times: times, Limits: m.Limits, Clock: m.Now, Launches: launches,
+			Offers: b.offers,
 		},
-		Queued: &b.queued, Changed: &b.changed, Told: &b.told, Looked: &b.looked, Warn: m.Warn,
+		Queued: &b.queued, Changed: &b.changed, Told: &b.told, Looked: &b.looked, Own: &b.own, Warn: m.Warn,
 	}
 	return s.Work(ctx)
 }
@@ -116,6 +122,7 @@ func (m Machine) listen(ctx context.Context, b *bells) {
 type Store interface {
 	store.Runs
 	store.Queue
+	store.Offers
 	store.Workers
 }
 
@@ -132,8 +139,8 @@ type Service struct {
 // m.Keys are made of the key.
 func Open(ctx context.Context, rooms *app.App, s Store, key *sign.Key, m Machine, idle bool, elsewhere Elsewhere) (*Service, error) {
 	m.ID, m.Keys = WorkerOf(&key.Public), []*sign.Public{&key.Public}
-	var b bells
-	c := Config{App: rooms, Runs: s, Key: key, Worker: m.ID, Elsewhere: elsewhere, Shared: !m.Alone, Queued: &b.queued, Changed: &b.changed, Told: &b.told, Looked: &b.looked, Now: m.Now, Traces: m.Traces}
+	b := bells{offers: s}
+	c := Config{App: rooms, Runs: s, Key: key, Worker: m.ID, Elsewhere: elsewhere, Shared: !m.Alone, Queued: &b.queued, Changed: &b.changed, Told: &b.told, Looked: &b.looked, Own: &b.own, Now: m.Now, Traces: m.Traces}
 	if idle {
 		c.Worker = ""
 	} else if err := enlisted(ctx, s, m); err != nil {

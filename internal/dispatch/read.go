@@ -56,15 +56,34 @@ func (f *Front) Wait(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	if err != nil || at.house == nil {
 		return at.run, err
 	}
-	if until, ok := limited.Deadline(); ok {
-		wait = max(time.Millisecond, time.Until(until))
+	ended := at.run
+	err = f.until(limited, func() (bool, error) {
+		if until, ok := limited.Deadline(); ok {
+			wait = max(time.Millisecond, time.Until(until))
+		}
+		got, err := at.house.Wait(ctx, p, id, wait)
+		if isHidden(err) { // it was claimed there and has no directory yet, or never gets one
+			now, err := f.find(context.WithoutCancel(ctx), p, id)
+			ended = now.run
+			return ended.State.Settled(), err
+		}
+		if !isAway(err) { // else the row has the last word
+			ended = got
+		}
+		return true, err
+	})
+	if err != nil && !isAway(err) && limited.Err() != nil {
+		return ended, ctx.Err() // nil when only the wait is over
 	}
-	run, err := at.house.Wait(ctx, p, id, wait)
-	if err != nil && !isHidden(err) && !isAway(err) || !run.State.Settled() {
-		return f.told(ctx, p, id, at, run, err)
+	if err != nil || !ended.State.Settled() {
+		return f.told(ctx, p, id, at, ended, err)
 	}
-	// Its machine has ended it; a moment later the row says how.
-	ended := run
+	return f.settled(ctx, limited, p, id, ended)
+}
+
+// settled waits for the row to say how a run came out that its machine has ended: a moment
+// later it does.
+func (f *Front) settled(ctx, limited context.Context, p paddock.Principal, id paddock.RunID, ended paddock.Run) (run paddock.Run, err error) {
 	err = f.until(limited, func() (bool, error) {
 		at, err := f.find(context.WithoutCancel(ctx), p, id)
 		if run = at.run; err == nil && at.row != nil {

@@ -48,7 +48,7 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 		return paddock.Run{}, err
 	}
 	begun := f.cfg.Now()
-	kept, _, err := f.cfg.Runs.Enqueue(ctx, row, nonce)
+	kept, taken, err := f.enqueue(ctx, row, nonce)
 	f.traced(part, "enqueue", string(row.ID), begun, err, trace.Text("paddock.run.id", string(row.ID)))
 	switch {
 	case errors.Is(err, store.ErrConflict):
@@ -58,7 +58,9 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	case err != nil:
 		return paddock.Run{}, err
 	}
-	f.cfg.Queued.Ring()
+	if !taken {
+		f.cfg.Queued.Ring()
+	}
 	return f.begun(ctx, req.Principal, kept.ID)
 }
 
@@ -68,6 +70,18 @@ func (f *Front) explained(ctx context.Context, part trace.Context, req paddock.R
 	d, err := f.App.Explain(ctx, req)
 	f.traced(part, "decide", rand.Text(), begun, err, trace.Text("paddock.effect", string(d.Effect)))
 	return d, err
+}
+
+// enqueue queues a run, and says whether the worker of this process took it at once.
+func (f *Front) enqueue(ctx context.Context, row store.Run, nonce string) (kept store.Run, taken bool, err error) {
+	if f.cfg.Own != nil {
+		kept, _, taken, ok, err := f.cfg.Own.Offer(ctx, row, nonce)
+		if ok {
+			return kept, taken, err
+		}
+	}
+	kept, _, err = f.cfg.Runs.Enqueue(ctx, row, nonce)
+	return kept, false, err
 }
 
 // traced tells of something that was done. Which one it is, is said by a word of its own.

@@ -24,8 +24,9 @@ import (
 func play(w *world, back bool) {
 	a, b := w.machine(2, 0), w.machine(2, 50*time.Second) // whose clock is wrong
 	a.frail = true
-	soon, canceled, long := w.ask(), w.ask(), w.ask()
 	a.step() // begins
+	a.offer()
+	_, canceled, long := w.ask(), w.ask(), w.ask()
 	a.step()
 	b.step()
 	b.step()
@@ -44,8 +45,11 @@ func play(w *world, back bool) {
 			for _, p := range m.here {
 				p.heads.Events++
 			}
-			for _, id := range []paddock.RunID{soon, long} {
-				if p := m.here[id]; p != nil && p.live() && (id == soon || round > 3) {
+			for _, id := range w.runs {
+				if id == canceled {
+					continue
+				}
+				if p := m.here[id]; p != nil && p.live() && (id != long || round > 3) {
 					p.finish(paddock.Exited, m.clock())
 				}
 			}
@@ -97,6 +101,13 @@ func TestAnythingInAnyOrder(t *testing.T) {
 				"ask": func(t *rapid.T) {
 					if len(w.runs) < 6 {
 						w.ask()
+					}
+				},
+				"offer": func(t *rapid.T) {
+					if len(w.runs) < 6 {
+						w.fuse.left = rapid.IntRange(0, 9).Draw(t, "point") // 0 never burns down
+						one().offer()
+						w.fuse.left = 0
 					}
 				},
 				"cancel": func(t *rapid.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,14 +49,19 @@ type Found struct {
 type Worker struct {
 	Config
 	epoch int64
-	since time.Time // of the last beat: from before it was asked for
-	// begun is from before this epoch. What earlier ones let go on may do so for inherited
+	turn  chan struct{} // of those that are being started beside everything else
+	work  sync.WaitGroup
+	// first is from before this epoch. What earlier ones let go on may do so for inherited
 	// from then.
-	begun     time.Time
+	first     time.Time
 	inherited time.Duration
 
-	mu   sync.Mutex
-	told map[paddock.RunID]Found // what the store knows; guarded by mu
+	mu       sync.Mutex
+	since    time.Time               // of the last beat: from before it was asked for; guarded by mu
+	told     map[paddock.RunID]Found // what the store knows; guarded by mu
+	starting map[paddock.RunID]bool  // being claimed or started at this moment; guarded by mu
+	closed   bool                    // guarded by mu
+	faults   []error                 // of what was started beside everything else; guarded by mu
 }
 
 // Config is what a Worker needs.
@@ -68,12 +74,15 @@ type Config struct {
 	Hands    Hands
 	// Keys are the front doors' whose orders are followed.
 	Keys   []*sign.Public
-	Nonces order.Nonces
+	Nonces *order.Nonces
 	Times  Times
 	Limits Limits
 	Clock  func() time.Time
-	// Launches is how many runs are started at a time; 0 stands for one.
+	// Launches is how many runs are started at a time, beside everything else. With 0
+	// they are one after the other, and whoever took them waits.
 	Launches int
+	// Offers is for [Worker.Offer]; nil where this process queues nothing.
+	Offers store.Offers
 }
 
 // Begin begins an epoch of the worker, and takes up what it held when its process
@@ -82,46 +91,91 @@ func Begin(ctx context.Context, c Config) (*Worker, error) {
 	if !c.Times.sound() {
 		return nil, fmt.Errorf("times of leases that make no sense: %+v", c.Times)
 	}
-	w := &Worker{Config: c, told: map[paddock.RunID]Found{}}
-	w.begun = c.Clock()
-	who, err := c.Queue.Enlist(ctx, c.ID, c.Labels, c.Capacity, c.Version, store.At(w.begun))
+	w := &Worker{Config: c, turn: make(chan struct{}, max(1, c.Launches)), told: map[paddock.RunID]Found{}, starting: map[paddock.RunID]bool{}}
+	w.first = c.Clock()
+	who, err := c.Queue.Enlist(ctx, c.ID, c.Labels, c.Capacity, c.Version, store.At(w.first))
 	if err != nil {
 		return nil, err
 	}
 	w.epoch, w.inherited = who.Epoch, min(who.LostAfter.Sub(who.LastSeen.Time), MostLost)
+	here := w.before(ctx)
 	_, runs, since, err := w.renew(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return w, w.look(ctx, runs, since)
+	return w, w.look(ctx, here, runs, since)
+}
+
+// Close waits for what is being started, and takes nothing more. Runs go on.
+func (w *Worker) Close() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.work.Wait()
 }
 
 // Step does all that there is to do now: renews, tells what has become of the runs,
-// and takes new ones. It is to be called each Times.Beat, and whenever something may
-// have happened. Mode is what the worker was told to do; held is how many runs it
-// has. ErrFenced says that this process is given up and must do nothing more.
+// and takes new ones. It is to be called each Times.Beat. Mode is what the worker was
+// told to do; held is how many runs it has. ErrFenced says that this process is given
+// up and must do nothing more.
 func (w *Worker) Step(ctx context.Context) (mode store.Mode, held int, err error) {
+	// Before the question: what goes on now was claimed by now, and is held or lost.
+	here := w.before(ctx)
 	who, runs, since, err := w.renew(ctx)
 	if err != nil {
 		return "", 0, err
 	}
-	if err := w.look(ctx, runs, since); err != nil {
+	if err := w.look(ctx, here, runs, since); err != nil {
 		return who.Mode, len(runs), err
 	}
 	if who.Mode != store.Open || int64(w.holds()) >= w.Capacity {
-		return who.Mode, w.holds(), nil
+		return who.Mode, w.holds(), w.fault()
 	}
 	_, err = w.claim(ctx, since)
-	return who.Mode, w.holds(), err
+	return who.Mode, w.holds(), errors.Join(err, w.fault())
+}
+
+// Look tells what has become of the runs, and takes new ones where there is room now. It
+// is for when something may have happened, and counts on the last beat.
+func (w *Worker) Look(ctx context.Context) error {
+	here := w.before(ctx)
+	runs, err := w.Queue.Holds(ctx, w.ID, w.epoch)
+	if err != nil {
+		return err
+	}
+	if err := w.look(ctx, here, runs, time.Time{}); err != nil {
+		return err
+	}
+	_, err = w.Take(ctx)
+	return err
 }
 
 // Take only takes new runs, and says how many: it is cheaper than Step when something
 // was queued. It counts on the last beat, and does nothing when that was too long ago.
 func (w *Worker) Take(ctx context.Context) (int, error) {
-	if w.Clock().Sub(w.since) >= w.Times.Lease/2 || int64(w.holds()) >= w.Capacity {
-		return 0, nil
+	since, ok := w.fresh()
+	if !ok || int64(w.holds()) >= w.Capacity {
+		return 0, w.fault()
 	}
-	return w.claim(ctx, w.since)
+	n, err := w.claim(ctx, since)
+	return n, errors.Join(err, w.fault())
+}
+
+// fresh is the time of the last beat, unless that is too long ago to count on.
+func (w *Worker) fresh() (time.Time, bool) {
+	now := w.Clock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.since, !w.closed && now.Sub(w.since) < w.Times.Lease/2
+}
+
+// fault is what went wrong meanwhile.
+func (w *Worker) fault() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := errors.Join(w.faults...)
+	w.faults = nil
+	return err
 }
 
 // renew returns what is held, and the time from which that is sure: before asking.
@@ -129,14 +183,16 @@ func (w *Worker) renew(ctx context.Context) (store.Worker, []store.Run, time.Tim
 	since := w.Clock()
 	who, runs, err := w.Queue.Renew(ctx, w.ID, w.epoch, w.term(since))
 	if err == nil {
+		w.mu.Lock()
 		w.since = since
+		w.mu.Unlock()
 	}
 	return who, runs, since, err
 }
 
 func (w *Worker) term(now time.Time) store.Term {
 	at, lost := store.At(now), w.Times.Lost()
-	if now.Sub(w.begun) < w.inherited { // a supervisor isn't told to end earlier than it was told before
+	if now.Sub(w.first) < w.inherited { // a supervisor isn't told to end earlier than it was told before
 		lost = max(lost, w.inherited)
 	}
 	return store.Term{Now: at, Until: at.After(w.Times.Lease), LostAfter: at.After(lost)}
@@ -146,30 +202,54 @@ func (w *Worker) held(r store.Run) store.Held {
 	return store.Held{Run: r.ID, Worker: w.ID, Epoch: w.epoch, Fence: r.Fence}
 }
 
-// look brings together what is held and what is here.
-func (w *Worker) look(ctx context.Context, runs []store.Run, since time.Time) error {
+// A scene is what was there before the database was asked what is held: what isn't held of
+// that was lost. What comes later is newer than the answer.
+type scene struct {
+	live  []paddock.RunID // of leases
+	told  []paddock.RunID // by us
+	fault error           // that there may be more
+}
+
+func (w *Worker) before(ctx context.Context) (s scene) {
+	w.mu.Lock()
+	s.told = slices.Collect(maps.Keys(w.told))
+	w.mu.Unlock()
+	s.live, s.fault = w.Hands.Live(ctx)
+	return s
+}
+
+// look brings together what is held and what was here before somebody asked for that.
+// Since is when the leases were renewed, and zero if they weren't.
+func (w *Worker) look(ctx context.Context, here scene, runs []store.Run, since time.Time) error {
 	// What keeps runs alive, or ends them, comes first and for all: telling may take long,
 	// and the trouble of one is no other's.
 	ours := map[paddock.RunID]bool{}
-	var faults []error
+	faults := []error{here.fault}
+	var known []store.Run
 	for _, r := range runs {
 		ours[r.ID] = true
-		faults = append(faults, w.Hands.Extend(ctx, r.ID, since.Add(w.Times.DeadMan)))
+		if w.begins(r.ID) {
+			continue // what becomes of it will be heard
+		}
+		known = append(known, r)
+		if !since.IsZero() {
+			faults = append(faults, w.Hands.Extend(ctx, r.ID, since.Add(w.Times.DeadMan)))
+		}
 		if !r.Cancel.IsZero() {
 			faults = append(faults, w.Hands.Kill(ctx, r.ID, r.CancelBy, r.CancelWhy))
 		}
 	}
-	w.mu.Lock()
-	maps.DeleteFunc(w.told, func(id paddock.RunID, _ Found) bool { return !ours[id] })
-	w.mu.Unlock()
-	here, err := w.Hands.Live(ctx)
-	faults = append(faults, err)
-	for _, id := range here {
+	for _, id := range here.told {
 		if !ours[id] {
+			w.forget(id)
+		}
+	}
+	for _, id := range here.live {
+		if !ours[id] && !w.begins(id) {
 			faults = append(faults, w.Hands.Kill(ctx, id, "", "the lease of the run was lost"))
 		}
 	}
-	for _, r := range runs {
+	for _, r := range known {
 		err := w.tell(ctx, r)
 		if faults = append(faults, err); errors.Is(err, store.ErrAway) {
 			break // nobody is there whom the others could be told
@@ -190,13 +270,18 @@ func (w *Worker) tell(ctx context.Context, r store.Run) error {
 		return w.give(ctx, r, paddock.FailedToStart, "claim", "the worker was interrupted between claiming the run and starting it")
 	}
 	h, told := w.held(r), w.knows(r.ID)
-	if told.Started.IsZero() && !found.Started.IsZero() && r.Started.IsZero() {
+	unsaid := told.Started.IsZero() && !found.Started.IsZero() && r.Started.IsZero()
+	if unsaid && found.End == nil {
 		if err := w.Queue.Start(ctx, h, store.At(found.Started)); err != nil {
 			return w.gone(err, r.ID)
 		}
 	}
 	if found.End != nil {
-		err := w.Queue.Settle(ctx, h, found.Heads, *found.End)
+		end := *found.End
+		if unsaid {
+			end.Started = store.At(found.Started)
+		}
+		err := w.Queue.Settle(ctx, h, found.Heads, end)
 		if err == nil {
 			w.forget(r.ID)
 		}
@@ -211,10 +296,17 @@ func (w *Worker) tell(ctx context.Context, r store.Run) error {
 	return nil
 }
 
+// holds is how many runs it has, with those that are being started.
 func (w *Worker) holds() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.told)
+	n := len(w.told)
+	for id := range w.starting {
+		if _, both := w.told[id]; !both {
+			n++
+		}
+	}
+	return n
 }
 
 func (w *Worker) knows(id paddock.RunID) Found {
@@ -243,72 +335,4 @@ func (w *Worker) gone(err error, id paddock.RunID) error {
 		return nil
 	}
 	return err
-}
-
-// claim takes new runs and starts them.
-func (w *Worker) claim(ctx context.Context, since time.Time) (int, error) {
-	runs, err := w.Queue.Claim(ctx, w.ID, w.epoch, w.term(since), func(ctx context.Context, l store.Line) ([]paddock.RunID, error) {
-		return Choose(ctx, l, w.Limits)
-	})
-	if err != nil {
-		return 0, err
-	}
-	if w.Launches <= 1 {
-		for _, r := range runs {
-			if err := w.start(ctx, r, since); err != nil {
-				return len(runs), err
-			}
-		}
-		return len(runs), nil
-	}
-	faults := make([]error, len(runs))
-	var all sync.WaitGroup
-	turn := make(chan struct{}, w.Launches)
-	for i, r := range runs {
-		turn <- struct{}{}
-		all.Go(func() {
-			defer func() { <-turn }()
-			faults[i] = w.start(ctx, r, since)
-		})
-	}
-	all.Wait()
-	return len(runs), errors.Join(faults...)
-}
-
-// start starts a run that was just claimed, or settles it as one that can't be.
-func (w *Worker) start(ctx context.Context, r store.Run, since time.Time) error {
-	now := w.Clock()
-	if now.Sub(since) >= w.Times.Lease {
-		return w.give(ctx, r, paddock.FailedToStart, "claim", "claiming it took so long that others may take this worker for silent")
-	}
-	o, err := order.Open(r.Envelope, r.ID, w.Keys, now)
-	if err != nil {
-		return w.give(ctx, r, paddock.RefusedState, "order", err.Error())
-	}
-	if err := w.Nonces.Use(o); err != nil {
-		if errors.Is(err, order.ErrUsed) {
-			return w.give(ctx, r, paddock.RefusedState, "order", err.Error())
-		}
-		return w.give(ctx, r, paddock.FailedToStart, "order", err.Error())
-	}
-	err = w.Hands.Launch(ctx, o, since.Add(w.Times.DeadMan))
-	var refused *paddock.Refusal
-	switch {
-	case errors.As(err, &refused):
-		return w.give(ctx, r, paddock.RefusedState, "policy", refused.Error())
-	case err != nil:
-		return w.give(ctx, r, paddock.FailedToStart, "launch", err.Error())
-	}
-	w.note(r.ID, Found{Here: true})
-	return nil
-}
-
-// give settles a run that wasn't started.
-func (w *Worker) give(ctx context.Context, r store.Run, s paddock.State, step, detail string) error {
-	v, err := verdict(s, paddock.Reason{Kind: paddock.ReasonStart, Step: step, Detail: detail}, w.Clock())
-	if err != nil {
-		return err
-	}
-	w.forget(r.ID)
-	return w.gone(w.Queue.Settle(ctx, w.held(r), store.Heads{}, v), r.ID)
 }

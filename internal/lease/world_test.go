@@ -109,6 +109,17 @@ func newKey(t testing.TB) *sign.Key {
 // ask queues a run.
 func (w *world) ask(change ...func(*store.Run)) paddock.RunID {
 	w.t.Helper()
+	r, nonce := w.order(change...)
+	if _, _, err := w.store.Enqueue(w.t.Context(), r, nonce); err != nil {
+		w.t.Fatal(err)
+	}
+	w.runs = append(w.runs, r.ID)
+	return r.ID
+}
+
+// order is the row of a run that somebody asked for, and its nonce.
+func (w *world) order(change ...func(*store.Run)) (store.Run, string) {
+	w.t.Helper()
 	r := storetest.NewRun(w.t, w.user.ID, store.At(w.now))
 	o, err := order.New(r.ID, paddock.Request{Command: paddock.Command{Argv: []string{"true"}}}, w.now, time.Hour, nil)
 	if err != nil {
@@ -120,11 +131,7 @@ func (w *world) ask(change ...func(*store.Run)) paddock.RunID {
 	for _, do := range change {
 		do(&r)
 	}
-	if _, _, err := w.store.Enqueue(w.t.Context(), r, o.Nonce); err != nil {
-		w.t.Fatal(err)
-	}
-	w.runs = append(w.runs, r.ID)
-	return r.ID
+	return r, o.Nonce
 }
 
 func (w *world) row(id paddock.RunID) store.Run {
@@ -243,7 +250,7 @@ func (w *world) machine(capacity int64, skew time.Duration, labels ...string) *m
 	}
 	v := storetest.NewWorker(w.t, w.store)
 	m := &machine{name: v.Name, world: w, skew: skew, here: map[paddock.RunID]*proc{}}
-	m.config = lease.Config{ID: v.ID, Labels: labels, Capacity: capacity, Queue: &wire{w.store, m}, Hands: m, Keys: []*sign.Public{&w.key.Public}, Nonces: nonces, Times: times, Clock: m.clock}
+	m.config = lease.Config{ID: v.ID, Labels: labels, Capacity: capacity, Queue: &wire{w.store, m}, Offers: &wire{w.store, m}, Hands: m, Keys: []*sign.Public{&w.key.Public}, Nonces: nonces, Times: times, Clock: m.clock}
 	w.machines = append(w.machines, m)
 	return m
 }
@@ -277,6 +284,37 @@ func (m *machine) step() {
 		_, _, err = m.worker.Step(t.Context())
 	}
 	if err != nil && !errors.Is(err, errCut) {
+		t.Fatal(m.name, err)
+	}
+}
+
+// offer has the worker's process queue a run by itself. It counts as asked for if its row
+// is there, whatever became of the process.
+func (m *machine) offer() {
+	w, t := m.world, m.world.t
+	t.Helper()
+	if m.worker == nil {
+		return
+	}
+	r, nonce := w.order()
+	defer func() {
+		what := recover()
+		if _, ok := what.(crashed); what != nil && !ok {
+			panic(what)
+		}
+		if what != nil {
+			m.crash()
+		}
+		switch _, err := w.store.Run(t.Context(), store.Everyone(), r.ID); {
+		case err == nil:
+			w.runs = append(w.runs, r.ID)
+		case !errors.Is(err, store.ErrNotFound):
+			t.Fatal(err)
+		case w.starts[r.ID] > 0:
+			w.errorf("%s was started and isn't in the queue", r.ID)
+		}
+	}()
+	if _, _, _, _, err := m.worker.Offer(t.Context(), r, nonce); err != nil && !errors.Is(err, errCut) {
 		t.Fatal(m.name, err)
 	}
 }
@@ -345,7 +383,7 @@ func (m *machine) Kill(_ context.Context, id paddock.RunID, _, _ string) error {
 // A wire is a machine's way to the database: before and after each write, and within
 // a claim, its process can end, and it can be cut.
 type wire struct {
-	store.Queue
+	store.Store
 	m *machine
 }
 
@@ -361,13 +399,13 @@ func (w *wire) over(do func() error) error {
 }
 
 func (w *wire) Enlist(ctx context.Context, id store.WorkerID, labels store.Words, capacity int64, version string, now store.Moment) (v store.Worker, err error) {
-	err = w.over(func() error { v, err = w.Queue.Enlist(ctx, id, labels, capacity, version, now); return err })
+	err = w.over(func() error { v, err = w.Store.Enlist(ctx, id, labels, capacity, version, now); return err })
 	return v, err
 }
 
 func (w *wire) Claim(ctx context.Context, id store.WorkerID, epoch int64, t store.Term, pick func(context.Context, store.Line) ([]paddock.RunID, error)) (runs []store.Run, err error) {
 	err = w.over(func() error {
-		runs, err = w.Queue.Claim(ctx, id, epoch, t, func(ctx context.Context, l store.Line) ([]paddock.RunID, error) {
+		runs, err = w.Store.Claim(ctx, id, epoch, t, func(ctx context.Context, l store.Line) ([]paddock.RunID, error) {
 			ids, err := pick(ctx, l)
 			w.m.point()
 			return ids, err
@@ -377,21 +415,34 @@ func (w *wire) Claim(ctx context.Context, id store.WorkerID, epoch int64, t stor
 	return runs, err
 }
 
+func (w *wire) Offer(ctx context.Context, r store.Run, nonce string, id store.WorkerID, epoch int64, t store.Term, pick func(context.Context, store.Line) ([]paddock.RunID, error), chosen func([]store.Run) error) (kept store.Run, again bool, got []store.Run, err error) {
+	err = w.over(func() error {
+		kept, again, got, err = w.Store.Offer(ctx, r, nonce, id, epoch, t, pick, func(runs []store.Run) error {
+			w.m.point()
+			err := chosen(runs)
+			w.m.point()
+			return err
+		})
+		return err
+	})
+	return kept, again, got, err
+}
+
 func (w *wire) Renew(ctx context.Context, id store.WorkerID, epoch int64, t store.Term) (v store.Worker, runs []store.Run, err error) {
-	err = w.over(func() error { v, runs, err = w.Queue.Renew(ctx, id, epoch, t); return err })
+	err = w.over(func() error { v, runs, err = w.Store.Renew(ctx, id, epoch, t); return err })
 	return v, runs, err
 }
 
 func (w *wire) Start(ctx context.Context, h store.Held, now store.Moment) error {
-	return w.over(func() error { return w.Queue.Start(ctx, h, now) })
+	return w.over(func() error { return w.Store.Start(ctx, h, now) })
 }
 
 func (w *wire) Advance(ctx context.Context, h store.Held, heads store.Heads) error {
-	return w.over(func() error { return w.Queue.Advance(ctx, h, heads) })
+	return w.over(func() error { return w.Store.Advance(ctx, h, heads) })
 }
 
 func (w *wire) Settle(ctx context.Context, h store.Held, heads store.Heads, v store.Verdict) error {
-	return w.over(func() error { return w.Queue.Settle(ctx, h, heads, v) })
+	return w.over(func() error { return w.Store.Settle(ctx, h, heads, v) })
 }
 
 func openPostgres(t testing.TB, address string) store.Store {

@@ -13,6 +13,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/relay/ballot"
 )
 
 // A door answers what a server asks, about runs that users of servers started.
@@ -31,7 +32,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	q, err := read(r.Body)
+	q, err := read(verb, r.Body)
 	var answer any
 	if err == nil {
 		answer, err = d.answer(r.Context(), verb, q)
@@ -60,7 +61,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // read reads a question, all of which must be understood.
-func read(body io.Reader) (question, error) {
+func read(verb string, body io.Reader) (question, error) {
 	var q question
 	text, err := io.ReadAll(io.LimitReader(body, mostQuestion+1))
 	switch {
@@ -72,7 +73,7 @@ func read(body io.Reader) (question, error) {
 	if err := jsonv2.Unmarshal(text, &q, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return question{}, paddock.Refused(paddock.InvalidRequest, "The question isn't understood: %.200s.", err.Error())
 	}
-	if q.Run, err = paddock.ParseRunID(string(q.Run)); err != nil {
+	if q.Run, err = paddock.ParseRunID(string(q.Run)); err != nil && !ballot.Is(verb) {
 		return question{}, nobody()
 	}
 	p := q.Principal
@@ -88,6 +89,9 @@ func nobody() error {
 
 // answer asks the house, if the run is one that servers may ask about.
 func (d *door) answer(ctx context.Context, verb string, q question) (any, error) {
+	if ballot.Is(verb) {
+		return ballot.Answer(ctx, d.house, q.Principal, verb, q.Approval)
+	}
 	run, err := d.house.Look(ctx, q.Principal, q.Run)
 	if err != nil {
 		return nil, err

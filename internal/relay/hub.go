@@ -7,14 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/relay/ballot"
 )
 
 // Patience is how long a question waits for a worker that isn't connected.
@@ -59,6 +62,13 @@ func (h *Hub) Connected() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.links)
+}
+
+// Workers are those who are.
+func (h *Hub) Workers() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(maps.Keys(h.links))
 }
 
 // Has reports whether a worker is connected.
@@ -237,12 +247,19 @@ func (l *link) send(ctx context.Context, method, path string, body []byte) ([]by
 }
 
 // At is the house of a worker, connected or not.
-func (h *Hub) At(worker string) House { return remote{h, worker} }
+func (h *Hub) At(worker string) House {
+	r := remote{hub: h, worker: worker}
+	r.Remote = ballot.Remote{Worker: worker, Ask: func(ctx context.Context, p paddock.Principal, verb string, q *ballot.Question, into any) error {
+		return r.ask(ctx, verb, question{Principal: p, Approval: q}, askTime, 0, into)
+	}}
+	return r
+}
 
 // A remote is a house on another machine.
 type remote struct {
 	hub    *Hub
 	worker string
+	ballot.Remote
 }
 
 // ask asks until there is an answer: over the next connection if one breaks. more is how

@@ -5,7 +5,7 @@
 // connection speaks HTTP/2 the other way round: the worker serves and the server asks, as
 // many questions at once as there are, each with its own flow control. What can be asked
 // is a few verbs of the house, about runs that users of a server started, in the name of
-// the user who asks: a machine shows nothing of its own operator's runs, and no value of a
+// the user who asks, and about what persons are asked of them: a machine shows nothing of its own operator's runs, and no value of a
 // secret. The worker's house decides who may see what, as for every other door.
 //
 // A [Hub] has the newest connection of each worker. A question that finds none waits a
@@ -30,6 +30,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/relay/ballot"
 )
 
 // House is what can be asked. *app.App has it.
@@ -40,6 +41,7 @@ type House interface {
 	Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
 	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
 	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
+	ballot.House
 }
 
 // Protocol is what the connection is upgraded to.
@@ -67,6 +69,7 @@ type question struct {
 	Page      *paddock.PageRequest `json:"page,omitempty"`
 	Wait      paddock.Duration     `json:"wait_ms,omitempty"`
 	Kill      *app.KillRequest     `json:"kill,omitempty"`
+	Approval  *ballot.Question     `json:"approval,omitempty"`
 }
 
 // Bounds of what either side takes from the other. They hold before anything is parsed.

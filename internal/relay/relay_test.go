@@ -43,6 +43,8 @@ func newID(t testing.TB) paddock.RunID {
 
 // A house has some runs, and says what was asked.
 type house struct {
+	ballots
+
 	mu     sync.Mutex
 	runs   map[paddock.RunID]paddock.Run
 	asked  []string
@@ -113,6 +115,73 @@ func (h *house) Kill(_ context.Context, p paddock.Principal, id paddock.RunID, r
 	defer h.mu.Unlock()
 	h.kills = append(h.kills, req)
 	return run, err
+}
+
+// ballots are what persons are asked at a house, and how often they voted there.
+type ballots struct {
+	all   []paddock.Approval
+	votes []string
+}
+
+func (b *ballots) Approvals(context.Context, paddock.Principal) ([]paddock.Approval, error) {
+	return b.all, nil
+}
+
+func (b *ballots) Approval(_ context.Context, _ paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error) {
+	for _, one := range b.all {
+		if one.ID == id {
+			return one, nil
+		}
+	}
+	return paddock.Approval{}, paddock.Refused(paddock.NotFound, "There is no such approval.")
+}
+
+func (b *ballots) Question(_ context.Context, _ paddock.Principal, id paddock.ApprovalID) ([]byte, error) {
+	return []byte("text of " + id), nil
+}
+
+func (b *ballots) Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error) {
+	b.votes = append(b.votes, string(envelope))
+	return b.Approval(ctx, p, id)
+}
+
+// What persons are asked about runs of a server's users is shown and voted on over the
+// connection; what the machine's own operator is asked isn't there.
+func TestVotesAreCarried(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	h.all = []paddock.Approval{
+		{ID: "a1", Matter: paddock.Matter{Principal: ann, Argv: []string{"x"}}},
+		{ID: "a2", Matter: paddock.Matter{Principal: paddock.Principal{Kind: paddock.Operator, ID: "operator:uid=0"}}},
+	}
+	_, at := setup(t, h)
+	all, err := at.Approvals(t.Context(), admin)
+	if err != nil || len(all) != 1 || all[0].ID != "a1" || all[0].Worker == "" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if text, err := at.Question(t.Context(), admin, "a1"); err != nil || string(text) != "text of a1" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if one, err := at.Vote(t.Context(), admin, "a1", []byte("a vote")); err != nil || one.ID != "a1" || len(h.votes) != 1 || h.votes[0] != "a vote" {
+		t.Errorf("%+v, %v, %q", one, err, h.votes)
+	}
+	var r *paddock.Refusal
+	for _, id := range []paddock.ApprovalID{"a2", "a3", "", "\xff", "../a1"} {
+		_, one := at.Approval(t.Context(), admin, id)
+		_, text := at.Question(t.Context(), admin, id)
+		_, vote := at.Vote(t.Context(), admin, id, []byte("another"))
+		for _, err := range []error{one, text, vote} {
+			if !errors.As(err, &r) || r.Code != paddock.NotFound && r.Code != paddock.InvalidRequest {
+				t.Errorf("%q: %v", id, err)
+			}
+		}
+	}
+	if _, err := at.Vote(t.Context(), admin, "a1", make([]byte, mostQuestion)); !errors.As(err, &r) || r.Code != paddock.InvalidRequest {
+		t.Errorf("a vote that is too long: %v", err)
+	}
+	if len(h.votes) != 1 {
+		t.Errorf("the votes: %q", h.votes)
+	}
 }
 
 // server is one that takes for a worker whoever shows its name as a token.

@@ -135,6 +135,8 @@ type Verdict struct {
 	State   paddock.State
 	Outcome []byte
 	At      Moment
+	// Started is when its program did, for who hasn't said so before.
+	Started Moment
 }
 
 // Runs is the front door's side of the queue.
@@ -223,13 +225,18 @@ type Queue interface {
 	// Claim lets pick choose, and gives the worker what it chose that is still
 	// queued. No other claim happens meanwhile.
 	Claim(ctx context.Context, id WorkerID, epoch int64, t Term, pick func(context.Context, Line) ([]paddock.RunID, error)) ([]Run, error)
+	// Waits says whether anything is queued at all.
+	Waits(ctx context.Context) (bool, error)
+	// Holds returns all runs that the worker has. It changes nothing.
+	Holds(ctx context.Context, id WorkerID, epoch int64) ([]Run, error)
 	// Renew is a beat of the worker. It returns all runs that it has; those that
 	// were unreachable no longer are.
 	Renew(ctx context.Context, id WorkerID, epoch int64, t Term) (Worker, []Run, error)
 	// Start writes that the program became the program, Advance how far it has come.
 	Start(ctx context.Context, h Held, now Moment) error
 	Advance(ctx context.Context, h Held, heads Heads) error
-	// Settle writes how it ended. To repeat it with the same verdict is no error.
+	// Settle writes how it ended, and that it started if that isn't written yet. To repeat
+	// it with the same verdict is no error.
 	Settle(ctx context.Context, h Held, heads Heads, v Verdict) error
 
 	// Beats are of all workers that have runs.
@@ -238,6 +245,16 @@ type Queue interface {
 	Miss(ctx context.Context, b Beat) (int, error)
 	// Lose settles them, if it is still at that beat, and takes the worker's leases.
 	Lose(ctx context.Context, b Beat, v Verdict) ([]paddock.RunID, error)
+}
+
+// Offers is for a worker in the process that queues.
+type Offers interface {
+	// Offer is Enqueue and Claim at once: what pick chooses after the run was added is
+	// claimed in the same transaction, or nothing happens. Chosen is told what was
+	// claimed before that counts; its error undoes everything. The queued run may be
+	// among what is returned, or wait behind it.
+	Offer(ctx context.Context, r Run, nonce string, id WorkerID, epoch int64, t Term,
+		pick func(context.Context, Line) ([]paddock.RunID, error), chosen func([]Run) error) (kept Run, again bool, got []Run, err error)
 }
 
 // Workers keeps workers.
@@ -269,6 +286,7 @@ type Store interface {
 	Workspaces
 	Runs
 	Queue
+	Offers
 	Workers
 	Approvals
 

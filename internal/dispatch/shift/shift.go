@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"paddock/internal/dispatch/shift/hint"
@@ -34,10 +35,32 @@ type Shift struct {
 	Told *hint.Bell
 	// Looked is rung when the queue was looked at.
 	Looked *hint.Bell
+	// Own, if there is one, is told which worker this is now.
+	Own *Own
 	// Warn is told what goes wrong and will be tried again.
 	Warn func(error)
 	// Tick gives the beats; nil means a time.Ticker.
 	Tick <-chan time.Time
+}
+
+// An Own is the worker of the process that queues, while there is one: it can take what is
+// queued in the same transaction. Its zero value is ready, and nil has none.
+type Own struct{ worker atomic.Pointer[lease.Worker] }
+
+// Offer is [lease.Worker.Offer].
+func (o *Own) Offer(ctx context.Context, r store.Run, nonce string) (kept store.Run, again, taken, ok bool, err error) {
+	if w := o.worker.Load(); w != nil {
+		return w.Offer(ctx, r, nonce)
+	}
+	return store.Run{}, false, false, false, nil
+}
+
+func (o *Own) is(w *lease.Worker) (over func()) {
+	if o == nil {
+		return func() {}
+	}
+	o.worker.Store(w)
+	return func() { o.worker.Store(nil) }
 }
 
 // Work returns when ctx ends, when the worker has been drained (nil), or when it is
@@ -90,12 +113,17 @@ func (s *Shift) begun(ctx context.Context, tick <-chan time.Time, forgot *time.T
 	if err != nil {
 		return err
 	}
-	full := true
+	defer w.Close()
+	defer s.Own.is(w)()
+	next := beat
 	for {
 		mode, held := store.Open, 1
-		if full {
+		switch next {
+		case beat:
 			mode, held, err = w.Step(ctx)
-		} else {
+		case look:
+			err = w.Look(ctx)
+		case take:
 			_, err = w.Take(ctx)
 		}
 		if ctx.Err() != nil || final(err) {
@@ -115,11 +143,18 @@ func (s *Shift) begun(ctx context.Context, tick <-chan time.Time, forgot *time.T
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick:
-			full = true
+			next = beat
 		case <-changed:
-			full, changed = true, s.Changed.Rung()
+			next, changed = look, s.Changed.Rung()
 		case <-queued:
-			full, queued = false, s.Queued.Rung()
+			next, queued = take, s.Queued.Rung()
 		}
 	}
 }
+
+// What a worker does next.
+const (
+	beat = iota // renew the leases, and the rest
+	look        // tell what has become of runs, and take new ones
+	take        // take new ones
+)

@@ -19,10 +19,14 @@ import (
 	"paddock"
 	"paddock/internal/app"
 	"paddock/internal/relay"
+	"paddock/internal/relay/ballot"
 )
 
 // whole has what a worker's house has beside what a feed asks.
-type whole struct{ *house }
+type whole struct {
+	*house
+	ballot.House
+}
 
 func (w whole) Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, _ time.Duration) (paddock.Run, error) {
 	return w.Look(ctx, p, id)
@@ -85,7 +89,7 @@ func elsewhere(t *testing.T, h *house, seed uint64) (*Hub, *wire) {
 	ctx, cancel := context.WithCancel(t.Context())
 	w.work.Go(w.run)
 	w.work.Go(func() {
-		err := relay.Serve(ctx, relay.Config{Server: "http://" + l.Addr().String(), Token: "t", House: whole{h}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Pause: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+		err := relay.Serve(ctx, relay.Config{Server: "http://" + l.Addr().String(), Token: "t", House: whole{house: h}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Pause: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
 		if err != nil {
 			t.Error(err)
 		}

@@ -1,13 +1,16 @@
 package order
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"paddock/internal/rundir/record/durable"
@@ -20,48 +23,139 @@ const Key = "orders.key"
 // NoncesDir is where a state directory has the orders that were followed.
 const NoncesDir = "nonces"
 
-// Nonces are the orders that were followed on this machine: a file for each,
+const (
+	// A line of a file of nonces has the nonce, a space, the run, more spaces and the end.
+	line = 64
+	// room is made in a file when it is full: to fill in what is there already is one
+	// write to the disk, where to make the file longer is several.
+	room = 1024 * line
+	// span is how long the orders of one file end after each other.
+	span = int64(3600)
+	// files are how many files' nonces are remembered.
+	files = 4
+)
+
+// Nonces are the orders that were followed on this machine, as lines of files:
 //
-//	STATE/nonces/EXPIRES-NONCE
+//	STATE/nonces/until-TIME    of the orders that end in the hour before then
 //
-// which is there, on the disk, before anything is started by it.
-type Nonces struct{ dir string }
+// A line is there, on the disk, before anything is started by its order. Behind the last
+// one are zero bytes. Earlier versions had a file for each order, EXPIRES-NONCE, which are
+// believed, too. Methods may be called concurrently, also by several processes.
+type Nonces struct {
+	dir string
+
+	mu    sync.Mutex
+	known map[string]*followed // by file; guarded by mu
+}
+
+// followed is what was read of a file: all that was in it before end.
+type followed struct {
+	end    int64
+	nonces map[string]bool
+}
 
 // NoncesIn is the Nonces of the state directory at state.
-func NoncesIn(state string) (Nonces, error) {
+func NoncesIn(state string) (*Nonces, error) {
 	dir := filepath.Join(state, NoncesDir)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return Nonces{}, err
+		return nil, err
 	}
-	return Nonces{dir}, durable.SyncDir(state)
+	return &Nonces{dir: dir, known: map[string]*followed{}}, durable.SyncDir(state)
 }
 
 // Use notes that o is followed. ErrUsed says that it was before, or is by somebody
 // else at this moment.
-func (n Nonces) Use(o Order) error {
-	name := filepath.Join(n.dir, strconv.FormatInt(o.Expires.Unix(), 10)+"-"+o.Nonce)
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
+func (n *Nonces) Use(o Order) error {
+	// What was followed by an earlier version.
+	_, err := os.Lstat(filepath.Join(n.dir, strconv.FormatInt(o.Expires.Unix(), 10)+"-"+o.Nonce))
+	if err == nil {
 		return ErrUsed
 	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	name := "until-" + strconv.FormatInt((o.Expires.Unix()/span+1)*span, 10)
+	f, err := os.OpenFile(filepath.Join(n.dir, name), os.O_RDWR|os.O_CREATE|durable.NoFollow, 0o600)
 	if err != nil {
 		return err
 	}
-	// What is in it is for people; that it is there is what counts.
-	_, err = fmt.Fprintln(f, o.Run)
-	return errors.Join(err, f.Sync(), f.Close(), durable.SyncDir(n.dir))
+	return errors.Join(n.note(f, name, o), f.Close()) // which lets go of the lock
+}
+
+// note adds the order to a file, which others may be adding to.
+func (n *Nonces) note(f *os.File, name string, o Order) error {
+	if err := lock(f); err != nil {
+		return err
+	}
+	have := n.known[name]
+	if have == nil {
+		if len(n.known) >= files {
+			clear(n.known)
+		}
+		have = &followed{nonces: map[string]bool{}}
+		n.known[name] = have
+	}
+	if err := have.read(f); err != nil {
+		return err
+	}
+	if have.nonces[o.Nonce] {
+		return ErrUsed
+	}
+	if err := n.extend(f, have.end); err != nil {
+		return err
+	}
+	text := fmt.Appendf(nil, "%.32s %.30s", o.Nonce, o.Run)
+	text = append(append(text, bytes.Repeat([]byte{' '}, line-1-len(text))...), '\n')
+	if _, err := f.WriteAt(text, have.end); err != nil {
+		return err
+	}
+	return syncData(f)
+}
+
+// read takes in what was added since. Bytes that are no line are somebody's who died
+// while he wrote, and followed nothing.
+func (h *followed) read(f *os.File) error {
+	var text [line]byte
+	for {
+		_, err := f.ReadAt(text[:], h.end)
+		if errors.Is(err, io.EOF) || err == nil && text[0] == 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if nonce, _, ok := bytes.Cut(text[:], []byte{' '}); ok {
+			h.nonces[string(nonce)] = true
+		}
+		h.end += line
+	}
+}
+
+// extend sees to it that there is room for a line at the offset.
+func (n *Nonces) extend(f *os.File, at int64) error {
+	is, err := f.Stat()
+	if err != nil || is.Size() >= at+line {
+		return err
+	}
+	if _, err := f.WriteAt(make([]byte, room), at); err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), durable.SyncDir(n.dir))
 }
 
 // Forget removes those of orders that nobody would follow any more.
-func (n Nonces) Forget(now time.Time) error {
+func (n *Nonces) Forget(now time.Time) error {
 	names, err := os.ReadDir(n.dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range names {
-		until, _, ok := strings.Cut(e.Name(), "-")
+		until, _, ok := strings.Cut(strings.TrimPrefix(e.Name(), "until-"), "-")
 		at, err := strconv.ParseInt(until, 10, 64)
-		if !ok || err != nil || now.Before(time.Unix(at, 0).Add(2*Skew)) {
+		if !(ok || strings.HasPrefix(e.Name(), "until-")) || err != nil || now.Before(time.Unix(at, 0).Add(2*Skew)) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(n.dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {

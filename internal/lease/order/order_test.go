@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -189,11 +190,79 @@ func TestAnOrderIsFollowedOnce(t *testing.T) {
 	if err := n.Use(o); !errors.Is(err, order.ErrUsed) {
 		t.Error("forgotten while somebody may still believe the order:", err)
 	}
-	if err := n.Forget(o.Expires.Add(3 * order.Skew)); err != nil {
+	if err := n.Forget(o.Expires.Add(time.Hour + 3*order.Skew)); err != nil {
 		t.Fatal(err)
 	}
 	left, err := os.ReadDir(filepath.Join(state, order.NoncesDir))
 	if err != nil || len(left) != 1 {
 		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// What others wrote meanwhile counts, whatever is between their lines; and so do the files
+// that earlier versions had for each order.
+func TestWhatOthersFollowed(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	one, err := order.NoncesIn(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := order.NoncesIn(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []order.Order
+	for i := range 1100 { // more than there is room for at first
+		o := make1(t, time.Hour)
+		all = append(all, o)
+		n := one
+		if i%2 > 0 {
+			n = two
+		}
+		if err := n.Use(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	three, err := order.NoncesIn(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []*order.Nonces{one, two, three} {
+		for _, o := range all {
+			if err := n.Use(o); !errors.Is(err, order.ErrUsed) {
+				t.Fatal("an order is followed twice:", err)
+			}
+		}
+	}
+	names, err := filepath.Glob(filepath.Join(state, order.NoncesDir, "until-*"))
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	f, err := os.OpenFile(names[0], os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("0123"), 1100*64); err != nil { // whose writer died
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	last := make1(t, time.Hour)
+	if err := one.Use(last); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []*order.Nonces{one, two, three} {
+		if err := n.Use(last); !errors.Is(err, order.ErrUsed) {
+			t.Error("behind a torn line:", err)
+		}
+	}
+	old := make1(t, time.Hour)
+	if err := os.WriteFile(filepath.Join(state, order.NoncesDir, strconv.FormatInt(old.Expires.Unix(), 10)+"-"+old.Nonce), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Use(old); !errors.Is(err, order.ErrUsed) {
+		t.Error("an earlier version followed it:", err)
 	}
 }

@@ -60,6 +60,20 @@ func (q *Queue) Renew(ctx context.Context, id store.WorkerID, epoch int64, t sto
 	return q.of.Renew(ctx, id, epoch, t)
 }
 
+// Holds implements store.Queue.
+func (q *Queue) Holds(ctx context.Context, id store.WorkerID, epoch int64) ([]store.Run, error) {
+	ctx, over := q.soon(ctx)
+	defer over()
+	return q.of.Holds(ctx, id, epoch)
+}
+
+// Waits implements store.Queue.
+func (q *Queue) Waits(ctx context.Context) (bool, error) {
+	ctx, over := q.soon(ctx)
+	defer over()
+	return q.of.Waits(ctx)
+}
+
 // Start implements store.Queue.
 func (q *Queue) Start(ctx context.Context, h store.Held, now store.Moment) error {
 	ctx, over := q.soon(ctx)

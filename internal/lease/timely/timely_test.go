@@ -44,6 +44,10 @@ func (stone) Settle(ctx context.Context, _ store.Held, _ store.Heads, _ store.Ve
 	_, err := still[int](ctx)
 	return err
 }
+func (stone) Holds(ctx context.Context, _ store.WorkerID, _ int64) ([]store.Run, error) {
+	return still[[]store.Run](ctx)
+}
+func (stone) Waits(ctx context.Context) (bool, error)             { return still[bool](ctx) }
 func (stone) Beats(ctx context.Context) ([]store.Beat, error)     { return still[[]store.Beat](ctx) }
 func (stone) Miss(ctx context.Context, _ store.Beat) (int, error) { return still[int](ctx) }
 func (stone) Lose(ctx context.Context, _ store.Beat, _ store.Verdict) ([]paddock.RunID, error) {
@@ -58,6 +62,8 @@ func TestNobodyWaitsForever(t *testing.T) {
 			for what, ask := range map[string]func(context.Context) error{
 				"enlist":  func(ctx context.Context) error { _, err := q.Enlist(ctx, "w", nil, 1, "", store.Moment{}); return err },
 				"claim":   func(ctx context.Context) error { _, err := q.Claim(ctx, "w", 1, store.Term{}, nil); return err },
+				"holds":   func(ctx context.Context) error { _, err := q.Holds(ctx, "w", 1); return err },
+				"waits":   func(ctx context.Context) error { _, err := q.Waits(ctx); return err },
 				"renew":   func(ctx context.Context) error { _, _, err := q.Renew(ctx, "w", 1, store.Term{}); return err },
 				"start":   func(ctx context.Context) error { return q.Start(ctx, store.Held{}, store.Moment{}) },
 				"advance": func(ctx context.Context) error { return q.Advance(ctx, store.Held{}, store.Heads{}) },

@@ -80,35 +80,82 @@ func (l line) Queued(ctx context.Context, owner store.UserID, after *store.Waite
 // Claim gives the worker what pick chose.
 func (t *Tables) Claim(ctx context.Context, id store.WorkerID, epoch int64, term store.Term, pick func(context.Context, store.Line) ([]paddock.RunID, error)) ([]store.Run, error) {
 	var got []store.Run
-	err := t.change(ctx, func(q *queries.Queries) error {
-		got = nil
+	err := t.change(ctx, func(q *queries.Queries) (err error) {
 		if err := q.TakeTurn(ctx, "claims"); err != nil {
 			return err
 		}
-		who, err := q.WorkerInEpoch(ctx, queries.WorkerInEpochParams{ID: id, Epoch: epoch})
-		if err != nil {
-			return t.fenced(err)
-		}
-		ids, err := pick(ctx, line{q, worker(who)})
-		if err != nil {
-			return err
-		}
-		for _, run := range ids {
-			r, err := q.ClaimRun(ctx, queries.ClaimRunParams{Worker: id, Now: term.Now, ID: run})
-			if errors.Is(t.say(err), store.ErrNotFound) {
-				continue // canceled meanwhile
-			}
-			if err != nil {
-				return err
-			}
-			got = append(got, store.Run(r))
-		}
-		return nil
+		got, err = t.claim(ctx, q, id, epoch, term, pick)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return got, nil
+}
+
+// claim claims while it is this one's turn.
+func (t *Tables) claim(ctx context.Context, q *queries.Queries, id store.WorkerID, epoch int64, term store.Term, pick func(context.Context, store.Line) ([]paddock.RunID, error)) ([]store.Run, error) {
+	who, err := q.WorkerInEpoch(ctx, queries.WorkerInEpochParams{ID: id, Epoch: epoch})
+	if err != nil {
+		return nil, t.fenced(err)
+	}
+	ids, err := pick(ctx, line{q, worker(who)})
+	if err != nil {
+		return nil, err
+	}
+	var got []store.Run
+	for _, run := range ids {
+		r, err := q.ClaimRun(ctx, queries.ClaimRunParams{Worker: id, Now: term.Now, ID: run})
+		if errors.Is(t.say(err), store.ErrNotFound) {
+			continue // canceled meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		got = append(got, store.Run(r))
+	}
+	return got, nil
+}
+
+// Offer adds r and gives the worker what pick chose.
+func (t *Tables) Offer(ctx context.Context, r store.Run, nonce string, id store.WorkerID, epoch int64, term store.Term,
+	pick func(context.Context, store.Line) ([]paddock.RunID, error), chosen func([]store.Run) error) (kept store.Run, again bool, got []store.Run, err error) {
+	if err := errors.Join(form.Run(r), form.Nonce(nonce)); err != nil {
+		return store.Run{}, false, nil, err
+	}
+	err = t.change(ctx, func(q *queries.Queries) (err error) {
+		got = nil
+		// Before the run, as a claim has it: two never wait for each other.
+		if err := q.TakeTurn(ctx, "claims"); err != nil {
+			return err
+		}
+		if kept, again, err = t.add(ctx, q, r, nonce); err != nil || again {
+			return err
+		}
+		if got, err = t.claim(ctx, q, id, epoch, term, pick); err != nil {
+			return err
+		}
+		return chosen(got)
+	})
+	if err != nil {
+		return store.Run{}, false, nil, err
+	}
+	return kept, again, got, nil
+}
+
+// Waits says whether anything is queued.
+func (t *Tables) Waits(ctx context.Context) (bool, error) {
+	rows, err := t.asks.QueuedOwners(ctx)
+	return len(rows) > 0, t.say(err)
+}
+
+// Holds is what the worker has.
+func (t *Tables) Holds(ctx context.Context, id store.WorkerID, epoch int64) ([]store.Run, error) {
+	if _, err := t.asks.WorkerInEpoch(ctx, queries.WorkerInEpochParams{ID: id, Epoch: epoch}); err != nil {
+		return nil, t.say(t.fenced(err))
+	}
+	held, err := t.asks.HeldRuns(ctx, id)
+	return all(held, run), t.say(err)
 }
 
 // Renew is a beat.
@@ -175,6 +222,11 @@ func (t *Tables) Settle(ctx context.Context, h store.Held, n store.Heads, v stor
 		return err
 	}
 	return t.held(ctx, h, func(q *queries.Queries) (int64, error) {
+		if !v.Started.IsZero() { // none is changed where it is written already
+			if _, err := q.StartRun(ctx, queries.StartRunParams{Now: v.Started, ID: h.Run, Worker: h.Worker, Fence: h.Fence, Epoch: h.Epoch}); err != nil {
+				return 0, err
+			}
+		}
 		return q.SettleRun(ctx, queries.SettleRunParams{State: v.State, Outcome: v.Outcome, Now: v.At,
 			StdoutBytes: n.StdoutBytes, StderrBytes: n.StderrBytes, StdoutDigest: n.StdoutDigest, StderrDigest: n.StderrDigest,
 			Events: n.Events, ID: h.Run, Worker: h.Worker, Fence: h.Fence, Epoch: h.Epoch})

@@ -68,41 +68,43 @@ func runAt(r store.Run) store.Cursor { return store.Cursor{Created: r.Created, I
 
 // Enqueue adds r, once for a key.
 func (t *Tables) Enqueue(ctx context.Context, r store.Run, nonce string) (kept store.Run, again bool, err error) {
-	if err := form.Run(r); err != nil {
+	if err := errors.Join(form.Run(r), form.Nonce(nonce)); err != nil {
 		return store.Run{}, false, err
 	}
-	if err := form.Nonce(nonce); err != nil {
-		return store.Run{}, false, err
-	}
-	err = t.change(ctx, func(q *queries.Queries) error {
-		n, err := q.AddRun(ctx, queries.AddRunParams{
-			ID: r.ID, Owner: r.Owner, Principal: r.Principal, Workspace: r.Workspace, State: r.State, Priority: r.Priority, Needs: r.Needs,
-			Label: r.Label, Envelope: r.Envelope, RetryOf: r.RetryOf, Key: r.Key, Request: r.Request, Created: r.Created,
-		})
-		if err != nil {
-			return err
-		}
-		if again = n == 0; again {
-			was, err := q.RunByKey(ctx, queries.RunByKeyParams{Owner: r.Owner, Key: r.Key})
-			if err == nil && was.Request != r.Request {
-				err = store.ErrConflict
-			}
-			kept = run(was)
-			return err
-		}
-		if n, err := q.UseNonce(ctx, queries.UseNonceParams{Nonce: nonce, Run: r.ID, Now: r.Created}); err != nil {
-			return err
-		} else if n == 0 {
-			return store.ErrReplayed
-		}
-		was, err := q.Run(ctx, queries.RunParams{ID: r.ID, Owner: r.Owner})
-		kept = run(was)
+	err = t.change(ctx, func(q *queries.Queries) (err error) {
+		kept, again, err = t.add(ctx, q, r, nonce)
 		return err
 	})
 	if err != nil {
 		return store.Run{}, false, err
 	}
 	return kept, again, nil
+}
+
+// add adds r within a transaction.
+func (t *Tables) add(ctx context.Context, q *queries.Queries, r store.Run, nonce string) (kept store.Run, again bool, err error) {
+	n, err := q.AddRun(ctx, queries.AddRunParams{
+		ID: r.ID, Owner: r.Owner, Principal: r.Principal, Workspace: r.Workspace, State: r.State, Priority: r.Priority, Needs: r.Needs,
+		Label: r.Label, Envelope: r.Envelope, RetryOf: r.RetryOf, Key: r.Key, Request: r.Request, Created: r.Created,
+	})
+	if err != nil {
+		return store.Run{}, false, err
+	}
+	if n == 0 {
+		was, err := q.RunByKey(ctx, queries.RunByKeyParams{Owner: r.Owner, Key: r.Key})
+		if err == nil && was.Request != r.Request {
+			err = store.ErrConflict
+		}
+		return run(was), true, err
+	}
+	if n, err = q.UseNonce(ctx, queries.UseNonceParams{Nonce: nonce, Run: r.ID, Now: r.Created}); err != nil {
+		return store.Run{}, false, err
+	}
+	if n == 0 {
+		return store.Run{}, false, store.ErrReplayed
+	}
+	was, err := q.Run(ctx, queries.RunParams{ID: r.ID, Owner: r.Owner})
+	return run(was), false, err
 }
 
 // Run is the one with the id.

@@ -35,6 +35,14 @@ func (l linked) At(worker store.WorkerID) dispatch.House {
 	return l.hub.At(string(worker))
 }
 
+// Workers implements [dispatch.Elsewhere].
+func (l linked) Workers() (all []store.WorkerID) {
+	for _, w := range l.hub.Workers() {
+		all = append(all, store.WorkerID(w))
+	}
+	return all
+}
+
 // A server is one that a worker connects to, so that it can show what is printed here.
 type server struct {
 	url, token string

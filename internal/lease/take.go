@@ -1,0 +1,210 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"paddock"
+	"paddock/internal/lease/order"
+	"paddock/internal/store"
+)
+
+// claim takes new runs and starts them.
+func (w *Worker) claim(ctx context.Context, since time.Time) (int, error) {
+	if some, err := w.Queue.Waits(ctx); err != nil || !some {
+		return 0, err
+	}
+	var chosen []paddock.RunID
+	runs, err := w.Queue.Claim(ctx, w.ID, w.epoch, w.term(since), func(ctx context.Context, l store.Line) (ids []paddock.RunID, err error) {
+		w.begun(chosen...)
+		chosen, err = Choose(ctx, l, w.Limits)
+		w.begin(chosen)
+		return chosen, err
+	})
+	w.only(chosen, runs)
+	if err != nil {
+		return 0, err
+	}
+	return len(runs), w.launch(ctx, runs, since)
+}
+
+// launch starts runs: beside everything else, if that is allowed.
+func (w *Worker) launch(ctx context.Context, runs []store.Run, since time.Time) error {
+	for i, r := range runs {
+		if w.Launches == 0 {
+			if err := w.start(ctx, r, since, w.follow); err != nil {
+				w.begun(idsOf(runs[i:])...)
+				return err
+			}
+			continue
+		}
+		w.turn <- struct{}{}
+		w.work.Go(func() {
+			defer func() { <-w.turn }()
+			if err := w.start(ctx, r, since, w.follow); err != nil {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.faults = append(w.faults, err)
+			}
+		})
+	}
+	return nil
+}
+
+// Offer queues a run and takes at once what there is room for: usually that run. Taken
+// says that it was, and was started or settled. When it can't be taken now, since the
+// worker is busy, silent or closed, ok is false and nothing has happened.
+//
+// To be in the queue, to be claimed and not to be followed a second time are on the disk
+// before anything starts, as if one came after the other: either the row is there and
+// claimed, or there is none, and a nonce that nobody has an order for.
+func (w *Worker) Offer(ctx context.Context, r store.Run, nonce string) (kept store.Run, again, taken, ok bool, err error) {
+	since, ok := w.fresh()
+	if !ok || w.Offers == nil || int64(w.holds()) >= w.Capacity || !w.enter() {
+		return store.Run{}, false, false, false, nil
+	}
+	defer w.work.Done()
+	var chosen []paddock.RunID
+	var noted chan answer
+	kept, again, got, err := w.Offers.Offer(ctx, r, nonce, w.ID, w.epoch, w.term(since), func(ctx context.Context, l store.Line) (ids []paddock.RunID, err error) {
+		w.begun(chosen...)
+		chosen, err = Choose(ctx, l, w.Limits)
+		w.begin(chosen)
+		return chosen, err
+	}, func(got []store.Run) error {
+		ours := slices.IndexFunc(got, func(g store.Run) bool { return g.ID == r.ID })
+		if noted != nil {
+			return errors.New("a run can't be queued: the database took it back once, and an order is followed once")
+		}
+		if ours >= 0 {
+			noted = make(chan answer, 1)
+			// While the transaction is synced: where it fails nobody has this order.
+			w.work.Go(func() { noted <- w.follow(got[ours]) })
+		}
+		return nil
+	})
+	w.only(chosen, got)
+	if err != nil || again {
+		return kept, again, false, true, err
+	}
+	ctx = context.WithoutCancel(ctx) // it is accepted
+	var mine store.Run
+	var others []store.Run
+	for _, g := range got {
+		if g.ID == r.ID {
+			mine = g
+		} else {
+			others = append(others, g)
+		}
+	}
+	err = w.launch(ctx, others, since)
+	if noted == nil {
+		return kept, false, false, true, err
+	}
+	was := <-noted
+	w.turn <- struct{}{}
+	defer func() { <-w.turn }()
+	return mine, false, true, true, errors.Join(err, w.start(ctx, mine, since, func(store.Run) answer { return was }))
+}
+
+// enter says that something is being done, unless the worker is closed.
+func (w *Worker) enter() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.work.Add(1)
+	}
+	return !w.closed
+}
+
+// An answer is an order that is followed from now on, or why it isn't.
+type answer struct {
+	order order.Order
+	state paddock.State
+	err   error
+}
+
+// follow reads a run's order and notes that it is followed.
+func (w *Worker) follow(r store.Run) answer {
+	o, err := order.Open(r.Envelope, r.ID, w.Keys, w.Clock())
+	if err != nil {
+		return answer{state: paddock.RefusedState, err: err}
+	}
+	switch err := w.Nonces.Use(o); {
+	case errors.Is(err, order.ErrUsed):
+		return answer{state: paddock.RefusedState, err: err}
+	case err != nil:
+		return answer{state: paddock.FailedToStart, err: err}
+	}
+	return answer{order: o}
+}
+
+// start starts a run that was just claimed, or settles it as one that can't be.
+func (w *Worker) start(ctx context.Context, r store.Run, since time.Time, follow func(store.Run) answer) error {
+	defer w.begun(r.ID)
+	if w.Clock().Sub(since) >= w.Times.Lease {
+		return w.give(ctx, r, paddock.FailedToStart, "claim", "claiming it took so long that others may take this worker for silent")
+	}
+	a := follow(r)
+	if a.err != nil {
+		return w.give(ctx, r, a.state, "order", a.err.Error())
+	}
+	err := w.Hands.Launch(ctx, a.order, since.Add(w.Times.DeadMan))
+	var refused *paddock.Refusal
+	switch {
+	case errors.As(err, &refused):
+		return w.give(ctx, r, paddock.RefusedState, "policy", refused.Error())
+	case err != nil:
+		return w.give(ctx, r, paddock.FailedToStart, "launch", err.Error())
+	}
+	w.note(r.ID, Found{Here: true})
+	return nil
+}
+
+// give settles a run that wasn't started.
+func (w *Worker) give(ctx context.Context, r store.Run, s paddock.State, step, detail string) error {
+	v, err := verdict(s, paddock.Reason{Kind: paddock.ReasonStart, Step: step, Detail: detail}, w.Clock())
+	if err != nil {
+		return err
+	}
+	w.forget(r.ID)
+	return w.gone(w.Queue.Settle(ctx, w.held(r), store.Heads{}, v), r.ID)
+}
+
+// begins reports whether the run is being claimed or started.
+func (w *Worker) begins(id paddock.RunID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.starting[id]
+}
+
+// begin says of runs that they are being claimed, before anybody can see that.
+func (w *Worker) begin(ids []paddock.RunID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range ids {
+		w.starting[id] = true
+	}
+}
+
+// begun says that runs no longer are being started.
+func (w *Worker) begun(ids ...paddock.RunID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.starting, func(id paddock.RunID, _ bool) bool { return slices.Contains(ids, id) })
+}
+
+// only says of runs that were chosen and not claimed after all that they aren't being started.
+func (w *Worker) only(chosen []paddock.RunID, claimed []store.Run) {
+	w.begun(slices.DeleteFunc(slices.Clone(chosen), func(id paddock.RunID) bool { return slices.Contains(idsOf(claimed), id) })...)
+}
+
+func idsOf(runs []store.Run) (ids []paddock.RunID) {
+	for _, r := range runs {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
