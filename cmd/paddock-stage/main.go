@@ -35,11 +35,11 @@ func main() {
 		fmt.Printf("job %d control %d\n", handover.JobVersion, control.Protocol)
 		return
 	}
-	role := func() error { return run(false) }
+	role := func() error { return run("") }
 	if len(os.Args) == 2 {
 		switch os.Args[1] {
-		case "ahead":
-			role = func() error { return run(true) }
+		case "ahead", "ground":
+			role = func() error { return run(os.Args[1]) }
 		case "egress":
 			role = proxy
 		case "probe":
@@ -52,9 +52,9 @@ func main() {
 	}
 }
 
-// run supervises one run. With early it makes ready, while it waits, what a contained
-// one needs.
-func run(early bool) error {
+// run supervises one run. While it waits it makes early ready of what a contained one
+// needs: nothing, the process in between ("ahead"), or its tree as well ("ground").
+func run(early string) error {
 	// Whatever else our starter had open is none of our business.
 	if err := unix.CloseRange(4, 1<<31-1, 0); err != nil {
 		return fmt.Errorf("close descriptors: %w", err)
@@ -70,8 +70,8 @@ func run(early bool) error {
 	defer conn.Close()
 	rehearse.Run(func() bool { return control.HasJob(conn) })
 	var ready *ahead.Process
-	if early && !control.HasJob(conn) {
-		ready = ahead.Fork()
+	if early != "" && !control.HasJob(conn) {
+		ready = ahead.Fork(early == "ground")
 	}
 	text, descriptors, err := control.ReceiveJob(conn)
 	if err != nil {

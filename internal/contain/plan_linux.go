@@ -121,6 +121,9 @@ type Plan struct {
 	UIDMap, GIDMap string
 	// Account is whose the user namespace is, where that isn't us.
 	Account *paddock.Account
+	// Ground is what the calls of Setup build upon, and is to be built before them; nil
+	// where Setup does all.
+	Ground *Ground
 	// Setup is for the process in between, before it forks the program.
 	Setup []Call
 	// Become is for the program; what follows is its execution from Exec.
@@ -175,7 +178,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 		p.enter(w)
 		p.held(w)
 	case paddock.Standard:
-		p.boundingSet()
+		p.Become = append(p.Become, boundingSet()...)
 		p.account(w)
 		p.enter(w)
 		p.unprivileged(w)
@@ -188,7 +191,9 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 			return nil, err
 		}
 		p.arrive(w)
-		p.boundingSet()
+		if p.Ground == nil { // else it is done there
+			p.Become = append(p.Become, boundingSet()...)
+		}
 		p.unprivileged(w)
 		p.landlock(w, host, fullRules(w))
 		p.held(w)
@@ -274,17 +279,31 @@ func (p *Plan) namespaces(w Wish, host Host) {
 	p.Enforced.Namespaces = []string{"user", "mount", "pid", "ipc", "uts", "cgroup"}
 	if w.Account != nil {
 		p.Account = w.Account
-		p.UIDMap, p.GIDMap = fmt.Sprintf("%d %d 1\n", inside, w.Account.UID), fmt.Sprintf("%d %d 1\n", inside, w.Account.GID)
+		p.UIDMap, p.GIDMap = mapsOf(*w.Account)
 	}
-	p.setup("host name", unix.SYS_SETHOSTNAME, Text("paddock"), Number(len("paddock")))
 	if w.Network != "host" {
 		p.Namespaces |= unix.CLONE_NEWNET
 		p.Enforced.Namespaces = append(p.Enforced.Namespaces, "network")
-		p.loopback()
+	}
+	if p.Ground = groundOf(w, host); p.Ground == nil {
+		p.named(w)
 	}
 	if w.Network == "allowlist" {
 		p.wayOut()
 	}
+}
+
+// named gives it the name that every run has, and its network a loopback.
+func (p *Plan) named(w Wish) {
+	p.setup("host name", unix.SYS_SETHOSTNAME, Text("paddock"), Number(len("paddock")))
+	if w.Network != "host" {
+		p.loopback()
+	}
+}
+
+// mapsOf are the maps of a user namespace in which account is nobody special.
+func mapsOf(a paddock.Account) (uid, gid string) {
+	return fmt.Sprintf("%d %d 1\n", inside, a.UID), fmt.Sprintf("%d %d 1\n", inside, a.GID)
 }
 
 // loopback brings up the interface that a new network namespace has down.
@@ -370,13 +389,15 @@ func (p *Plan) unprivileged(Wish) {
 }
 
 // boundingSet gives up every capability that a later execution could bring.
-func (p *Plan) boundingSet() {
-	for bit := range host64 {
-		p.Become = append(p.Become, Call{
+func boundingSet() []Call {
+	calls := make([]Call, host64)
+	for bit := range calls {
+		calls[bit] = Call{
 			Step: "bounding set", Nr: unix.SYS_PRCTL, Accept: []syscall.Errno{unix.EINVAL, unix.EPERM},
 			Args: [6]Arg{Number(unix.PR_CAPBSET_DROP), Number(bit)},
-		})
+		}
 	}
+	return calls
 }
 
 // host64 is how many capabilities a kernel could know.

@@ -97,7 +97,7 @@ func forkedAhead(t *testing.T) *Ahead {
 	if err := contain.Probe().Can(paddock.Full); err != nil {
 		testproc.Skip(t, err.Error())
 	}
-	a, err := ForkAhead()
+	a, err := ForkAhead(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestWhatIsForkedAheadEndsWithItsMaker(t *testing.T) {
 
 // aheadMain forks ahead, says which process, and waits to be killed.
 func aheadMain() int {
-	a, err := ForkAhead()
+	a, err := ForkAhead(nil)
 	if err != nil {
 		fmt.Println(err)
 		return 1

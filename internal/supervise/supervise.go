@@ -249,6 +249,8 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	if ready := r.opt.Ahead; !ready.Fits(r.job) {
 		r.opt.Ahead = nil
 		r.cleaning.Go(ready.Close)
+	} else if account := ready.Account(); account != nil {
+		r.job.Contain.Account = account // the job names none
 	}
 	defer func() { r.cleaning.Go(r.opt.Ahead.Close) }() // if it didn't come to a start
 	cgroup := lifecycle.Place(r.job.LeaveCgroup)
