@@ -1,8 +1,12 @@
 package contain
 
 import (
+	"encoding/binary"
+	"fmt"
 	"maps"
 	"slices"
+
+	"golang.org/x/sys/unix"
 
 	"paddock"
 )
@@ -71,4 +75,31 @@ func (g *Ground) Calls() []Call {
 	p.pivot()
 	// What the process in between has given up, the program can't get.
 	return append(p.Setup, boundingSet()...)
+}
+
+// named gives it the name that every run has, and its network a loopback.
+func (p *Plan) named(w Wish) {
+	p.setup("host name", unix.SYS_SETHOSTNAME, Text("paddock"), Number(len("paddock")))
+	if w.Network != "host" {
+		p.loopback()
+	}
+}
+
+// mapsOf are the maps of a user namespace in which account is nobody special.
+func mapsOf(a paddock.Account) (uid, gid string) {
+	return fmt.Sprintf("%d %d 1\n", inside, a.UID), fmt.Sprintf("%d %d 1\n", inside, a.GID)
+}
+
+// loopback brings up the interface that a new network namespace has down.
+func (p *Plan) loopback() {
+	request := make([]byte, 40) // struct ifreq
+	copy(request, "lo")
+	binary.NativeEndian.PutUint16(request[16:], unix.IFF_UP|unix.IFF_RUNNING)
+	socket := newCell()
+	p.Setup = append(p.Setup, Call{
+		Step: "loopback", Nr: unix.SYS_SOCKET, Into: socket,
+		Args: [6]Arg{Number(unix.AF_INET), Number(unix.SOCK_DGRAM | unix.SOCK_CLOEXEC), Number(0)},
+	})
+	p.setup("loopback", unix.SYS_IOCTL, Result(socket), Number(unix.SIOCSIFFLAGS), Memory(request))
+	p.setup("loopback", unix.SYS_CLOSE, Result(socket))
 }

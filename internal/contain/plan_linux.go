@@ -178,7 +178,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 		p.enter(w)
 		p.held(w)
 	case paddock.Standard:
-		p.Become = append(p.Become, boundingSet()...)
+		p.boundingSet()
 		p.account(w)
 		p.enter(w)
 		p.unprivileged(w)
@@ -191,9 +191,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 			return nil, err
 		}
 		p.arrive(w)
-		if p.Ground == nil { // else it is done there
-			p.Become = append(p.Become, boundingSet()...)
-		}
+		p.boundingSet()
 		p.unprivileged(w)
 		p.landlock(w, host, fullRules(w))
 		p.held(w)
@@ -293,33 +291,6 @@ func (p *Plan) namespaces(w Wish, host Host) {
 	}
 }
 
-// named gives it the name that every run has, and its network a loopback.
-func (p *Plan) named(w Wish) {
-	p.setup("host name", unix.SYS_SETHOSTNAME, Text("paddock"), Number(len("paddock")))
-	if w.Network != "host" {
-		p.loopback()
-	}
-}
-
-// mapsOf are the maps of a user namespace in which account is nobody special.
-func mapsOf(a paddock.Account) (uid, gid string) {
-	return fmt.Sprintf("%d %d 1\n", inside, a.UID), fmt.Sprintf("%d %d 1\n", inside, a.GID)
-}
-
-// loopback brings up the interface that a new network namespace has down.
-func (p *Plan) loopback() {
-	request := make([]byte, 40) // struct ifreq
-	copy(request, "lo")
-	binary.NativeEndian.PutUint16(request[16:], unix.IFF_UP|unix.IFF_RUNNING)
-	socket := newCell()
-	p.Setup = append(p.Setup, Call{
-		Step: "loopback", Nr: unix.SYS_SOCKET, Into: socket,
-		Args: [6]Arg{Number(unix.AF_INET), Number(unix.SOCK_DGRAM | unix.SOCK_CLOEXEC), Number(0)},
-	})
-	p.setup("loopback", unix.SYS_IOCTL, Result(socket), Number(unix.SIOCSIFFLAGS), Memory(request))
-	p.setup("loopback", unix.SYS_CLOSE, Result(socket))
-}
-
 // enter puts the program into the directory that was judged, by its path: in a
 // mount namespace of its own the open directory belongs to the host's mounts,
 // out of which it couldn't find its own path. What the path leads to is
@@ -388,7 +359,14 @@ func (p *Plan) unprivileged(Wish) {
 	p.Enforced.NoNewPrivileges = true
 }
 
-// boundingSet gives up every capability that a later execution could bring.
+// boundingSet gives up every capability that a later execution could bring. Where there
+// is a ground that is done there.
+func (p *Plan) boundingSet() {
+	if p.Ground == nil {
+		p.Become = append(p.Become, boundingSet()...)
+	}
+}
+
 func boundingSet() []Call {
 	calls := make([]Call, host64)
 	for bit := range calls {

@@ -39,6 +39,9 @@ type Process struct {
 	account *paddock.Account // whose the ground is
 	since   *mounts.Table    // the machine's mounts, from before the ground was built
 	taken   bool             // nothing is built any more
+
+	quiet time.Duration // see there
+	built func()        // for tests: called when a ground was built anew; nil for everybody else
 }
 
 // quiet is for how long nothing is mounted before a ground is built again.
@@ -47,7 +50,10 @@ const quiet = time.Second
 // Fork forks it, with a ground where that is wanted and we are root. Nil is harmless: it
 // is forked later then.
 func Fork(ground bool) *Process {
-	p := &Process{away: lifecycle.Away() != "", ground: ground && os.Geteuid() == 0}
+	return fork(&Process{away: lifecycle.Away() != "", ground: ground && os.Geteuid() == 0, quiet: quiet})
+}
+
+func fork(p *Process) *Process {
 	if !p.ground {
 		if p.build() != nil {
 			return nil
@@ -127,12 +133,15 @@ func (p *Process) keep(watch *mounts.Table, over *os.File) {
 		p.mu.Unlock()
 		for changed := true; changed; {
 			var ended bool
-			if changed, ended = watch.Await(over, quiet); ended {
+			if changed, ended = watch.Await(over, p.quiet); ended {
 				return
 			}
 		}
 		if p.build() != nil {
 			return // a run is started in the usual way then
+		}
+		if p.built != nil {
+			p.built()
 		}
 	}
 }
