@@ -327,7 +327,7 @@ func (r *run) prepare(ca []byte) (held *walls.Walls, release func(), err error) 
 		}
 		r.bounds = made
 		return made.Hold, nil
-	}, ca)
+	}, ca, r.opt.Ahead.Namespace)
 	release = func() {
 		if r.bounds != nil {
 			r.bounds.Release()

@@ -32,6 +32,8 @@ type Process struct {
 	// away is set when it is where a run belongs that leaves its caller's cgroup.
 	away   bool
 	ground bool
+	// owners is by what a workspace is shown as the run's own; nil if we aren't root.
+	owners *spawn.Namespace
 	over   io.Closer // tells who looks after the ground that nobody needs to; nil without
 
 	mu      sync.Mutex       // guards all below
@@ -54,21 +56,28 @@ func Fork(ground bool) *Process {
 }
 
 func fork(p *Process) *Process {
-	if !p.ground {
-		if p.build() != nil {
-			return nil
+	if os.Geteuid() == 0 {
+		p.owners, _ = spawn.NamespaceAhead() // else it is made later, which tells what is wrong
+	}
+	var watch *mounts.Table
+	var ended, over *os.File
+	var err error
+	if p.ground {
+		if watch, err = mounts.Open(); err == nil {
+			ended, over, err = os.Pipe()
 		}
-		return p
 	}
-	watch, err := mounts.Open()
+	if err == nil {
+		err = p.build()
+	}
 	if err != nil {
-		return nil
-	}
-	ended, over, err := os.Pipe()
-	if err != nil || p.build() != nil {
 		watch.Close()
 		_, _ = ended.Close(), over.Close() // nothing went through, and nil may be closed
+		p.Close()
 		return nil
+	}
+	if !p.ground {
+		return p
 	}
 	p.over = over
 	go p.keep(watch, ended)
@@ -198,5 +207,20 @@ func (p *Process) Take() *spawn.Ahead {
 	return process
 }
 
-// Close lets go of it, if nobody took it.
-func (p *Process) Close() { p.Take().Close() }
+// Namespace makes a user namespace with these maps, or has one that needs nothing else.
+func (p *Process) Namespace(uidMap, gidMap string) (*os.File, error) {
+	if p != nil && p.owners != nil {
+		if file, err := p.owners.Map(uidMap, gidMap); err == nil {
+			return file, nil
+		}
+	}
+	return spawn.UserNamespace(uidMap, gidMap)
+}
+
+// Close lets go of what nobody took.
+func (p *Process) Close() {
+	if p != nil {
+		p.Take().Close()
+		p.owners.Close()
+	}
+}

@@ -57,5 +57,9 @@ func (t *Table) await(over *os.File, limit time.Duration) (changed, ended bool) 
 	}
 }
 
-// Close lets go of it.
-func (t *Table) Close() { _ = t.file.Close() } // it was only read
+// Close lets go of it. Nil may be closed, too.
+func (t *Table) Close() {
+	if t != nil {
+		_ = t.file.Close() // it was only read
+	}
+}
