@@ -268,7 +268,7 @@ func TestWhatIsForkedAheadEndsWithItsMaker(t *testing.T) {
 	if plainRoad || !ownStacks || contain.Probe().Can(paddock.Full) != nil {
 		t.Skip("nothing is forked ahead here")
 	}
-	for _, role := range []string{"ahead", "ground"} {
+	for _, role := range []string{"ahead", "ground", "namespace"} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			endsWithItsMaker(t, role)

@@ -189,3 +189,71 @@ func TestAGroundThatCannotBeBuilt(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A namespace that was made ahead is one like any other once it has maps, and has them once.
+func TestNamespaceAhead(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		testproc.Skip(t, "only root maps others")
+	}
+	unused, err := NamespaceAhead()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := unused.program.holder
+	unused.Close()
+	unused.Close()
+	if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
+		t.Errorf("closed, and it is there: %v", err)
+	}
+	if f, err := unused.Map("0 0 1\n", "0 0 1\n"); f != nil || err == nil {
+		t.Errorf("closed, and mapped: %v, %v", f, err)
+	}
+	(*Namespace)(nil).Close()
+
+	n, err := NamespaceAhead()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	swap := owner.Swap(0, account.UID)
+	f, err := n.Map(swap, swap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if again, err := n.Map(swap, swap); again != nil || err == nil {
+		t.Errorf("mapped twice: %v, %v", again, err)
+	}
+	root := t.TempDir()
+	shower := owner.As(account, func(string, string) (*os.File, error) { return f, nil })
+	shown, err := shower.Show(root, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shown.Close()
+	if info, err := shown.Stat(); err != nil || info.Sys().(*syscall.Stat_t).Uid != account.UID {
+		t.Errorf("shown as %+v, %v", info, err)
+	}
+
+	bad, err := NamespaceAhead()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bad.Close()
+	if f, err := bad.Map("no map", "no map"); f != nil || err == nil {
+		t.Errorf("no map was taken: %v", err)
+	}
+}
+
+// namespaceMain makes a user namespace ahead, says which process holds it, and waits to
+// be killed.
+func namespaceMain() int {
+	n, err := NamespaceAhead()
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println(n.program.holder)
+	select {}
+}

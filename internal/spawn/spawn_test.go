@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testproc.Main(m, map[string]func() int{"ahead": aheadMain, "ground": groundMain})
+	testproc.Main(m, map[string]func() int{"ahead": aheadMain, "ground": groundMain, "namespace": namespaceMain})
 }
 
 // What holds for root must hold for an ordinary user, whose means are others.
