@@ -70,6 +70,10 @@ func run(early string) error {
 	defer conn.Close()
 	rehearse.Run(func() bool { return control.HasJob(conn) })
 	var ready *ahead.Process
+	var places *ahead.Places
+	if !control.HasJob(conn) {
+		places = ahead.FindPlaces()
+	}
 	if early != "" && !control.HasJob(conn) {
 		ready = ahead.Fork(early == "ground")
 	}
@@ -94,7 +98,7 @@ func run(early string) error {
 	if err := logTo(filepath.Join(job.RunDir, "supervisor.log")); err != nil {
 		return err
 	}
-	return supervise.Run(ctx, job, files, conn, supervise.Options{Ahead: ready})
+	return supervise.Run(ctx, job, files, conn, supervise.Options{Ahead: ready, Places: places})
 }
 
 // proxy is the way out of a run. Its supervisor alone ends it.
