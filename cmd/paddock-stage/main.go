@@ -35,11 +35,11 @@ func main() {
 		fmt.Printf("job %d control %d\n", handover.JobVersion, control.Protocol)
 		return
 	}
-	role := func() error { return run(false) }
+	role := func() error { return run("") }
 	if len(os.Args) == 2 {
 		switch os.Args[1] {
-		case "ahead":
-			role = func() error { return run(true) }
+		case "ahead", "ground":
+			role = func() error { return run(os.Args[1]) }
 		case "egress":
 			role = proxy
 		case "probe":
@@ -52,9 +52,9 @@ func main() {
 	}
 }
 
-// run supervises one run. With early it makes ready, while it waits, what a contained
-// one needs.
-func run(early bool) error {
+// run supervises one run. While it waits it makes early ready of what a contained one
+// needs: nothing, the process in between ("ahead"), or its tree as well ("ground").
+func run(early string) error {
 	// Whatever else our starter had open is none of our business.
 	if err := unix.CloseRange(4, 1<<31-1, 0); err != nil {
 		return fmt.Errorf("close descriptors: %w", err)
@@ -70,8 +70,12 @@ func run(early bool) error {
 	defer conn.Close()
 	rehearse.Run(func() bool { return control.HasJob(conn) })
 	var ready *ahead.Process
-	if early && !control.HasJob(conn) {
-		ready = ahead.Fork()
+	var places *ahead.Places
+	if !control.HasJob(conn) {
+		places = ahead.FindPlaces()
+	}
+	if early != "" && !control.HasJob(conn) {
+		ready = ahead.Fork(early == "ground")
 	}
 	text, descriptors, err := control.ReceiveJob(conn)
 	if err != nil {
@@ -94,7 +98,7 @@ func run(early bool) error {
 	if err := logTo(filepath.Join(job.RunDir, "supervisor.log")); err != nil {
 		return err
 	}
-	return supervise.Run(ctx, job, files, conn, supervise.Options{Ahead: ready})
+	return supervise.Run(ctx, job, files, conn, supervise.Options{Ahead: ready, Places: places})
 }
 
 // proxy is the way out of a run. Its supervisor alone ends it.

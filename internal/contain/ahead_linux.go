@@ -15,6 +15,8 @@ type Wait struct {
 	// Memory is what it shares with who forked it, of Size bytes, and Message the
 	// address in there of the struct msghdr by which the run's descriptors come.
 	Memory, Size, Message uintptr
+	// Ground is built before the process waits; nil is none.
+	Ground []Call
 	// Later are namespaces that are made when the run is there, since what is in them
 	// is what was outside at that moment.
 	Later uintptr
@@ -33,18 +35,23 @@ func Ahead(w Wait) []Call {
 	}
 	hello := make([]byte, 16)
 	binary.NativeEndian.PutUint32(hello, w.Hello)
-	calls := []Call{
+	calls := append(make([]Call, 0, 9+len(w.Ground)),
 		call(unix.SYS_DUP3, []unix.Errno{unix.EINVAL /* it is there */}, Number(w.Socket), Number(SlotReport), Number(unix.O_CLOEXEC)),
 		call(unix.SYS_CLOSE_RANGE, nil, Number(0), Number(SlotReport-1), Number(0)),
 		call(unix.SYS_CLOSE_RANGE, nil, Number(SlotReport+1), Number(uint32(1<<32-1)), Number(0)),
 		call(unix.SYS_PRCTL, nil, Number(unix.PR_SET_DUMPABLE), Number(0)),
 		call(unix.SYS_PRCTL, nil, Number(unix.PR_SET_PDEATHSIG), Number(int(unix.SIGKILL))),
+	)
+	if w.Ground != nil {
+		calls = append(append(calls, call(unix.SYS_UNSHARE, nil, Number(unix.CLONE_NEWNS))), w.Ground...)
+	}
+	return append(calls,
 		call(unix.SYS_WRITE, nil, Number(SlotReport), Memory(hello), Number(len(hello))),
 		// Linux before 5.14 hands the pages out one by one.
 		call(unix.SYS_MADVISE, []unix.Errno{unix.EINVAL}, Number(w.Memory), Number(w.Size), Number(unix.MADV_POPULATE_WRITE)),
 		call(unix.SYS_RECVMSG, nil, Number(SlotReport), Number(w.Message), Number(unix.MSG_CMSG_CLOEXEC)),
-	}
-	return append(calls, call(unix.SYS_UNSHARE, nil, Number(w.Later)))
+		call(unix.SYS_UNSHARE, nil, Number(w.Later)),
+	)
 }
 
 // Spent is how the process in between learns what its children took: a struct rusage

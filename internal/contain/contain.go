@@ -11,3 +11,11 @@
 // whether a namespace will be given without asking for one: package spawn asks.
 // On other systems than Linux it knows of no level, so that nothing runs there.
 package contain
+
+import "paddock"
+
+// Grounds reports whether the tree of a run of root that is held so builds upon a
+// ground, as far as that can be told before it is planned.
+func Grounds(held paddock.ContainAs) bool {
+	return held.Level == paddock.Full && held.Network != "host" && held.Account == nil && len(held.Read) == 0 && held.Workspace != paddock.OverlayWorkspace
+}

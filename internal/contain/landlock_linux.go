@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/contain/machine"
 )
 
 // Access rights of Landlock, by the ABI that brought them
@@ -94,7 +95,7 @@ func standardRules(w Wish, host Host) []pathRule {
 	for _, path := range namesOfEtc {
 		rules = append(rules, pathRule{path: path, access: rightReadFile, file: true, maybe: true})
 	}
-	for _, name := range devices {
+	for _, name := range machine.Devices() {
 		rules = append(rules, pathRule{path: "/dev/" + name, access: rightReadFile | rightWriteFile | rightTruncate | rightIoctlDev, file: true, maybe: true})
 	}
 	for _, path := range w.Read {

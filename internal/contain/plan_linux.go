@@ -124,6 +124,9 @@ type Plan struct {
 	UIDMap, GIDMap string
 	// Account is whose the user namespace is, where that isn't us.
 	Account *paddock.Account
+	// Ground is what the calls of Setup build upon, and is to be built before them; nil
+	// where Setup does all.
+	Ground *Ground
 	// Setup is for the process in between, before it forks the program.
 	Setup []Call
 	// Become is for the program; what follows is its execution from Exec.
@@ -280,31 +283,18 @@ func (p *Plan) namespaces(w Wish, host Host) {
 	p.Enforced.Namespaces = []string{"user", "mount", "pid", "ipc", "uts", "cgroup"}
 	if w.Account != nil {
 		p.Account = w.Account
-		p.UIDMap, p.GIDMap = fmt.Sprintf("%d %d 1\n", inside, w.Account.UID), fmt.Sprintf("%d %d 1\n", inside, w.Account.GID)
+		p.UIDMap, p.GIDMap = mapsOf(*w.Account)
 	}
-	p.setup("host name", unix.SYS_SETHOSTNAME, Text("paddock"), Number(len("paddock")))
 	if w.Network != "host" {
 		p.Namespaces |= unix.CLONE_NEWNET
 		p.Enforced.Namespaces = append(p.Enforced.Namespaces, "network")
-		p.loopback()
+	}
+	if p.Ground = groundOf(w, host); p.Ground == nil {
+		p.named(w)
 	}
 	if w.Network == "allowlist" {
 		p.wayOut()
 	}
-}
-
-// loopback brings up the interface that a new network namespace has down.
-func (p *Plan) loopback() {
-	request := make([]byte, 40) // struct ifreq
-	copy(request, "lo")
-	binary.NativeEndian.PutUint16(request[16:], unix.IFF_UP|unix.IFF_RUNNING)
-	socket := newCell()
-	p.Setup = append(p.Setup, Call{
-		Step: "loopback", Nr: unix.SYS_SOCKET, Into: socket,
-		Args: [6]Arg{Number(unix.AF_INET), Number(unix.SOCK_DGRAM | unix.SOCK_CLOEXEC), Number(0)},
-	})
-	p.setup("loopback", unix.SYS_IOCTL, Result(socket), Number(unix.SIOCSIFFLAGS), Memory(request))
-	p.setup("loopback", unix.SYS_CLOSE, Result(socket))
 }
 
 // enter puts the program into the directory that was judged, by its path: in a
@@ -375,14 +365,23 @@ func (p *Plan) unprivileged(Wish) {
 	p.Enforced.NoNewPrivileges = true
 }
 
-// boundingSet gives up every capability that a later execution could bring.
+// boundingSet gives up every capability that a later execution could bring. Where there
+// is a ground that is done there.
 func (p *Plan) boundingSet() {
-	for bit := range host64 {
-		p.Become = append(p.Become, Call{
+	if p.Ground == nil {
+		p.Become = append(p.Become, boundingSet()...)
+	}
+}
+
+func boundingSet() []Call {
+	calls := make([]Call, host64)
+	for bit := range calls {
+		calls[bit] = Call{
 			Step: "bounding set", Nr: unix.SYS_PRCTL, Accept: []syscall.Errno{unix.EINVAL, unix.EPERM},
 			Args: [6]Arg{Number(unix.PR_CAPBSET_DROP), Number(bit)},
-		})
+		}
 	}
+	return calls
 }
 
 // host64 is how many capabilities a kernel could know.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/contain/machine"
 )
 
 // base is where the new tree is put together before it becomes the root. It is
@@ -34,15 +35,23 @@ const (
 	device   = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
 )
 
-var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
-
 // tree builds the file system that the program sees: system directories and
 // what was granted, read-only but for the workspace; a /tmp, /dev, /proc and
 // /etc of its own; and nothing else. Everything of the host is taken hold of
 // before the first mount could hide it.
 func (p *Plan) tree(w Wish, host Host) error {
+	if p.Ground != nil { // where a host's part is a mount that was given to us
+		made := map[string]bool{}
+		for _, b := range own(w, host) {
+			p.take(&b, w.Shown)
+			p.put(b, made)
+		}
+		p.finish(w, host)
+		p.seal(w, host)
+		return nil
+	}
 	p.Setup = append(p.Setup, private())
-	binds := p.binds(w, host)
+	binds := append(common(w, host), own(w, host)...)
 	for i := range binds {
 		if !w.covered(binds[i].path) {
 			p.take(&binds[i], w.Shown)
@@ -53,24 +62,41 @@ func (p *Plan) tree(w Wish, host Host) error {
 		p.takeCovered(w, binds, "")
 	}
 	p.settle(w)
-	size := w.Tmp
-	if size == 0 {
-		size = 1 << 30
-	}
-	tmpfs := fmt.Sprintf("mode=1777,size=%d", size)
-	own := int64(16 << 20)
-	for _, c := range w.Copies {
-		own += c.size
-	}
-	p.mount("tmpfs", base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=0755,size=%d", own))
-	p.setup("new root", unix.SYS_CHDIR, Text(base))
 	made := map[string]bool{}
-	for _, dir := range []string{"proc", "dev", "tmp", "etc", "run", "var/tmp", "sys"} {
-		p.directory(dir, made)
-	}
+	p.begin(w, made)
 	if w.Lower != nil {
 		p.overlayShown(w, binds)
 	}
+	p.furnish(w, host, made)
+	if err := p.copies(w, binds, made); err != nil {
+		return err
+	}
+	for _, b := range binds {
+		p.put(b, made)
+	}
+	p.finish(w, host)
+	p.proc()
+	p.pivot()
+	p.seal(w, host)
+	return nil
+}
+
+// begin mounts what becomes the root.
+func (p *Plan) begin(w Wish, made map[string]bool) {
+	size := int64(16 << 20)
+	for _, c := range w.Copies {
+		size += c.size
+	}
+	p.mount("tmpfs", base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=0755,size=%d", size))
+	p.setup("new root", unix.SYS_CHDIR, Text(base))
+	for _, dir := range []string{"proc", "dev", "tmp", "etc", "run", "var/tmp", "sys"} {
+		p.directory(dir, made)
+	}
+}
+
+// furnish makes what isn't the host's.
+func (p *Plan) furnish(w Wish, host Host, made map[string]bool) {
+	tmpfs := fmt.Sprintf("mode=1777,size=%d", cmp.Or(w.Tmp, 1<<30))
 	p.mount("tmpfs", "tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, tmpfs)
 	p.mount("tmpfs", "var/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, tmpfs)
 	p.dev(tmpfs, made)
@@ -78,30 +104,49 @@ func (p *Plan) tree(w Wish, host Host) error {
 		p.setup("link "+path, unix.SYS_SYMLINKAT, Text(target), Number(at), Text(strings.TrimPrefix(path, "/")))
 	}
 	p.etc(w, host)
-	if err := p.copies(w, binds, made); err != nil {
-		return err
-	}
-	for _, b := range binds {
-		p.put(b, made)
-	}
+}
+
+// finish adds what the run is to trust, and keeps what it may not change.
+func (p *Plan) finish(w Wish, host Host) {
 	p.trust(w, host)
 	p.protect(w)
 	if w.ReadOnly { // after it was put there: a mount that was given has its own attributes
 		p.attributes(strings.TrimPrefix(w.Root, "/"), unix.MOUNT_ATTR_RDONLY, unix.AT_RECURSIVE)
 	}
-	p.proc()
+}
+
+// pivot makes the new tree the root, and lets go of the host's.
+func (p *Plan) pivot() {
 	p.setup("new root", unix.SYS_PIVOT_ROOT, Text("."), Text("."))
 	p.setup("old root", unix.SYS_UMOUNT2, Text("."), Number(unix.MNT_DETACH))
 	p.setup("new root", unix.SYS_CHDIR, Text("/"))
+}
+
+// seal is the last that is done to the tree.
+func (p *Plan) seal(w Wish, host Host) {
 	p.attributes("/", unix.MOUNT_ATTR_RDONLY, 0)
 	p.noExec(w, host)
 	p.Enforced.Mounts = "private"
-	return nil
 }
 
-// binds lists what of the host is shown, outermost first.
-func (p *Plan) binds(w Wish, host Host) []bind {
+// common lists what of the host every run is shown.
+func common(w Wish, host Host) []bind {
 	var all []bind
+	for _, dir := range host.Directories {
+		all = append(all, bind{path: dir, attr: readOnly})
+	}
+	for _, file := range etcOf(w, host) {
+		all = append(all, bind{path: file.Path, file: !file.Dir, attr: readOnly})
+	}
+	for _, name := range machine.Devices() {
+		all = append(all, bind{path: "/dev/" + name, file: true, attr: device})
+	}
+	return all
+}
+
+// own lists what of the host is shown to this run beside that, outermost first.
+func own(w Wish, host Host) []bind {
+	all := common(w, host)
 	have := func(path string) bool {
 		for link := range host.Links {
 			if below(link, path) {
@@ -109,15 +154,6 @@ func (p *Plan) binds(w Wish, host Host) []bind {
 			}
 		}
 		return slices.ContainsFunc(all, func(b bind) bool { return below(b.path, path) })
-	}
-	for _, dir := range host.Directories {
-		all = append(all, bind{path: dir, attr: readOnly})
-	}
-	for _, file := range etcOf(w, host) {
-		all = append(all, bind{path: file.Path, file: !file.Dir, attr: readOnly})
-	}
-	for _, name := range devices {
-		all = append(all, bind{path: "/dev/" + name, file: true, attr: device})
 	}
 	rest := []bind{}
 	for _, path := range w.Read {
@@ -141,7 +177,7 @@ func (p *Plan) binds(w Wish, host Host) []bind {
 		}
 	}
 	slices.SortStableFunc(rest, func(a, b bind) int { return strings.Count(a.path, "/") - strings.Count(b.path, "/") })
-	return append(all, rest...)
+	return rest
 }
 
 // take gets hold of a part of the host as a mount that is nowhere yet.

@@ -29,6 +29,7 @@ type Ahead struct {
 	program *Program
 	state   *launch
 	reports *net.UnixConn
+	ground  *contain.Ground  // what it has built, nil if it hasn't
 	start   chan *aheadStart // of one run; closed for none
 	used    sync.Once
 }
@@ -41,7 +42,8 @@ type aheadStart struct {
 
 const (
 	aheadNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWNET
-	// aheadLater are views of what is outside, which may change before the run is there.
+	// aheadLater are views of what is outside, which may change before the run is there:
+	// that of its mounts is made ahead all the same where a ground is to be built in it.
 	aheadLater = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP
 	// aheadSize is room for what most runs need.
 	aheadSize = 256 << 10
@@ -57,12 +59,13 @@ type rights struct {
 }
 
 // ForkAhead forks a process in between for a run at level full that has no network, or
-// one of its own.
-func ForkAhead() (*Ahead, error) {
+// one of its own. It builds ground, if that isn't nil, and serves no run then but those
+// that build upon the same. Whether it still is the same is for the caller to know.
+func ForkAhead(ground *contain.Ground) (*Ahead, error) {
 	if !ownStacks {
 		return nil, errNotAhead
 	}
-	a := &Ahead{program: newProgram(paddock.UserPIDNamespace), start: make(chan *aheadStart)}
+	a := &Ahead{program: newProgram(paddock.UserPIDNamespace), ground: ground, start: make(chan *aheadStart)}
 	forked := make(chan error, 1)
 	go a.hold(forked)
 	if err := <-forked; err != nil {
@@ -83,7 +86,7 @@ func (a *Ahead) Close() {
 // fits reports whether spec can be started by what was forked.
 func (a *Ahead) fits(spec *Spec) bool {
 	p := spec.Plan
-	return a != nil && p.UserNamespace && p.Namespaces|unix.CLONE_NEWNS|unix.CLONE_NEWPID|unix.CLONE_NEWUSER == aheadNamespaces|aheadLater &&
+	return a != nil && (a.ground == nil && p.Ground == nil || a.ground.Same(p.Ground)) && p.UserNamespace && p.Namespaces|unix.CLONE_NEWNS|unix.CLONE_NEWPID|unix.CLONE_NEWUSER == aheadNamespaces|aheadLater &&
 		!spec.Plain && spec.tamper == nil && (p.Account == nil) == (os.Geteuid() != 0)
 }
 
@@ -142,11 +145,13 @@ func (a *Ahead) fork() error {
 		return err
 	}
 	defer theirs.Close()
-	if a.state, err = newAheadLaunch(theirs); err != nil {
+	if a.state, err = newAheadLaunch(theirs, a.ground); err != nil {
 		return errors.Join(err, reports.Close())
 	}
 	var account *paddock.Account
-	if os.Geteuid() == 0 { // as for a run: what is nobody's, and beside no other run's
+	if a.ground != nil {
+		account = &a.ground.Account
+	} else if os.Geteuid() == 0 { // as for a run: what is nobody's, and beside no other run's
 		id, err := paddock.NewRunID(time.Now(), nil)
 		if err != nil {
 			return errors.Join(err, reports.Close(), a.state.memory.free())
@@ -164,7 +169,7 @@ func (a *Ahead) fork() error {
 }
 
 // newAheadLaunch prepares the waiting, in a memory that has room for the run's start.
-func newAheadLaunch(report *os.File) (*launch, error) {
+func newAheadLaunch(report *os.File, ground *contain.Ground) (*launch, error) {
 	m := &memory{next: threadPointer, size: aheadSize}
 	var err error
 	m.base, err = unix.MmapPtr(-1, 0, nil, m.size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
@@ -176,17 +181,25 @@ func newAheadLaunch(report *os.File) (*launch, error) {
 	s.part = unix.Iovec{Base: &s.word[0], Len: uint64(len(s.word))}
 	s.message = unix.Msghdr{Iov: &s.part, Iovlen: 1, Control: (*byte)(unsafe.Pointer(&s.rights))}
 	s.message.SetControllen(int(unsafe.Sizeof(s.rights)))
-	calls := contain.Ahead(contain.Wait{
+	wait := contain.Wait{
 		Socket: int(report.Fd()), Hello: reportHello, Memory: uintptr(m.base), Size: m.size, Message: uintptr(unsafe.Pointer(&s.message)), Later: aheadLater,
-	})
+	}
+	uid, gid := "", "" // an account's that isn't known yet, and written by us when it is
+	switch {
+	case ground != nil:
+		wait.Ground, wait.Later = ground.Calls(), aheadLater&^unix.CLONE_NEWNS
+		uid, gid = ground.Maps()
+	case os.Geteuid() != 0:
+		uid, gid = idMaps(&Spec{Plan: &contain.Plan{}}, paddock.UserPIDNamespace)
+	}
+	calls := contain.Ahead(wait)
 	if err := m.collect(opsSize(calls)+256, calls); err != nil {
 		return nil, errors.Join(&StartError{"memory", err}, m.free())
 	}
 	m.move(true)
 	m.move(false)
 	s.wait, s.reportFD = m.lower(calls), int32(report.Fd())
-	if os.Geteuid() != 0 { // else it is an account's, and written by us when that is known
-		uid, gid := idMaps(&Spec{Plan: &contain.Plan{}}, paddock.UserPIDNamespace)
+	if uid != "" {
 		s.uidMap, s.gidMap = m.text(uid), m.text(gid)
 	}
 	for i := range s.rights.fds {
@@ -209,7 +222,7 @@ func (a *Ahead) give(spec *Spec) (*launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if spec.Plan.Account != nil { // which only we may map
+	if spec.Plan.Account != nil && a.ground == nil { // which only we may map
 		pid := a.program.holder
 		err := errors.Join(writeMap(pid, "setgroups", textDeny), writeMap(pid, "uid_map", spec.Plan.UIDMap), writeMap(pid, "gid_map", spec.Plan.GIDMap))
 		if err != nil {

@@ -22,6 +22,12 @@ import (
 // shellAtFull returns a spec of a shell at level full, and what it prints.
 func shellAtFull(t *testing.T, network, script string) (Spec, *os.File) {
 	t.Helper()
+	return shellPlanned(t, network, script, func(*contain.Wish) contain.Host { return contain.Probe() })
+}
+
+// shellPlanned is that, where complete completes its wish and says for which host.
+func shellPlanned(t *testing.T, network, script string, complete func(*contain.Wish) contain.Host) (Spec, *os.File) {
+	t.Helper()
 	open := func(f *os.File, err error) *os.File {
 		t.Helper()
 		if err != nil {
@@ -38,14 +44,13 @@ func shellAtFull(t *testing.T, network, script string) (Spec, *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := contain.Probe()
-	if err := host.Can(paddock.Full); err != nil {
+	if err := contain.Probe().Can(paddock.Full); err != nil {
 		testproc.Skip(t, err.Error())
 	}
 	exec, dir := open(os.Open(shell)), open(os.Open(root))
 	wish := contain.Wish{Level: paddock.Full, Network: network, Root: root, Dir: root, Programs: []string{shell}, OpenFiles: 64}
 	if os.Geteuid() == 0 {
-		wish.Account = &paddock.Account{UID: 1_234_567, GID: 1_234_568}
+		wish.Account = &account
 	}
 	if wish.Exec, err = contain.IdentityOf(exec); err != nil {
 		t.Fatal(err)
@@ -53,7 +58,7 @@ func shellAtFull(t *testing.T, network, script string) (Spec, *os.File) {
 	if wish.Start, err = contain.IdentityOf(dir); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := contain.NewPlan(wish, host)
+	plan, err := contain.NewPlan(wish, complete(&wish))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +78,7 @@ func outcome(t *testing.T, spec Spec, output *os.File) (printed string, exit Exi
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range append(p.Routes(), p.Listener()) {
+	for _, f := range append(p.Routes(), p.Listener(), p.Socket()) {
 		defer f.Close()
 	}
 	exit = <-p.Exited()
@@ -97,7 +102,7 @@ func forkedAhead(t *testing.T) *Ahead {
 	if err := contain.Probe().Can(paddock.Full); err != nil {
 		testproc.Skip(t, err.Error())
 	}
-	a, err := ForkAhead()
+	a, err := ForkAhead(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +268,16 @@ func TestWhatIsForkedAheadEndsWithItsMaker(t *testing.T) {
 	if plainRoad || !ownStacks || contain.Probe().Can(paddock.Full) != nil {
 		t.Skip("nothing is forked ahead here")
 	}
-	maker := testproc.Self(t, "ahead")
+	for _, role := range []string{"ahead", "ground", "namespace"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			endsWithItsMaker(t, role)
+		})
+	}
+}
+
+func endsWithItsMaker(t *testing.T, role string) {
+	maker := testproc.Self(t, role)
 	out, err := maker.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -295,8 +309,21 @@ func TestWhatIsForkedAheadEndsWithItsMaker(t *testing.T) {
 }
 
 // aheadMain forks ahead, says which process, and waits to be killed.
-func aheadMain() int {
-	a, err := ForkAhead()
+func aheadMain() int { return forkAndWait(nil) }
+
+// groundMain does so when a ground has been built, where there may be one.
+func groundMain() int {
+	if os.Geteuid() != 0 {
+		return forkAndWait(nil)
+	}
+	return forkAndWait(contain.NewGround(contain.Probe(), account))
+}
+
+func forkAndWait(ground *contain.Ground) int {
+	a, err := ForkAhead(ground)
+	if err == nil && ground != nil {
+		err = saidHello(a)
+	}
 	if err != nil {
 		fmt.Println(err)
 		return 1

@@ -21,7 +21,7 @@ type Ahead struct{}
 type Stage struct{}
 
 // StartStage fails: there are no supervisors on this system.
-func StartStage(string, *os.File, bool) (*Stage, error) { return nil, ErrSystem }
+func StartStage(string, *os.File, string) (*Stage, error) { return nil, ErrSystem }
 
 // Become fails: nothing is served from this system.
 func Become([]string, []string, int) error { return ErrSystem }

@@ -22,7 +22,9 @@ import (
 	"paddock/internal/testproc"
 )
 
-func TestMain(m *testing.M) { testproc.Main(m, map[string]func() int{"ahead": aheadMain}) }
+func TestMain(m *testing.M) {
+	testproc.Main(m, map[string]func() int{"ahead": aheadMain, "ground": groundMain, "namespace": namespaceMain})
+}
 
 // What holds for root must hold for an ordinary user, whose means are others.
 func TestAsOrdinaryUser(t *testing.T) {

@@ -12,12 +12,12 @@ import (
 // StartStage starts the supervisor binary at path, in a session of its own, with
 // an empty environment, no descriptors of ours and one end of a socket as
 // descriptor 3. It ends by itself when the other end is closed before a job came.
-// It is born in cgroup where that isn't nil and the kernel allows it. With ahead it
-// forks ahead, while it waits, what a contained run needs.
-func StartStage(path string, cgroup *os.File, ahead bool) (*Stage, error) {
+// It is born in cgroup where that isn't nil and the kernel allows it. What it makes ready
+// while it waits is said by ready: nothing where that is empty.
+func StartStage(path string, cgroup *os.File, ready string) (*Stage, error) {
 	command := []string{path}
-	if ahead {
-		command = append(command, "ahead")
+	if ready != "" {
+		command = append(command, ready)
 	}
 	return startBeside(command, nil, cgroup)
 }

@@ -258,6 +258,9 @@ func newLaunchIn(ahead *launch, spec *Spec, isolation paddock.Isolation, reportF
 	if namespace && !spec.Plan.UserNamespace { // a plan with its own tree does this in its own way
 		s.lifecycle = contain.Private()
 	}
+	if spec.Plan.Ground != nil && ahead == nil {
+		s.lifecycle = spec.Plan.Ground.Calls()
+	}
 	uid, gid := idMaps(spec, isolation)
 	size := stringsSize(spec.Argv) + stringsSize(spec.Env) + 4096 + opsSize(s.lifecycle, spec.Plan.Setup, spec.Plan.Become)
 	if ahead != nil {

@@ -78,7 +78,7 @@ func startVictim(path, stage string, isolation paddock.Isolation, marker string)
 	if err := state.Claim(ctx, func(c *rundir.Claim) error { return c.Publish(dir, "") }); err != nil {
 		return victim{}, nil, err
 	}
-	s, err := spawn.StartStage(stage, nil, true)
+	s, err := spawn.StartStage(stage, nil, "ground")
 	if err != nil {
 		return victim{}, nil, err
 	}
@@ -279,7 +279,7 @@ func checkLost(t *testing.T, path string) {
 }
 
 func TestAStageThatIsNotNeededEnds(t *testing.T) {
-	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"), nil, true)
+	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"), nil, "ground")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestAStageIsBornWhereItWouldMoveTo(t *testing.T) {
 		testproc.Skip(t, "no cgroup is ours to write: "+err.Error())
 	}
 	defer cgroup.Close()
-	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"), cgroup, true)
+	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"), cgroup, "ground")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestAStageStartsWithoutItsCgroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer notOne.Close()
-	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"), notOne, true)
+	s, err := spawn.StartStage(testproc.Build(t, "paddock/cmd/paddock-stage"), notOne, "ground")
 	if err != nil {
 		t.Fatal(err)
 	}

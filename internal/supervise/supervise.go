@@ -92,6 +92,8 @@ type Options struct {
 	Free func() (int64, error) // see room.New
 	// Ahead is what was made before the job was there; nil is nothing. It is the run's.
 	Ahead *ahead.Process
+	// Places were found then; nil is none.
+	Places *ahead.Places
 }
 
 // Run supervises job until it is settled: the tree is gone, the output is
@@ -255,6 +257,8 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	if ready := r.opt.Ahead; !ready.Fits(r.job) {
 		r.opt.Ahead = nil
 		r.cleaning.Go(ready.Close)
+	} else if account := ready.Account(); account != nil {
+		r.job.Contain.Account = account // the job names none
 	}
 	defer func() { r.cleaning.Go(r.opt.Ahead.Close) }() // if it didn't come to a start
 	cgroup := lifecycle.Place(r.job.LeaveCgroup)
@@ -326,13 +330,13 @@ func (r *run) gone() {
 // again and is to be called in any case. The run is told to trust ca.
 func (r *run) prepare(ca []byte) (held *walls.Walls, release func(), err error) {
 	held, err = walls.New(r.job, r.files, func() (*lifecycle.Hold, error) {
-		made, err := bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level)
+		made, err := bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level, r.opt.Places.Now())
 		if err != nil {
 			return nil, fmt.Errorf("limits: %w", err)
 		}
 		r.bounds = made
 		return made.Hold, nil
-	}, ca)
+	}, ca, r.opt.Ahead.Namespace)
 	release = func() {
 		if r.bounds != nil {
 			r.bounds.Release()

@@ -19,6 +19,7 @@ import (
 	"paddock"
 	"paddock/internal/contain"
 	"paddock/internal/contain/lifecycle"
+	"paddock/internal/contain/owner"
 	"paddock/internal/spawn"
 	"paddock/internal/testproc"
 )
@@ -26,8 +27,9 @@ import (
 // What is promised can't be had for nothing. The floors are what it costs by the
 // barest means: the same namespaces, mounts, rules and filter by a plan that was
 // made before the clock runs, and the same files, links and renames with nothing
-// in them that had to be worked out. A number that its floor misses is out of
-// reach on this machine.
+// in them that had to be worked out. What can be made before the run is known is made
+// ahead in one of them, and in the last nothing holds the program at all. A number that
+// this one misses as well is out of reach on this machine, by whatever road.
 
 // A bareRun is a run of true that is ready to start.
 type bareRun struct {
@@ -37,8 +39,9 @@ type bareRun struct {
 	files []*os.File
 }
 
-// prepareBare makes the plan, for one start.
-func prepareBare(level paddock.Level, root string) (b *bareRun, err error) {
+// prepareBare makes the plan, for one start. With ahead it also forks the process in
+// between, with all of the tree that can be made before the run is known.
+func prepareBare(level paddock.Level, root string, ahead bool) (b *bareRun, err error) {
 	b = &bareRun{level: level, root: root}
 	defer func() {
 		if err != nil {
@@ -66,15 +69,43 @@ func prepareBare(level paddock.Level, root string) (b *bareRun, err error) {
 	if wish.Start, err = contain.IdentityOf(b.files[1]); err != nil {
 		return b, err
 	}
-	plan, err := contain.NewPlan(wish, contain.Probe())
+	host := contain.Probe()
+	var ready *spawn.Ahead
+	if ahead {
+		var ground *contain.Ground
+		if os.Geteuid() == 0 { // only root's runs have one
+			if err := b.show(&wish); err != nil {
+				return b, err
+			}
+			ground = contain.NewGround(host, *wish.Account)
+		}
+		if ready, err = spawn.ForkAhead(ground); err != nil {
+			return b, err
+		}
+	}
+	plan, err := contain.NewPlan(wish, host)
 	if err != nil {
+		ready.Close()
 		return b, err
 	}
 	b.spec = spawn.Spec{
-		Argv: []string{"true"}, Env: []string{"PATH=/usr/bin:/bin"}, Exec: b.files[0], Plan: plan,
+		Ahead: ready,
+		Argv:  []string{"true"}, Env: []string{"PATH=/usr/bin:/bin"}, Exec: b.files[0], Plan: plan,
 		Stdin: b.files[2], Stdout: b.files[2], Stderr: b.files[2], Isolation: lifecycle.Isolations(os.Geteuid()), Name: "floor",
 	}
 	return b, nil
+}
+
+// show makes the run another account's, as those of root are, and its workspace too.
+func (b *bareRun) show(w *contain.Wish) error {
+	w.Account = &paddock.Account{UID: owner.Reserved, GID: owner.Reserved}
+	shower := owner.As(*w.Account, spawn.UserNamespace)
+	shown, err := shower.Show(w.Root, true)
+	if err == nil {
+		b.files = append(b.files, shown)
+		w.Shown = map[string]*os.File{w.Root: shown}
+	}
+	return errors.Join(err, shower.Close())
 }
 
 func (b *bareRun) close() (err error) {
@@ -106,26 +137,36 @@ func (f *furniture) floors() []contender {
 	empty := testproc.Build(f.t, "./testdata/empty")
 	started := func() { must(f.t, testproc.Command(f.t, empty).Run()) }
 	all := []contender{{goEmpty, "", func() time.Duration { return took(started) }}}
-	all = append(all, contender{floorOff, f.place, newKeeper(f.t, paddock.Off, f.root, filepath.Join(f.work, "floor-off")).run})
+	all = append(all, contender{floorOff, f.place, newKeeper(f.t, string(paddock.Off), f.root, filepath.Join(f.work, "floor-off")).run})
+	told := newKeeper(f.t, nothing, f.root, filepath.Join(f.work, "floor-bare"))
+	all = append(all, contender{floorBare, f.place, func() time.Duration {
+		return told.run() + took(func() { must(f.t, testproc.Command(f.t, "/bin/true").Run()) })
+	}})
 	if err := contain.Probe().Can(paddock.Full); err != nil {
-		for _, what := range []string{floorWalls, floorFull, floorCLI} {
+		for _, what := range []string{floorWalls, floorFull, floorCLI, floorAhead, floorKept} {
 			f.sheet.Missing[what] = err.Error()
 		}
 		return all
 	}
-	walls := func() *bareRun {
-		b, err := prepareBare(paddock.Full, f.root)
+	walls := func(ahead bool) *bareRun {
+		b, err := prepareBare(paddock.Full, f.root, ahead)
 		must(f.t, err)
 		return b
 	}
 	return append(all,
-		contender{floorFull, f.place, newKeeper(f.t, paddock.Full, f.root, filepath.Join(f.work, "floor-full")).run},
+		contender{floorFull, f.place, newKeeper(f.t, string(paddock.Full), f.root, filepath.Join(f.work, "floor-full")).run},
+		contender{floorKept, f.place, newKeeper(f.t, ready, f.root, filepath.Join(f.work, "floor-kept")).run},
 		contender{floorWalls, "", func() time.Duration {
-			b := walls()
+			b := walls(false)
+			return took(func() { must(f.t, b.run()) })
+		}},
+		contender{floorAhead, "", func() time.Duration {
+			b := walls(true)
+			rest() // until it is made
 			return took(func() { must(f.t, b.run()) })
 		}},
 		contender{floorCLI, "", func() time.Duration {
-			b := walls()
+			b := walls(false)
 			return took(func() {
 				started()
 				started()
@@ -143,7 +184,14 @@ type keeper struct {
 	n    int
 }
 
-func newKeeper(t *testing.T, level paddock.Level, root, dir string) *keeper {
+// How a keeper starts the program, beside the levels: at full with what can be made ahead
+// of it, and not at all.
+const (
+	ready   = "ahead"
+	nothing = "nothing"
+)
+
+func newKeeper(t *testing.T, how, root, dir string) *keeper {
 	t.Helper()
 	for _, sub := range []string{"", "tmp", "runs", "active", "unseen", "journal"} {
 		must(t, os.Mkdir(filepath.Join(dir, sub), 0o700))
@@ -151,7 +199,7 @@ func newKeeper(t *testing.T, level paddock.Level, root, dir string) *keeper {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	must(t, err)
 	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
-	cmd := testproc.Self(t, "keeper", string(level), root, dir)
+	cmd := testproc.Self(t, "keeper", how, root, dir)
 	cmd.ExtraFiles, cmd.Stderr = []*os.File{theirs}, os.Stderr
 	must(t, cmd.Start())
 	conn, err := net.FileConn(ours)
@@ -239,7 +287,14 @@ func keeperMain() int {
 		return 2
 	}
 	for {
-		ready, err := prepareBare(paddock.Level(os.Args[1]), os.Args[2])
+		var run *bareRun
+		switch os.Args[1] {
+		case nothing:
+		case ready:
+			run, err = prepareBare(paddock.Full, os.Args[2], true)
+		default:
+			run, err = prepareBare(paddock.Level(os.Args[1]), os.Args[2], false)
+		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 3
@@ -247,10 +302,13 @@ func keeperMain() int {
 		var dir [4096]byte
 		n, err := conn.Read(dir[:])
 		if n == 0 || errors.Is(err, io.EOF) {
+			if run != nil {
+				run.spec.Ahead.Close()
+			}
 			return 0
 		}
 		if err == nil {
-			err = keep(ready, string(dir[:n]), os.Args[3])
+			err = keep(run, string(dir[:n]), os.Args[3])
 		}
 		answer := [][]byte{[]byte("k")}
 		if err != nil {
@@ -264,8 +322,8 @@ func keeperMain() int {
 	}
 }
 
-// keep is the life of one run in dir.
-func keep(ready *bareRun, dir, state string) error {
+// keep is the life of one run in dir, of a program that is started elsewhere if run is nil.
+func keep(run *bareRun, dir, state string) error {
 	var kept []*os.File
 	for _, name := range []string{"stdout", "stderr", "frames"} {
 		f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -282,12 +340,15 @@ func keep(ready *bareRun, dir, state string) error {
 		}
 		pipes = append(pipes, ours, theirs)
 	}
-	ready.spec.Stdout, ready.spec.Stderr = pipes[1], pipes[3]
 	listener, err := net.Listen("unix", filepath.Join(dir, "control"))
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(ready.run(), pipes[1].Close(), pipes[3].Close()); err != nil {
+	if run != nil {
+		run.spec.Stdout, run.spec.Stderr = pipes[1], pipes[3]
+		err = run.run()
+	}
+	if err := errors.Join(err, pipes[1].Close(), pipes[3].Close()); err != nil {
 		return err
 	}
 	for i, pipe := range []*os.File{pipes[0], pipes[2]} {

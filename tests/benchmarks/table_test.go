@@ -33,6 +33,9 @@ const (
 	floorWalls  = "floor: the walls of full around true"
 	floorFull   = "floor: these, written down and told"
 	floorOff    = "floor: no walls, written down and told"
+	floorAhead  = "floor: the walls of full made ahead, around true"
+	floorKept   = "floor: those, written down and told"
+	floorBare   = "floor: os/exec of true, written down and told"
 	floorCLI    = "floor: two empty Go programs and the walls"
 	toRead      = "floor: a pipe, read and written to a file"
 	toSplice    = "floor: a pipe, spliced into a file"
@@ -77,11 +80,17 @@ var rows = []row{
 	{what: floorFull, place: "tmpfs", against: bwrap},
 	{what: floorFull, place: "tmpfs", against: bare},
 	{what: floorOff, place: "tmpfs", against: bare},
+	{what: floorAhead, against: bwrap},
+	{what: floorAhead, against: bare},
+	{what: floorKept, place: "tmpfs", against: bwrap},
+	{what: floorKept, place: "tmpfs", against: bare},
+	{what: floorBare, place: "tmpfs", against: bwrap},
+	{what: floorBare, place: "tmpfs", against: bare},
 	{what: floorCLI, against: bwrap},
-	{what: goFull, place: "tmpfs", against: bwrap, atMost: 0.4, floor: floorFull},
-	{what: goFull, place: "tmpfs", against: bare, atMost: 2.5, floor: floorFull},
-	{what: goStandard, place: "tmpfs", against: bare, atMost: 1.5, floor: floorOff},
-	{what: goOff, place: "tmpfs", against: bare, atMost: 1.5, floor: floorOff},
+	{what: goFull, place: "tmpfs", against: bwrap, atMost: 0.4, floor: floorBare},
+	{what: goFull, place: "tmpfs", against: bare, atMost: 2.5, floor: floorBare},
+	{what: goStandard, place: "tmpfs", against: bare, atMost: 1.5, floor: floorBare},
+	{what: goOff, place: "tmpfs", against: bare, atMost: 1.5, floor: floorBare},
 	{what: goCold, place: "tmpfs", against: bare},
 	{what: goFull, place: "disk", against: bare},
 	{what: goStandard, place: "disk", against: bare},

@@ -51,12 +51,12 @@ type Hold struct {
 	group *resource.Group // nil where no cgroup is needed
 }
 
-// NewHold makes what holds a run called name to l. A default that can't be held
+// NewHold makes what holds a run called name to l, in places. A default that can't be held
 // is left out, any other is an error.
 //
 // Its processes are the run's, which ends by other means: nothing stays in a
 // group but for what the kernel doesn't end.
-func NewHold(name string, l paddock.Limits, level paddock.Level) (*Hold, error) {
+func NewHold(name string, l paddock.Limits, level paddock.Level, places *Places) (*Hold, error) {
 	wanted := resource.Limits{Memory: l.Memory, Processes: l.Processes, CPUs: l.CPUs, Disk: l.Disk, FileSize: l.FileSize, Accept: accept(level)}
 	if l.MemoryByDefault {
 		wanted.Accept.Unenforced = append(wanted.Accept.Unenforced, resource.Memory)
@@ -64,7 +64,10 @@ func NewHold(name string, l paddock.Limits, level paddock.Level) (*Hold, error) 
 	if l.ProcessesByDefault {
 		wanted.Accept.Unenforced = append(wanted.Accept.Unenforced, resource.Processes)
 	}
-	h, err := hold(name, wanted)
+	h, err := hold(name, wanted, places)
+	if err != nil && places != nil { // they may have changed
+		h, err = hold(name, wanted, nil)
+	}
 	if err == nil || len(wanted.Accept.Unenforced) == 0 {
 		return h, err
 	}
@@ -75,11 +78,11 @@ func NewHold(name string, l paddock.Limits, level paddock.Level) (*Hold, error) 
 	if l.ProcessesByDefault {
 		wanted.Processes = 0
 	}
-	return hold(name, wanted)
+	return hold(name, wanted, nil)
 }
 
-func hold(name string, l resource.Limits) (*Hold, error) {
-	plan, err := resource.Probe().Plan(l)
+func hold(name string, l resource.Limits, places *Places) (*Hold, error) {
+	plan, err := places.plan(l)
 	if err != nil {
 		return nil, err
 	}

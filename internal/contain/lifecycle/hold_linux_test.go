@@ -21,7 +21,7 @@ func TestAHoldSaysWhatEnforcesEachLimit(t *testing.T) {
 	if !slices.Contains(names, resource.Memory) {
 		testproc.Skip(t, "memory can't be held: "+why)
 	}
-	h, err := NewHold(holdName(t), paddock.Limits{Memory: 1 << 20, MemoryByDefault: true}, paddock.Off)
+	h, err := NewHold(holdName(t), paddock.Limits{Memory: 1 << 20, MemoryByDefault: true}, paddock.Off, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestAHoldSaysWhatEnforcesEachLimit(t *testing.T) {
 
 func TestWithoutLimitsThereIsNoGroup(t *testing.T) {
 	t.Parallel()
-	h, err := NewHold(holdName(t), paddock.Limits{}, paddock.Full)
+	h, err := NewHold(holdName(t), paddock.Limits{}, paddock.Full, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestAHoldMakesNoMoreGroupsThanItNeeds(t *testing.T) {
 		{paddock.Limits{Memory: 1 << 20}, 1},
 		{paddock.Limits{Memory: 1 << 20, Processes: 9}, 2}, // two of v1, or one of v2
 	} {
-		h, err := NewHold(fmt.Sprint(holdName(t), "-", i), c.limits, paddock.Off)
+		h, err := NewHold(fmt.Sprint(holdName(t), "-", i), c.limits, paddock.Off, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,12 +93,12 @@ func TestADefaultNeverStandsInTheWay(t *testing.T) {
 	t.Parallel()
 	bad := "no/name"
 	l := paddock.Limits{Memory: 1 << 30, Processes: 9, MemoryByDefault: true, ProcessesByDefault: true}
-	h, err := NewHold(bad, l, paddock.Off)
+	h, err := NewHold(bad, l, paddock.Off, nil)
 	if err != nil || h.Means[resource.Memory] != resource.None || h.Means[resource.Processes] != resource.None {
 		t.Errorf("defaults: %+v, %v", h, err)
 	}
 	l.MemoryByDefault = false
-	if h, err := NewHold(bad, l, paddock.Off); err == nil {
+	if h, err := NewHold(bad, l, paddock.Off, nil); err == nil {
 		t.Errorf("what was said is given up: %+v", h)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -38,6 +39,8 @@ type Host struct {
 	// Etc lists what of /etc is shown, Names what is shown beside it where the
 	// host's network is.
 	Etc, Names []Entry
+	// Sources are the very files and directories that these were, and the devices.
+	Sources []Source
 
 	files map[string]bool
 }
@@ -46,6 +49,19 @@ type Host struct {
 type Entry struct {
 	Path string
 	Dir  bool
+}
+
+// A Source is a file, or a directory, of which every run is shown something.
+type Source struct{ Device, Inode uint64 }
+
+// Devices are those of /dev that every run has.
+func Devices() []string { return []string{"null", "zero", "full", "random", "urandom", "tty"} }
+
+// seen remembers what info is about.
+func (h *Host) seen(info os.FileInfo) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		h.Sources = append(h.Sources, Source{st.Dev, st.Ino})
+	}
 }
 
 // IsFile reports whether path was seen as anything else than a directory.
@@ -134,6 +150,7 @@ func Probe(paths ...string) Host {
 		case err != nil:
 		case info.IsDir():
 			h.Directories = append(h.Directories, dir)
+			h.seen(info)
 		case info.Mode()&os.ModeSymlink != 0:
 			if target, err := os.Readlink(dir); err == nil {
 				h.Links[dir] = target
@@ -148,6 +165,12 @@ func Probe(paths ...string) Host {
 	for _, path := range ofEtc {
 		if info, err := os.Stat(path); err == nil {
 			h.Etc = append(h.Etc, Entry{path, info.IsDir()})
+			h.seen(info)
+		}
+	}
+	for _, name := range Devices() {
+		if info, err := os.Stat("/dev/" + name); err == nil {
+			h.seen(info)
 		}
 	}
 	for _, path := range []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf"} {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/contain"
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/control"
 	"paddock/internal/spawn"
@@ -71,7 +72,7 @@ type Pool struct {
 	known  paddock.Digest // of the one inside this program; else empty
 	digest *digests
 	cgroup atomic.Pointer[string] // see away
-	plain  atomic.Bool            // see Resemble
+	ready  atomic.Pointer[string] // see Resemble; nil is what most runs can use
 
 	mu      sync.Mutex // guards all below
 	idle    []*Stage
@@ -119,7 +120,14 @@ type early struct {
 // Resemble says that runs to come are likely to be held as this one is, so that
 // supervisors which wait make ready what those can use, and nothing else.
 func (p *Pool) Resemble(held paddock.ContainAs) {
-	p.plain.Store(held.Level != paddock.Full || held.Network == "host")
+	ready := "ground"
+	switch {
+	case held.Level != paddock.Full || held.Network == "host":
+		ready = ""
+	case !contain.Grounds(held):
+		ready = "ahead"
+	}
+	p.ready.Store(&ready)
 }
 
 // An Expectation is of the run that an Executor is opened for.
@@ -198,7 +206,11 @@ func (p *Pool) start(leave bool) (*Stage, error) {
 			defer cgroup.Close()
 		}
 	}
-	started, err := spawn.StartStage(p.path, cgroup, !p.plain.Load())
+	ready := "ground"
+	if known := p.ready.Load(); known != nil {
+		ready = *known
+	}
+	started, err := spawn.StartStage(p.path, cgroup, ready)
 	if err != nil {
 		return nil, err
 	}

@@ -124,9 +124,12 @@ func TestSupervisorsMakeReadyWhatRunsCanUse(t *testing.T) {
 		held paddock.ContainAs
 		want string
 	}{
-		{paddock.ContainAs{Level: paddock.Full, Network: "none"}, "ahead"},
+		{paddock.ContainAs{Level: paddock.Full, Network: "none"}, "ground"},
+		{paddock.ContainAs{Level: paddock.Full, Network: "none", Account: &paddock.Account{UID: 1, GID: 1}}, "ahead"},
+		{paddock.ContainAs{Level: paddock.Full, Network: "none", Read: []string{"/srv"}}, "ahead"},
+		{paddock.ContainAs{Level: paddock.Full, Network: "none", Workspace: paddock.OverlayWorkspace}, "ahead"},
 		{paddock.ContainAs{Level: paddock.Full, Network: "host"}, ""},
-		{paddock.ContainAs{Level: paddock.Full, Network: "allowlist"}, "ahead"},
+		{paddock.ContainAs{Level: paddock.Full, Network: "allowlist"}, "ground"},
 		{paddock.ContainAs{Level: paddock.Standard, Network: "none"}, ""},
 		{paddock.ContainAs{}, ""},
 	} {

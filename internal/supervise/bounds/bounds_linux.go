@@ -34,9 +34,9 @@ type Bounds struct {
 	before time.Duration // what children of this process had taken
 }
 
-// New makes the bounds of the run called name.
-func New(name string, l paddock.Limits, level paddock.Level) (*Bounds, error) {
-	hold, err := lifecycle.NewHold(name, l, level)
+// New makes the bounds of the run called name, in places.
+func New(name string, l paddock.Limits, level paddock.Level, places *lifecycle.Places) (*Bounds, error) {
+	hold, err := lifecycle.NewHold(name, l, level, places)
 	if err != nil {
 		return nil, err
 	}

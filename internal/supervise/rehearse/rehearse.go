@@ -61,7 +61,7 @@ func job() {
 
 // plan looks at the machine and plans a start that never is.
 func plan() {
-	hold, err := lifecycle.NewHold("rehearsal", paddock.Limits{}, paddock.Full) // without limits it makes nothing
+	hold, err := lifecycle.NewHold("rehearsal", paddock.Limits{}, paddock.Full, nil) // without limits it makes nothing
 	if err != nil {
 		return
 	}

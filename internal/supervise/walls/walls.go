@@ -27,7 +27,6 @@ import (
 	"paddock/internal/contain/owner"
 	"paddock/internal/contain/protect"
 	"paddock/internal/control/handover"
-	"paddock/internal/spawn"
 	"paddock/internal/workspace"
 	"paddock/internal/workspace/apply/tree/quarantine"
 )
@@ -41,6 +40,7 @@ type Walls struct {
 	files  handover.Files
 	hold   *lifecycle.Hold
 	ca     []byte
+	maps   owner.Namespace
 	host   contain.Host
 	shown  map[string]*os.File // as the run's own; nil where the run is our account's
 	guard  *protect.Guard      // nil where writes don't reach the workspace
@@ -50,21 +50,21 @@ type Walls struct {
 
 // New plans how the run of job, which came with files, is held to what it was
 // granted: its tree by what limits makes, and with ca as the certificates that it is to trust
-// beside the machine's. What was put into the workspace stays until Release is
+// beside the machine's. Owners are mapped by what maps makes. What was put into the workspace stays until Release is
 // called, which is to be called in any case.
 //
 // Little of it waits for anything else, and it is half of what there is to do before
 // the program starts, so it is done at once where there are processors for it, what
 // takes longest first.
-func New(job handover.Job, files handover.Files, limits func() (*lifecycle.Hold, error), ca []byte) (w *Walls, err error) {
-	w = &Walls{job: job, files: files, ca: ca}
+func New(job handover.Job, files handover.Files, limits func() (*lifecycle.Hold, error), ca []byte, maps owner.Namespace) (w *Walls, err error) {
+	w = &Walls{job: job, files: files, ca: ca, maps: maps}
 	var beside sync.WaitGroup
 	var unshown, unlimited error
 	inPlace := job.Contain.Workspace != paddock.OverlayWorkspace
+	beside.Go(func() { w.hold, unlimited = limits() })
 	if inPlace {
 		beside.Go(func() { unshown = w.show(job.Root, "") })
 	}
-	beside.Go(func() { w.hold, unlimited = limits() })
 	beside.Go(func() { w.host = contain.Probe(slices.Concat(job.Contain.Read, job.Contain.Write)...) })
 	if inPlace {
 		w.guard, err = keep(job)
@@ -180,7 +180,7 @@ func (w *Walls) show(root, overlay string) (err error) {
 	if as == nil || job.Contain.Level != paddock.Full {
 		return nil
 	}
-	show := owner.As(*as, spawn.UserNamespace)
+	show := owner.As(*as, w.maps)
 	defer func() { err = errors.Join(err, show.Close()) }()
 	w.shown = map[string]*os.File{}
 	for _, path := range slices.Concat([]string{job.Root, job.Home, overlay}, job.Contain.Write) {

@@ -1,0 +1,47 @@
+package lifecycle
+
+import (
+	"os"
+
+	"paddock/internal/contain/lifecycle/resource"
+)
+
+// Places are where this process can hold runs to limits, as that was found before there
+// was one: to look takes as long as to make what holds it. They are good for as long as
+// nothing was mounted, which whoever has them knows; that this process is in the same
+// cgroups is looked at. Nil are those that are found when they are needed.
+type Places struct {
+	host resource.Host
+	own  string // the cgroups that this process was in
+}
+
+// FindPlaces finds them.
+func FindPlaces() *Places {
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return nil
+	}
+	return &Places{resource.Probe(), string(own)}
+}
+
+// plan plans how to hold l, by what was found before if that holds all of it: what
+// couldn't be held then might be now.
+func (p *Places) plan(l resource.Limits) (resource.Plan, error) {
+	if p != nil {
+		own, err := os.ReadFile("/proc/self/cgroup")
+		if plan, bad := p.host.Plan(l); err == nil && bad == nil && string(own) == p.own && whole(plan, l) {
+			return plan, nil
+		}
+	}
+	return resource.Probe().Plan(l)
+}
+
+// whole reports whether plan holds every limit of a tree that l has.
+func whole(plan resource.Plan, l resource.Limits) bool {
+	for name, wanted := range map[string]bool{resource.Memory: l.Memory > 0, resource.Processes: l.Processes > 0, resource.CPUs: l.CPUs > 0} {
+		if means := plan.Means[name]; wanted && (means == "" || means == resource.None) {
+			return false
+		}
+	}
+	return true
+}
