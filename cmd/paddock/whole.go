@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/afar"
 	"paddock/cmd/paddock/internal/desk/asked"
@@ -17,6 +18,8 @@ import (
 	"paddock/cmd/paddock/internal/desk/crew"
 	"paddock/cmd/paddock/internal/desk/delegates"
 	"paddock/cmd/paddock/internal/desk/doctor"
+	"paddock/cmd/paddock/internal/desk/doorway"
+	"paddock/cmd/paddock/internal/desk/doorway/stdio"
 	"paddock/cmd/paddock/internal/desk/kept"
 	"paddock/cmd/paddock/internal/desk/pages"
 	"paddock/cmd/paddock/internal/desk/people"
@@ -26,12 +29,31 @@ import (
 	"paddock/cmd/paddock/internal/desk/runs"
 	"paddock/cmd/paddock/internal/desk/states"
 	"paddock/cmd/paddock/internal/desk/stock"
+	"paddock/internal/app"
+	"paddock/internal/mcpserver"
 )
 
 // execute runs the command line args and returns the status to exit with.
 func execute(ctx context.Context, d *desk.Desk, args []string) int {
 	d.Tools = func(v desk.Verbs) { serveTools(d, v) }
 	return perform(ctx, d, tree(d), args) //nolint:contextcheck // commands get ctx from cobra, when they run
+}
+
+// serveTools has v serve delegates the tools that they have.
+func serveTools(d *desk.Desk, v desk.Verbs) {
+	if verbs, ok := v.(mcpserver.Verbs); ok {
+		v.ServeTools(doorway.Tools(d, thisVersion().Version, source(d), verbs))
+	}
+}
+
+// agentsRig is what paddock mcp needs of this program, whose flags were read.
+func agentsRig(d *desk.Desk) stdio.Rig {
+	policies := source(d)
+	return stdio.Rig{
+		Version: thisVersion().Version, Policies: policies,
+		Session: func(name string) paddock.Principal { return d.Session(policies, name) },
+		House:   func(ctx context.Context, warm int) (*app.App, error) { return house(ctx, d, d.State, policies, warm) },
+	}
 }
 
 // elsewhere are the verbs of a server.
@@ -82,7 +104,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 	add("runs", slices.Concat(runs.Commands(d), pages.Commands(d), audits.Commands(d), kept.Commands(d), stock.Commands(d))...)
 	add("runs", asked.Command(d), states.Command(d, databases(d)), repos.Command(d), plans.Command(d), delegates.Command(d))
 	add("rules", rules.Command(d), doctor.Command(d))
-	add("doors", mcpCommand(d), serveCommand(d), crew.Command(d, workerRig(d)), conf.Command(d))
+	add("doors", stdio.Command(d, func() stdio.Rig { return agentsRig(d) }), serveCommand(d), crew.Command(d, workerRig(d)), conf.Command(d))
 	add("doors", people.Commands(d, accountsHere(d))...)
 	root.AddCommand(built.Command(d, version), manCommand(d))
 	root.InitDefaultCompletionCmd()

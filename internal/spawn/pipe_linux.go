@@ -61,6 +61,19 @@ func Buffered(f *os.File) (n int) {
 	return n
 }
 
+// Capacity returns how many bytes a pipe holds, as far as can be known. The kernel gives
+// an account that has many only small ones.
+func Capacity(f *os.File) (n int) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) {
+		n, _ = unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0) // zero or less if it fails
+	})
+	return n
+}
+
 // Arrived waits until something is in a pipe, and returns how many bytes: io.EOF
 // says that nothing will come any more, os.ErrDeadlineExceeded that nothing came in
 // time.

@@ -74,6 +74,8 @@ func (in *Intake) Take(stream paddock.Stream, from *os.File) (held bool) {
 // splice keeps what arrives without reading it, until its end: then it says why
 // that is. Nil says that the rest is to be read.
 func (in *Intake) splice(stream paddock.Stream, from *os.File) error {
+	var aside between
+	defer aside.close()
 	for in.Hiding.Blind() {
 		n, err := spawn.Arrived(from)
 		if err != nil {
@@ -83,8 +85,9 @@ func (in *Intake) splice(stream paddock.Stream, from *os.File) error {
 		if left == 0 {
 			return nil
 		}
+		aside.crowd(n)
 		fits, why := in.Room.Take(stream, int(min(int64(n), left, spliceSize)))
-		kept, err := in.keepUnread(stream, from, fits)
+		kept, err := in.keepUnread(stream, from, &aside, fits)
 		if kept > 0 {
 			in.Kept()
 		}
@@ -96,14 +99,21 @@ func (in *Intake) splice(stream paddock.Stream, from *os.File) error {
 }
 
 // keepUnread keeps the next n bytes, or as many as there are.
-func (in *Intake) keepUnread(stream paddock.Stream, from *os.File, n int) (kept int, err error) {
+func (in *Intake) keepUnread(stream paddock.Stream, from *os.File, aside *between, n int) (kept int, err error) {
+	splice := func(from *os.File, n int) (int, error) { return in.Bank.Splice(stream, from, n) }
+	var p passage
 	for kept < n && err == nil {
-		var moved int
-		moved, err = in.Bank.Splice(stream, from, n-kept)
-		kept += moved
+		p, err = aside.pass(from, n-kept, splice)
+		kept += p.kept
 	}
 	in.unread.Add(int64(kept))
 	in.Room.Back(n - kept)
+	if len(p.stuck) > 0 {
+		in.keep(stream, p.stuck)
+	}
+	if p.lost > 0 {
+		in.bank(stream, make([]byte, p.lost), err)
+	}
 	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, io.EOF) { // somebody else read it
 		err = nil
 	}

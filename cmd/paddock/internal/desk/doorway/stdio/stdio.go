@@ -1,6 +1,11 @@
-//go:build !quick || !linux
-
-package main
+// Package stdio is the command that serves one agent over MCP on standard input and
+// output.
+//
+// # Limits
+//
+// Which tools there are and what they do is package mcpserver's, and who the agent is
+// package doorway's.
+package stdio
 
 import (
 	"context"
@@ -12,14 +17,26 @@ import (
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/doorway"
+	"paddock/internal/app"
 	"paddock/internal/mcpserver"
 	"paddock/internal/task/delegate"
 )
 
+// A Rig is what the command needs of its program.
+type Rig struct {
+	Version string
+	// Policies are those that apply here, and Session who asks in the session of a name.
+	Policies doorway.Policies
+	Session  func(name string) paddock.Principal
+	// House opens the state directory, with as many supervisors at hand.
+	House func(ctx context.Context, warm int) (*app.App, error)
+}
+
 // warmForAgents is how many supervisors wait for an agent's next command.
 const warmForAgents = 2
 
-func mcpCommand(d *desk.Desk) *cobra.Command {
+// Command is paddock mcp; rig is asked for when the flags were read.
+func Command(d *desk.Desk, rig func() Rig) *cobra.Command {
 	var end, session string
 	cmd := &cobra.Command{
 		Use:   "mcp",
@@ -41,7 +58,7 @@ They go on when the client disconnects, unless --on-disconnect kill is given.`,
 			if !desk.SessionName(session) {
 				return desk.Usage("--session is "+desk.Quote(session), desk.SessionWants)
 			}
-			return serve(cmd.Context(), d, end, session)
+			return serve(cmd.Context(), d, rig(), end, session)
 		},
 	}
 	cmd.Flags().StringVar(&end, "on-disconnect", mcpserver.Keep, "`WHAT` becomes of this connection's runs when it ends: keep or kill")
@@ -55,7 +72,7 @@ They go on when the client disconnects, unless --on-disconnect kill is given.`,
 // serve answers one client until it leaves or we are asked to end. Whatever is
 // wrong with the policy or the state directory is told to the client in answer
 // to its calls: most show the standard error of a server to nobody.
-func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
+func serve(ctx context.Context, d *desk.Desk, rig Rig, end, session string) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	signals, restore := d.Signals()
@@ -73,15 +90,16 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 	if given, err := doorway.Through(ctx, d); given {
 		return err
 	}
-	policies := source(d)
-	cfg := doorway.Config(d, thisVersion().Version, policies, d.Session(policies, session))
-	rooms, err := house(ctx, d, d.State, policies, warmForAgents)
+	cfg := doorway.Config(d, rig.Version, rig.Policies, rig.Session(session))
+	rooms, err := rig.House(ctx, warmForAgents)
 	if err != nil {
 		d.Say("warning", err.Error())
 		refusal := paddock.Refused(paddock.Unrecordable, "The state directory can't be used: %v.", err)
 		cfg.PolicyProblem = func() *paddock.Refusal { return refusal }
 	} else {
-		serveTools(d, rooms)
+		if d.Tools != nil {
+			d.Tools(rooms)
+		}
 		cfg.App = rooms
 		cfg.OnDisconnect, cfg.Delegate, err = within(ctx, d, rooms, cfg.Principal, end)
 		if err != nil {
@@ -98,13 +116,6 @@ func serve(ctx context.Context, d *desk.Desk, end, session string) (err error) {
 		return nil // asked to end, and did
 	}
 	return err
-}
-
-// serveTools has v serve delegates the tools that they have.
-func serveTools(d *desk.Desk, v desk.Verbs) {
-	if verbs, ok := v.(mcpserver.Verbs); ok {
-		v.ServeTools(doorway.Tools(d, thisVersion().Version, source(d), verbs))
-	}
 }
 
 // within is the delegate that this is started by, if there is one: then what it starts
