@@ -15,6 +15,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/relay/line"
 )
 
 // Patience is how long a question waits for a worker that isn't connected.
@@ -70,7 +71,7 @@ func (h *Hub) Has(worker string) bool {
 
 // A link is one connection of a worker.
 type link struct {
-	conn *watched
+	conn *line.Line
 	http *http.ClientConn
 }
 
@@ -106,7 +107,7 @@ func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, worker string) erro
 	if err != nil {
 		return fmt.Errorf("the connection of worker %s can't be taken over: %w", worker, err)
 	}
-	conn := watch(raw)
+	conn := line.Watch(raw)
 	head := w.Header().Clone()
 	head.Set("Connection", "Upgrade")
 	head.Set("Upgrade", Protocol)
@@ -130,7 +131,7 @@ func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, worker string) erro
 }
 
 // add greets who is at the other end of a connection, and makes it the worker's.
-func (h *Hub) add(ctx context.Context, worker string, conn *watched) error {
+func (h *Hub) add(ctx context.Context, worker string, conn *line.Line) error {
 	once := make(chan net.Conn, 1)
 	once <- conn
 	t := &http.Transport{
@@ -159,7 +160,7 @@ func (h *Hub) add(ctx context.Context, worker string, conn *watched) error {
 	}
 	h.set(worker, l)
 	h.work.Go(func() {
-		<-conn.gone
+		<-conn.Gone
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if h.links[worker] == l {
@@ -295,7 +296,7 @@ func (l *link) gone() bool {
 	soon := time.NewTimer(20 * time.Millisecond)
 	defer soon.Stop()
 	select {
-	case <-l.conn.gone:
+	case <-l.conn.Gone:
 	case <-soon.C:
 		if l.http.Err() == nil {
 			return false
