@@ -4,18 +4,21 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"paddock/internal/relay/anchors"
 )
 
 // A Worker is a machine that carries out runs.
 type Worker struct {
-	ID       string     `json:"id"`
-	Name     string     `json:"name"`
-	Labels   []string   `json:"labels"`
-	Capacity int64      `json:"capacity"`
-	Mode     string     `json:"mode"`
-	Version  string     `json:"version,omitempty"`
-	LastSeen *time.Time `json:"last_seen,omitempty"`
-	Created  *time.Time `json:"created_at"`
+	ID       string           `json:"id"`
+	Name     string           `json:"name"`
+	Labels   []string         `json:"labels"`
+	Capacity int64            `json:"capacity"`
+	Mode     string           `json:"mode"`
+	Version  string           `json:"version,omitempty"`
+	LastSeen *time.Time       `json:"last_seen,omitempty"`
+	Created  *time.Time       `json:"created_at"`
+	Journal  *anchors.Journal `json:"journal,omitempty"` // nil as long as it told nothing of it
 }
 
 // An AddedWorker has its credential, which is told once.
@@ -27,11 +30,9 @@ type AddedWorker struct {
 
 // Workers lists them, newest first.
 func (c *Client) Workers(ctx context.Context) ([]Worker, error) {
-	var all struct {
-		Workers []Worker `json:"workers"`
-	}
+	all := map[string][]Worker{}
 	err := c.ask(ctx, http.MethodGet, "workers", nil, nil, &all)
-	return all.Workers, err
+	return all["workers"], err
 }
 
 // AddWorker adds one by a name.

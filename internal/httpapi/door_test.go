@@ -42,7 +42,9 @@ import (
 	"paddock/internal/httpapi/entry/gate/quota"
 	"paddock/internal/httpapi/entry/gate/search"
 	"paddock/internal/httpapi/entry/shield"
+	"paddock/internal/journal"
 	"paddock/internal/relay"
+	"paddock/internal/relay/anchors"
 	"paddock/internal/store"
 	"paddock/internal/store/tables"
 	"paddock/internal/store/tables/sqlite"
@@ -102,7 +104,10 @@ type stand struct {
 	log  *syncBuffer
 	dir  string
 	hub  *relay.Hub
-	mcp  *pretended
+	// heads asks workers when a test does, and writes into anchored.
+	heads    *anchors.Keeper
+	anchored []journal.Entry
+	mcp      *pretended
 
 	store    *tables.Tables
 	authdesk *authdesk.Desk
@@ -196,6 +201,12 @@ func open(t testing.TB, change func(*Config)) *stand {
 	hub := relay.NewHub(t.Context(), 0)
 	t.Cleanup(hub.Close)
 	s.hub = hub
+	if s.heads, err = anchors.Open(anchors.Config{Hub: hub, State: state, Now: time.Now, Append: func(_ context.Context, all ...journal.Entry) error {
+		s.anchored = append(s.anchored, all...)
+		return nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
 	spaces := workspaces.New(workspaces.Config{Store: kept, House: s.app, Recorder: noRecord{}, Roots: []string{dir}, Now: time.Now})
 	cfg := Config{
 		Workspaces: spaces,
@@ -203,7 +214,7 @@ func open(t testing.TB, change func(*Config)) *stand {
 			people.Routes(in)
 			profile.Routes(in, true)
 			spaces.Routes(in)
-			machines.New(machines.Config{Store: kept, Hub: hub, Recorder: noRecord{}, Now: time.Now}).Routes(in)
+			machines.New(machines.Config{Store: kept, Hub: hub, Heads: s.heads, Recorder: noRecord{}, Now: time.Now}).Routes(in)
 			agents.Routes(in, s.mcp, agents.Config{Docs: "https://paddock.example/docs/mcp.md"})
 			search.Routes(in, func(ctx context.Context, c gate.Caller) (search.House, error) {
 				return narrow.For(ctx, s.app, spaces, c)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
 	"paddock/internal/relay"
+	"paddock/internal/relay/anchors"
 )
 
 // An admin adds a worker; with what he was told it connects, and its house is asked. Once
@@ -54,7 +56,7 @@ func TestWorkerConnects(t *testing.T) {
 	defer done.Wait()
 	defer cancel()
 	done.Go(func() {
-		if err := relay.Serve(ctx, relay.Config{Server: s.url, Token: w.Credential, House: s.app, Log: slog.New(slog.DiscardHandler), Now: time.Now}); err != nil {
+		if err := relay.Serve(ctx, relay.Config{Server: s.url, Token: w.Credential, House: s.app, Head: anchors.Teller(filepath.Join(s.dir, "state")), Log: slog.New(slog.DiscardHandler), Now: time.Now}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -65,6 +67,16 @@ func TestWorkerConnects(t *testing.T) {
 	}
 	if page, err := far.Output(t.Context(), as, run.ID, paddock.PageRequest{}); err != nil || page.Content != "far away\n" || !page.EOF {
 		t.Errorf("%+v, %v", page, err)
+	}
+	if text := s.get("/api/v1/workers", "admin").body; strings.Contains(string(text), `"journal"`) {
+		t.Errorf("before it told of its journal: %s", text)
+	}
+	s.heads.Round(t.Context())
+	if text := s.get("/api/v1/workers", "admin").body; !strings.Contains(string(text), `"journal":{"entries":`) || strings.Contains(string(text), "problem") {
+		t.Errorf("after that: %s", text)
+	}
+	if len(s.anchored) != 1 || s.anchored[0].Anchored.Worker != string(w.ID) || !s.anchored[0].Anchored.First || s.anchored[0].Anchored.Size < 4 {
+		t.Errorf("%+v", s.anchored)
 	}
 	if _, err := far.Look(t.Context(), paddock.Principal{Kind: paddock.User, ID: "user:bob"}, run.ID); err == nil {
 		t.Error("it is bob's, too")

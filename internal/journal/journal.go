@@ -26,6 +26,7 @@ import (
 
 	"paddock"
 	"paddock/internal/journal/short/account"
+	"paddock/internal/journal/short/anchored"
 	"paddock/internal/journal/short/asked"
 	"paddock/internal/journal/short/glance"
 	"paddock/internal/journal/short/removed"
@@ -52,6 +53,7 @@ const (
 	Prune      Kind = "prune"      // what is kept of a run is about to be removed
 	Forgotten  Kind = "forgotten"  // checklists, or results of delegates, are about to go
 	Account    Kind = "account"    // something is about to be done with an account, or what lets people in
+	Anchored   Kind = "anchored"   // how far a worker's journal has come, or what is wrong with it
 	Unmasked   Kind = "unmasked"   // somebody is about to be shown what is hidden of secrets
 )
 
@@ -83,6 +85,7 @@ type Entry struct {
 	Approval   *asked.Detail    `json:"approval,omitempty"`
 	Unmasked   *glance.Detail   `json:"unmasked,omitempty"`
 	Account    *account.Detail  `json:"account,omitempty"`
+	Anchored   *anchored.Detail `json:"anchored,omitempty"`
 
 	Digest paddock.Digest `json:"entry"`
 }

@@ -21,8 +21,10 @@ type Tree struct {
 func (t *Tree) Size() int64 { return t.size }
 
 // Add adds the line of an entry, without its end.
-func (t *Tree) Add(line []byte) {
-	hash := tlog.RecordHash(line)
+func (t *Tree) Add(line []byte) { t.AddHash(tlog.RecordHash(line)) }
+
+// AddHash adds the entry whose line has this hash.
+func (t *Tree) AddHash(hash tlog.Hash) {
 	// Each one at the end of the size's binary form is a subtree that is whole now.
 	for range bits.TrailingZeros64(^uint64(t.size)) {
 		last := len(t.roots) - 1

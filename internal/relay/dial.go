@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
+	"paddock/internal/relay/line"
 	"paddock/internal/relay/outward"
 )
 
@@ -31,6 +31,9 @@ type Config struct {
 	// Token is the worker's credential.
 	Token string
 	House House
+	// Head tells how far the worker's journal has come since it had from entries; nil
+	// tells nothing. What it returns becomes JSON.
+	Head func(ctx context.Context, from int64) (any, error)
 	// TLS may name other authorities than the system's; nil means those.
 	TLS *tls.Config
 	Log *slog.Logger
@@ -94,37 +97,15 @@ func (d *dialer) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	conn := watch(raw)
+	conn := line.Watch(raw)
 	d.Log.Info("connected to the server", "server", d.url.Host)
 	s := &http.Server{
-		Handler: &door{d.House, d.Log}, Protocols: onlyHTTP2(), HTTP2: heartbeats(), MaxHeaderBytes: mostHeader,
+		Handler: &door{d.House, d.Head, d.Log}, Protocols: onlyHTTP2(), HTTP2: heartbeats(), MaxHeaderBytes: mostHeader,
 		ReadHeaderTimeout: greetTime, ErrorLog: slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	_ = s.Serve(&single{conn: conn}) // returns when the connection is closed
+	_ = s.Serve(conn.Listen()) // returns when the connection is closed
 	return errors.Join(errors.New("the connection ended"), s.Close())
 }
-
-// A single listener accepts one connection, and then waits for its end.
-type single struct {
-	mu    sync.Mutex
-	given bool
-	conn  *watched
-}
-
-func (s *single) Accept() (net.Conn, error) {
-	s.mu.Lock()
-	given := s.given
-	s.given = true
-	s.mu.Unlock()
-	if !given {
-		return s.conn, nil
-	}
-	<-s.conn.gone
-	return nil, net.ErrClosed
-}
-
-func (s *single) Close() error   { return s.conn.Close() }
-func (s *single) Addr() net.Addr { return s.conn.LocalAddr() }

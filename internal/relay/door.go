@@ -19,6 +19,7 @@ import (
 // A door answers what a server asks, about runs that users of servers started.
 type door struct {
 	house House
+	head  func(ctx context.Context, from int64) (any, error) // may be nil
 	log   *slog.Logger
 }
 
@@ -32,9 +33,12 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	q, err := read(verb, r.Body)
+	var q question
 	var answer any
-	if err == nil {
+	var err error
+	if verb == head {
+		answer, err = d.grown(r.Context(), r.Body)
+	} else if q, err = read(verb, r.Body); err == nil {
 		answer, err = d.answer(r.Context(), verb, q)
 	}
 	var refusal *paddock.Refusal
@@ -60,18 +64,37 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text) // it asks again over the next connection
 }
 
-// read reads a question, all of which must be understood.
-func read(verb string, body io.Reader) (question, error) {
-	var q question
+// grown answers how far the journal has come.
+func (d *door) grown(ctx context.Context, body io.Reader) (any, error) {
+	var q since
+	if err := parse(body, &q); err != nil {
+		return nil, err
+	}
+	if q.From < 0 || d.head == nil {
+		return nil, paddock.Refused(paddock.InvalidRequest, "The head of this journal isn't told, or not from entry %d on.", q.From)
+	}
+	return d.head(ctx, q.From)
+}
+
+// parse reads a body, all of which must be understood.
+func parse(body io.Reader, into any) error {
 	text, err := io.ReadAll(io.LimitReader(body, mostQuestion+1))
 	switch {
 	case err != nil:
-		return q, paddock.Refused(paddock.InvalidRequest, "The question didn't arrive whole.")
+		return paddock.Refused(paddock.InvalidRequest, "The question didn't arrive whole.")
 	case len(text) > mostQuestion:
-		return q, paddock.Refused(paddock.InvalidRequest, "A question has at most %d bytes.", mostQuestion)
+		return paddock.Refused(paddock.InvalidRequest, "A question has at most %d bytes.", mostQuestion)
 	}
-	if err := jsonv2.Unmarshal(text, &q, jsonv2.RejectUnknownMembers(true)); err != nil {
-		return question{}, paddock.Refused(paddock.InvalidRequest, "The question isn't understood: %.200s.", err.Error())
+	if err := jsonv2.Unmarshal(text, into, jsonv2.RejectUnknownMembers(true)); err != nil {
+		return paddock.Refused(paddock.InvalidRequest, "The question isn't understood: %.200s.", err.Error())
+	}
+	return nil
+}
+
+// read reads a question about a run.
+func read(verb string, body io.Reader) (q question, err error) {
+	if err := parse(body, &q); err != nil {
+		return question{}, err
 	}
 	if q.Run, err = paddock.ParseRunID(string(q.Run)); err != nil && !ballot.Is(verb) {
 		return question{}, nobody()

@@ -18,6 +18,7 @@ import (
 	"paddock"
 	"paddock/internal/app"
 	"paddock/internal/relay/ballot"
+	"paddock/internal/relay/line"
 )
 
 // Patience is how long a question waits for a worker that isn't connected.
@@ -80,7 +81,7 @@ func (h *Hub) Has(worker string) bool {
 
 // A link is one connection of a worker.
 type link struct {
-	conn *watched
+	conn *line.Line
 	http *http.ClientConn
 }
 
@@ -116,7 +117,7 @@ func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, worker string) erro
 	if err != nil {
 		return fmt.Errorf("the connection of worker %s can't be taken over: %w", worker, err)
 	}
-	conn := watch(raw)
+	conn := line.Watch(raw)
 	head := w.Header().Clone()
 	head.Set("Connection", "Upgrade")
 	head.Set("Upgrade", Protocol)
@@ -140,7 +141,7 @@ func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, worker string) erro
 }
 
 // add greets who is at the other end of a connection, and makes it the worker's.
-func (h *Hub) add(ctx context.Context, worker string, conn *watched) error {
+func (h *Hub) add(ctx context.Context, worker string, conn *line.Line) error {
 	once := make(chan net.Conn, 1)
 	once <- conn
 	t := &http.Transport{
@@ -169,7 +170,7 @@ func (h *Hub) add(ctx context.Context, worker string, conn *watched) error {
 	}
 	h.set(worker, l)
 	h.work.Go(func() {
-		<-conn.gone
+		<-conn.Gone
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if h.links[worker] == l {
@@ -312,7 +313,7 @@ func (l *link) gone() bool {
 	soon := time.NewTimer(20 * time.Millisecond)
 	defer soon.Stop()
 	select {
-	case <-l.conn.gone:
+	case <-l.conn.Gone:
 	case <-soon.C:
 		if l.http.Err() == nil {
 			return false

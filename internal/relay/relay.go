@@ -22,10 +22,7 @@ package relay
 
 import (
 	"context"
-	"errors"
-	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"paddock"
@@ -58,6 +55,7 @@ const (
 	output = "output"
 	detail = "detail"
 	kill   = "kill"
+	head   = "head"
 )
 
 const prefix = "/v1/"
@@ -70,6 +68,11 @@ type question struct {
 	Wait      paddock.Duration     `json:"wait_ms,omitempty"`
 	Kill      *app.KillRequest     `json:"kill,omitempty"`
 	Approval  *ballot.Question     `json:"approval,omitempty"`
+}
+
+// A since is the body of the question how far the journal has come.
+type since struct {
+	From int64 `json:"from"`
 }
 
 // Bounds of what either side takes from the other. They hold before anything is parsed.
@@ -109,22 +112,4 @@ func onlyHTTP2() *http.Protocols {
 // away is the refusal of what can't be asked now.
 func away(worker string) error {
 	return paddock.Refused(paddock.Away, "The machine that has this run, worker %.80s, isn't connected at the moment.", worker)
-}
-
-// A watched connection tells when it is closed, by whomever.
-type watched struct {
-	net.Conn
-	once sync.Once
-	gone chan struct{}
-}
-
-func watch(c net.Conn) *watched { return &watched{Conn: c, gone: make(chan struct{})} }
-
-func (w *watched) Close() error {
-	w.once.Do(func() { close(w.gone) })
-	err := w.Conn.Close()
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
 }

@@ -567,7 +567,7 @@ func TestHostileQuestions(t *testing.T) {
 	t.Parallel()
 	run := paddock.Run{ID: newID(t), Principal: ann}
 	h := newHouse(run)
-	d := &door{h, quick}
+	d := &door{h, nil, quick}
 	who := `"principal":{"kind":"user","id":"user:ann"},"run":"` + string(run.ID) + `"`
 	for name, tc := range map[string]struct {
 		verb, body string

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/relay/line"
 )
 
 // A mute connection stays open and takes what is written, and nothing arrives any more.
@@ -33,11 +34,11 @@ func TestSilence(t *testing.T) {
 		hub := NewHub(t.Context(), time.Second)
 		a, b := net.Pipe()
 		near, far := &mute{Conn: a}, &mute{Conn: b}
-		worker := watch(far)
-		s := &http.Server{Handler: &door{newHouse(run), quick}, Protocols: onlyHTTP2(), HTTP2: heartbeats()}
+		worker := line.Watch(far)
+		s := &http.Server{Handler: &door{newHouse(run), nil, quick}, Protocols: onlyHTTP2(), HTTP2: heartbeats()}
 		done := make(chan error, 1)
-		go func() { done <- s.Serve(&single{conn: worker}) }()
-		server := watch(near)
+		go func() { done <- s.Serve(worker.Listen()) }()
+		server := line.Watch(near)
 		if err := hub.add(t.Context(), "w1", server); err != nil {
 			t.Fatal(err)
 		}
@@ -48,8 +49,8 @@ func TestSilence(t *testing.T) {
 		begun := time.Now()
 		near.on.Store(true)
 		far.on.Store(true)
-		<-server.gone
-		<-worker.gone
+		<-server.Gone
+		<-worker.Gone
 		if took := time.Since(begun); took > quiet+pong+time.Second {
 			t.Errorf("it took %v", took)
 		}

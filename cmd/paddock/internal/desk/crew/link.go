@@ -17,6 +17,7 @@ import (
 	"paddock/internal/executor"
 	"paddock/internal/policy/compiled/document/shape"
 	"paddock/internal/relay"
+	"paddock/internal/relay/anchors"
 	"paddock/internal/relay/outward"
 	"paddock/internal/store"
 	"paddock/internal/trust"
@@ -115,7 +116,7 @@ func link(ctx context.Context, d *desk.Desk, s settings, e *executor.Executor) (
 	for _, to := range s.servers {
 		all.Go(func() {
 			err := relay.Serve(ctx, relay.Config{
-				Server: to.url, Token: to.token, TLS: to.tls, House: app.New(e), Now: d.Now,
+				Server: to.url, Token: to.token, TLS: to.tls, House: app.New(e), Head: anchors.Teller(e.StateDir()), Now: d.Now,
 				Log: slog.New(slog.NewTextHandler(d.Err, &slog.HandlerOptions{Level: slog.LevelWarn})),
 			})
 			if err != nil {

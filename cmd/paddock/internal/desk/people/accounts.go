@@ -50,8 +50,10 @@ type Config struct {
 	Providers       []gate.Provider
 	Now             func() time.Time
 	Other           gate.Gate
-	Hub             *relay.Hub
-	Roots           []string // in which workspaces are made
+	// Warn is told what is wrong with the journals of workers.
+	Warn  func(error)
+	Hub   *relay.Hub
+	Roots []string // in which workspaces are made
 }
 
 // Here is an Opener of the accounts of this machine: they are asked as a server's are,

@@ -47,9 +47,12 @@ func (d commands) workersList() *cobra.Command {
 				if d.JSON {
 					return d.Object(map[string]any{"workers": all})
 				}
-				rows := [][]string{{"NAME", "MODE", "RUNS", "LABELS", "LAST SEEN", "ID"}}
+				rows := [][]string{{"NAME", "MODE", "RUNS", "LABELS", "LAST SEEN", "JOURNAL", "ID"}}
 				for _, w := range all {
-					rows = append(rows, []string{w.Name, w.Mode, strconv.FormatInt(w.Capacity, 10), labels(w), when(w.LastSeen), w.ID})
+					rows = append(rows, []string{w.Name, w.Mode, strconv.FormatInt(w.Capacity, 10), labels(w), when(w.LastSeen), journal(w), w.ID})
+					if w.Journal != nil && w.Journal.Problem != "" {
+						d.Say("warning", "the journal of worker "+w.Name+" isn't what it was: "+w.Journal.Problem)
+					}
 				}
 				return d.table(rows)
 			})
@@ -63,6 +66,17 @@ func labels(w client.Worker) string {
 		return "-"
 	}
 	return strings.Join(w.Labels, ",")
+}
+
+// journal says how far a worker's has come, in a word.
+func journal(w client.Worker) string {
+	switch {
+	case w.Journal == nil:
+		return "-"
+	case w.Journal.Problem != "":
+		return "ALARM"
+	}
+	return strconv.FormatInt(w.Journal.Entries, 10)
 }
 
 func (d commands) workersAdd() *cobra.Command {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"paddock/internal/approval/vouched"
@@ -30,6 +31,7 @@ import (
 	"paddock/internal/journal/sign"
 	"paddock/internal/journal/writer"
 	"paddock/internal/relay"
+	"paddock/internal/relay/anchors"
 	"paddock/internal/store/tables"
 	"paddock/internal/store/tables/postgres"
 	"paddock/internal/store/tables/sqlite"
@@ -62,6 +64,8 @@ type Config struct {
 	Other gate.Gate
 	// Hub takes workers in; nil means that none are.
 	Hub *relay.Hub
+	// Warn is told what is wrong with the journals of workers.
+	Warn func(error)
 	// Roots are those below which workspaces are made.
 	Roots []string
 }
@@ -73,6 +77,7 @@ type Accounts struct {
 	store   *tables.Tables
 	journal *writer.Writer
 	workers *machines.Machines // nil if none are taken in
+	asking  func()             // ends asking workers for the heads of their journals; nil if nobody does
 	// verifier signs that second factors were shown.
 	verifier *sign.Key
 	now      func() time.Time
@@ -109,7 +114,14 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 	}
 	a.Workspaces = workspaces.New(workspaces.Config{Store: s, Recorder: recorder{a.journal}, Roots: c.Roots, Now: c.Now})
 	if c.Hub != nil {
-		a.workers = machines.New(machines.Config{Store: s, Hub: c.Hub, Recorder: recorder{a.journal}, Now: c.Now})
+		heads, err := anchors.Open(anchors.Config{Hub: c.Hub, State: c.State, Append: a.journal.Append, Now: c.Now, Warn: c.Warn})
+		if err != nil {
+			return nil, errors.Join(err, a.Close())
+		}
+		a.workers = machines.New(machines.Config{Store: s, Hub: c.Hub, Heads: heads, Recorder: recorder{a.journal}, Now: c.Now})
+		if c.Serving != "" {
+			a.asking = background(ctx, heads.Run)
+		}
 	}
 	if c.Serving != "" {
 		if err := (recorder{a.journal}).Record(ctx, auth.Event{What: auth.Configured, Local: true, Detail: c.Serving}); err != nil {
@@ -119,6 +131,14 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 	a.Gate = accounts.New(a.desk, c.Secure, c.Now, c.Other)
 	a.Gate.Host = self.ID
 	return a, nil
+}
+
+// background has f work until what it returns is called.
+func background(ctx context.Context, f func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var work sync.WaitGroup
+	work.Go(func() { f(ctx) })
+	return func() { cancel(); work.Wait() }
 }
 
 // A recorder writes events into the journal of the state directory.
@@ -206,6 +226,9 @@ func (a *Accounts) Forget(ctx context.Context) error {
 
 // Close lets go of the store and the journal.
 func (a *Accounts) Close() error {
+	if a.asking != nil {
+		a.asking()
+	}
 	err := a.store.Close()
 	if a.journal != nil {
 		err = errors.Join(err, a.journal.Close())

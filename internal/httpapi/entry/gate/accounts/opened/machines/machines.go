@@ -22,6 +22,7 @@ import (
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/relay"
+	"paddock/internal/relay/anchors"
 	"paddock/internal/store"
 )
 
@@ -40,10 +41,16 @@ type Store interface {
 	SetWorkerMode(ctx context.Context, id store.WorkerID, m store.Mode) error
 }
 
+// Heads knows how far workers' journals have come. *anchors.Keeper does.
+type Heads interface {
+	Shown(worker string) *anchors.Journal
+}
+
 // Config is what Machines work with; all of it must be set.
 type Config struct {
 	Store    Store
 	Hub      *relay.Hub
+	Heads    Heads
 	Recorder auth.Recorder
 	Now      func() time.Time
 }
@@ -82,6 +89,15 @@ type Worker struct {
 	// LastSeen is when it said last that it is there, by its own clock.
 	LastSeen  *time.Time `json:"last_seen,omitempty"`
 	CreatedAt time.Time  `json:"created_at"`
+	// Journal is what this server knows of its journal; nothing as long as it told nothing.
+	Journal *anchors.Journal `json:"journal,omitempty"`
+}
+
+// shown is w, with what is known of its journal.
+func (m *Machines) shown(w store.Worker) Worker {
+	v := shown(w)
+	v.Journal = m.Heads.Shown(string(w.ID))
+	return v
 }
 
 // Listing is who there is, newest first.
@@ -125,7 +141,7 @@ func (m *Machines) Routes(in *entry.Entrance) {
 		page, err := m.Store.Workers(ctx, store.Cursor{}, store.MostPage)
 		l := Listing{Workers: []Worker{}}
 		for _, w := range page.Items {
-			l.Workers = append(l.Workers, shown(w))
+			l.Workers = append(l.Workers, m.shown(w))
 		}
 		return l, err
 	})
@@ -252,7 +268,7 @@ func (m *Machines) change(ctx context.Context, by auth.Who, name string, mode st
 		return Worker{}, missing()
 	}
 	w.Mode = mode
-	return shown(w), err
+	return m.shown(w), err
 }
 
 func missing() error {
