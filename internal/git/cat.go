@@ -156,7 +156,7 @@ func (s session) tracked(ctx context.Context, name string) error {
 	}
 	var d parse.Directories
 	if run.State != paddock.OutputLimit {
-		if status, ok := exited(run); !ok || status != 0 {
+		if status, ok := parse.Exited(run); !ok || status != 0 {
 			return s.broken(ctx, run)
 		}
 		err = s.exec.Follow(ctx, run.ID, paddock.Stdout, 0, &d)

@@ -70,6 +70,13 @@ func TestOneRunWhereTheIDIsKnown(t *testing.T) {
 	if a := asked(query.Status{}, 1); len(a.Changes) != 1 {
 		t.Errorf("%+v", a)
 	}
+	if a := asked(query.Diff{Base: "HEAD~1", Head: "note"}, 2); len(a.Files) != 1 || len(a.Revisions) != 2 || a.Revisions[1].ID != head {
+		t.Errorf("%+v", a)
+	}
+	for _, q := range []query.Query{query.Diff{Base: "HEAD~1", Head: "nowhere"}, query.MergeBase{Base: "nowhere", Head: "HEAD~1"}, query.Diff{Base: "main", Head: "HEAD~9"}} {
+		_, err := w.try(q)
+		refused(t, err, paddock.RevisionInvalid)
+	}
 	w.git("config", "filter.lfs.process", "git-lfs filter-process") // as it is usually written
 	hasNote(t, asked(query.Status{}, 1), "filters (lfs) weren't run")
 	w.git("config", "filter.odd name.clean", "x") // which is asked of git

@@ -1,4 +1,11 @@
-package query
+// Package command has the words that stand before every question: git's own options,
+// the settings that beat a repository's own, and the preparing questions.
+//
+// # Limits
+//
+// What a question says is made by package query: here it is a list of words that
+// follow.
+package command
 
 // settings beat what a repository's own configuration says. Those that name a
 // program are set to one that does nothing; those with a free name (filters) are
@@ -48,6 +55,16 @@ func (p Place) Command(args, drivers []string) []string {
 // Resolve returns the command that prints the id of the commit that ref names.
 func (p Place) Resolve(ref string) []string {
 	return append(p.own(), "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+}
+
+// ResolveAll returns the command that prints the ids of the commits that refs name, one
+// a line, and nothing of a ref that names none.
+func (p Place) ResolveAll(refs []string) []string {
+	words := append(p.own(), "rev-parse", "--revs-only", "--end-of-options")
+	for _, ref := range refs {
+		words = append(words, ref+"^{commit}")
+	}
+	return words
 }
 
 // Settings returns the command that lists the names of the repository's settings.
