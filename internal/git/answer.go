@@ -89,6 +89,15 @@ func (a Answer) said(format string, args ...any) Answer {
 	return a
 }
 
+// unrun says which of drivers change files, and didn't.
+func (a Answer) unrun(drivers []string) Answer {
+	filters := parse.Filters(drivers)
+	if len(filters) == 0 {
+		return a
+	}
+	return a.said("The repository's filters (%s) weren't run: files that they change when they are added may show as different.", parse.Shortened(strings.Join(filters, ", "), 200))
+}
+
 // of notes the run, whose command ends in args.
 func (a *Answer) of(run paddock.Run, args []string) {
 	a.Run, a.State, a.Bytes = run.ID, run.State, run.Stdout.Bytes

@@ -17,7 +17,6 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"paddock"
@@ -172,9 +171,7 @@ func (s session) asked(ctx context.Context, out Answer, ids []string, name strin
 		if drivers, err = s.drivers(ctx); err != nil {
 			return Answer{}, err
 		}
-		if len(drivers) > 0 {
-			out = out.said("The repository's filters (%s) weren't run: files that they change when they are added may show as different.", parse.Shortened(strings.Join(drivers, ", "), 200))
-		}
+		out = out.unrun(drivers)
 	}
 	out, run, err := s.main(ctx, out, s.place.Command(s.args(ids, name), drivers), s.args(ids, name))
 	if err != nil || !run.State.Settled() {
@@ -254,18 +251,10 @@ func (s session) together(ctx context.Context, refs []string) ([]string, error) 
 	if err != nil || status != 0 {
 		return nil, err
 	}
-	var ids []string
-	for line := range bytes.Lines(stdout) {
-		id, err := parse.ID(line)
-		if err != nil {
-			return nil, nil
-		}
-		ids = append(ids, id)
+	if ids := parse.IDs(stdout); len(ids) == len(refs) {
+		return ids, nil
 	}
-	if len(ids) != len(refs) {
-		return nil, nil
-	}
-	return ids, nil
+	return nil, nil
 }
 
 // main runs the command that answers, and waits for it as long as is asked for:
@@ -347,13 +336,13 @@ func (s session) resolve(ctx context.Context, ref string) (string, error) {
 	return "", s.broken(ctx, run)
 }
 
-// drivers returns the names of the repository's filters: read from its settings where
+// drivers returns the repository's filters and hooks: read from its settings where
 // they are easily told, and else asked of git.
 func (s session) drivers(ctx context.Context) ([]string, error) {
-	if drivers, told := s.look.Filters(); told && len(drivers) <= mostDrivers {
+	if drivers, told := s.look.Drivers(); told && len(drivers) <= mostDrivers {
 		return drivers, nil
 	}
-	stdout, status, run, err := s.step(ctx, s.place.Settings(), "git: which filters there are")
+	stdout, status, run, err := s.step(ctx, s.place.Settings(), "git: which filters and hooks there are")
 	if err != nil {
 		return nil, err
 	}
@@ -362,7 +351,7 @@ func (s session) drivers(ctx context.Context) ([]string, error) {
 	}
 	drivers, err := parse.Drivers(stdout)
 	if err == nil && len(drivers) > mostDrivers {
-		err = paddock.Refused(paddock.RepositoryRefused, "The repository sets %d filters; at most %d are taken.", len(drivers), mostDrivers)
+		err = paddock.Refused(paddock.RepositoryRefused, "The repository sets %d filters and hooks; at most %d are taken.", len(drivers), mostDrivers)
 	}
 	return drivers, err
 }

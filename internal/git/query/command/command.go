@@ -7,8 +7,10 @@
 // follow.
 package command
 
+import "strings"
+
 // settings beat what a repository's own configuration says. Those that name a
-// program are set to one that does nothing; those with a free name (filters) are
+// program are set to one that does nothing; those with a free name (filters, hooks) are
 // set for each repository, see Command.
 var settings = []string{
 	"core.fsmonitor=false", "core.untrackedCache=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.excludesFile=/dev/null",
@@ -40,13 +42,19 @@ func (p Place) own() []string {
 }
 
 // Command returns the whole command of which args are the words after git's own
-// options. Drivers are the names of the filters that the repository sets: each is set to
-// do nothing, by variables, so that a name can hold whatever it likes.
+// options. Drivers are what the repository's settings have under names of its choice, as
+// "filter.lfs" and "hook.x": each is set to do nothing, by variables, so that a name can hold
+// whatever it likes. (The setting that is to end all hooks of an event isn't in the first
+// git that has them, and is ignored where something else has the event's name.)
 func (p Place) Command(args, drivers []string) []string {
 	words := p.own()
 	for _, d := range drivers {
-		for _, key := range []string{"clean", "smudge", "process", "required"} {
-			words = append(words, "--config-env=filter."+d+"."+key+"=EMPTY")
+		keys := []string{"clean", "smudge", "process", "required"}
+		if strings.HasPrefix(d, "hook.") {
+			keys = []string{"enabled"} // which is false where it is empty
+		}
+		for _, key := range keys {
+			words = append(words, "--config-env="+d+"."+key+"=EMPTY")
 		}
 	}
 	return append(words, args...)
