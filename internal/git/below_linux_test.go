@@ -202,6 +202,9 @@ func TestRootBelowWhatIsNone(t *testing.T) {
 			w.write("svc/pay/.git/HEAD", "ref: refs/heads/main\n")
 			must(t, errorsOf(os.MkdirAll(w.root+"/svc/pay/.git/objects", 0o755), os.MkdirAll(w.root+"/svc/pay/.git/refs", 0o755)))
 		}, "", "names no commit"},
+		"a repository of its own, and none above": {func(w *world) {
+			must(t, os.Rename(w.root+"/.git", w.root+"/svc/pay/.git"))
+		}, paddock.RepositoryRefused, ""},
 		"a file of its own that leads above": {func(w *world) { w.write("svc/pay/.git", "gitdir: ../../.git\n") }, paddock.RepositoryRefused, ""},
 		"a link of its own that leads above": {func(w *world) { must(t, os.Symlink("../../.git", w.root+"/svc/pay/.git")) }, paddock.RepositoryRefused, ""},
 		"one between":                        {func(w *world) { w.write("svc/.git", "gitdir: ../.git\n") }, paddock.RepositoryRefused, ""},

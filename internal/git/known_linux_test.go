@@ -27,7 +27,7 @@ var known = []struct{ fault, tests string }{
 	{"the user's own configuration applies", "TestConfigurationIsTheRepositorysAlone"},
 	{"a partial clone fetches what it lacks, by programs that it names", "TestHostileRepositoryRunsNothing TestKindsOfRepositories"},
 	{"the settings of a submodule apply within it", "TestHostileRepositoryRunsNothing"},
-	{"a root inside of a repository shows all of the repository", "TestKindsOfRepositories"},
+	{"a root inside of a repository shows all of the repository", "TestKindsOfRepositories TestRootBelowTheTop TestRootBelowWhatIsNone TestContainmentHoldsPlainGitBelow"},
 	{"a revision with a colon shows files that a path may not name", "TestHostileValues internal/git/query.TestRevisions"},
 	{"magic in paths leads to the repository's top, and globs match other files", "TestHostileValues TestPathsAreNames"},
 	{"git gets the environment of the host, secrets included", "TestGitKnowsNothingOfTheHost"},
@@ -54,7 +54,7 @@ var known = []struct{ fault, tests string }{
 	{"a preview is as long as it likes, and the rest is lost", "TestPreviewsAndTheRest"},
 	{"whoever has an id reads what is kept", "runner.TestArtifactsOfOthers internal/mcpserver.TestUnknownAndForeignLookAlike"},
 	{"what was printed stays on the disk for ever", "runner.TestArtifactsArePruned"},
-	{"to answer costs much more than git does", "TestOneRunWhereTheIDIsKnown TestHeadsThatAreNotRead"},
+	{"to answer costs much more than git does", "TestOneRunWhereTheIDIsKnown TestHeadsThatAreNotRead TestFiltersThatAreRead"},
 	{"all that git prints is held in memory", "TestLargeRepository"},
 	{"a list of what is dangerous is cut, and taken for whole", "TestCutListsAreNotBelieved"},
 }
