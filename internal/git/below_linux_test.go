@@ -202,7 +202,7 @@ func TestRootBelowWhatIsNone(t *testing.T) {
 			w.write("svc/pay/.git/HEAD", "ref: refs/heads/main\n")
 			must(t, errorsOf(os.MkdirAll(w.root+"/svc/pay/.git/objects", 0o755), os.MkdirAll(w.root+"/svc/pay/.git/refs", 0o755)))
 		}, "", "names no commit"},
-		"a repository of its own, and none above": {func(w *world) {
+		"a repository of its own and none above": {func(w *world) {
 			must(t, os.Rename(w.root+"/.git", w.root+"/svc/pay/.git"))
 		}, paddock.RepositoryRefused, ""},
 		"a file of its own that leads above": {func(w *world) { w.write("svc/pay/.git", "gitdir: ../../.git\n") }, paddock.RepositoryRefused, ""},
