@@ -175,6 +175,7 @@ func (w *world) belowState(asked func(query.Query) Answer, ids []string) {
 	if a := asked(query.Cat{In: "dir"}); a.Content.Kind != "directory" {
 		w.t.Errorf("%+v", a)
 	}
+	hasNote(w.t, asked(query.Cat{In: "."}), "is a directory")
 	for _, name := range []string{"a.txt", "svc/pay/a.txt", "top.txt.", ":(top)x", "HEAD:x"} {
 		if a := asked(query.Cat{In: name, Ref: ids[0]}); a.Content != nil {
 			w.t.Errorf("%q: %+v", name, a)
