@@ -1,14 +1,11 @@
 package git
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"paddock"
-	"paddock/internal/clean"
 	"paddock/internal/git/parse"
 	"paddock/internal/git/parse/present"
 	"paddock/internal/git/query"
@@ -92,18 +89,27 @@ func (a Answer) said(format string, args ...any) Answer {
 	return a
 }
 
+// unrun says which of drivers change files, and didn't.
+func (a Answer) unrun(drivers []string) Answer {
+	filters := parse.Filters(drivers)
+	if len(filters) == 0 {
+		return a
+	}
+	return a.said("The repository's filters (%s) weren't run: files that they change when they are added may show as different.", parse.Shortened(strings.Join(filters, ", "), 200))
+}
+
 // of notes the run, whose command ends in args.
 func (a *Answer) of(run paddock.Run, args []string) {
 	a.Run, a.State, a.Bytes = run.ID, run.State, run.Stdout.Bytes
 	a.Command = append([]string{"git"}, args...)
-	if status, ok := exited(run); ok {
+	if status, ok := parse.Exited(run); ok {
 		a.ExitCode, a.OK = &status, status == 0
 	}
 }
 
 // fill reads what git printed.
 func (a *Answer) fill(q query.Query, run paddock.Run, stdout, stderr []byte, cut bool) {
-	a.Preview = visible(stdout, mostPreview)
+	a.Preview = parse.Visible(stdout, mostPreview)
 	cut = a.ended(q, run, stderr) || cut
 	if a.ExitCode != nil && *a.ExitCode != 0 {
 		return
@@ -120,7 +126,7 @@ func (a *Answer) fill(q query.Query, run paddock.Run, stdout, stderr []byte, cut
 // ended says how git ended, where that isn't the usual, and whether its output may
 // end too early.
 func (a *Answer) ended(q query.Query, run paddock.Run, stderr []byte) (cut bool) {
-	a.Stderr = visible(stderr, mostStderr)
+	a.Stderr = parse.Visible(stderr, mostStderr)
 	switch run.State {
 	case paddock.Exited:
 	case paddock.TimedOut:
@@ -245,23 +251,4 @@ func failure(q query.Query, status *int, stderr string) string {
 		return "The file has fewer lines than that."
 	}
 	return "Git failed; stderr says why."
-}
-
-// visible is the beginning of text for reading: NUL, which ends names, becomes a
-// line break, what isn't text a replacement, and what terminals obey is gone.
-func visible(text []byte, most int) string {
-	text = text[:min(len(text), most*utf8.UTFMax)]
-	text = bytes.ReplaceAll(bytes.ToValidUTF8(text, []byte("\uFFFD")), []byte{0}, []byte("\n"))
-	return shortened(string(clean.Bytes(text, clean.Text)), most)
-}
-
-// shortened cuts s to at most so many characters.
-func shortened(s string, most int) string {
-	n := 0
-	for i := range s {
-		if n++; n > most {
-			return s[:i] + "…"
-		}
-	}
-	return s
 }

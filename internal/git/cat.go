@@ -52,6 +52,11 @@ var pointer = sync.OnceValue(func() *regexp.Regexp {
 
 // cat tells what is at the path, and reads it if it is a file or a link.
 func (s session) cat(ctx context.Context, out Answer, q query.Cat, ids []string, name string) (Answer, error) {
+	const directory = "It is a directory; git_ls_files lists what is in it."
+	if name == "" { // the root, of which git would tell every entry
+		out.OK = true
+		return out.said(directory), nil
+	}
 	stdout, status, run, err := s.step(ctx, s.place.Command(s.args(ids, name), nil), "git: what is at a path")
 	if err == nil && status != 0 {
 		stdout, status, run, err = s.step(ctx, s.place.Command(q.Unsized(ids, path.Join(s.look.Prefix, name)), nil), "git: what is at a path")
@@ -77,7 +82,7 @@ func (s session) cat(ctx context.Context, out Answer, q query.Cat, ids []string,
 	switch {
 	case c.Kind == "directory":
 		out.OK = true
-		return out.said("It is a directory; git_ls_files lists what is in it."), nil
+		return out.said(directory), nil
 	case c.Kind == "submodule":
 		out.OK = true
 		return out.said("It is a submodule, at the commit in id; its repository isn't read."), nil
@@ -156,7 +161,7 @@ func (s session) tracked(ctx context.Context, name string) error {
 	}
 	var d parse.Directories
 	if run.State != paddock.OutputLimit {
-		if status, ok := exited(run); !ok || status != 0 {
+		if status, ok := parse.Exited(run); !ok || status != 0 {
 			return s.broken(ctx, run)
 		}
 		err = s.exec.Follow(ctx, run.ID, paddock.Stdout, 0, &d)

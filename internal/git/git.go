@@ -17,13 +17,13 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"paddock"
 	"paddock/internal/git/parse"
 	"paddock/internal/git/query"
 	"paddock/internal/git/query/below"
+	"paddock/internal/git/query/command"
 	"paddock/internal/git/repository"
 )
 
@@ -100,7 +100,7 @@ func (r *Room) Ask(ctx context.Context, a Ask) (Answer, error) {
 		defer cancel()
 		ctx = limited
 	}
-	s := session{Room: r, ask: a, look: look, place: query.Place{Dir: look.Dir, Worktree: look.Top}}
+	s := session{Room: r, ask: a, look: look, place: command.Place{Dir: look.Dir, Worktree: look.Top}}
 	s.quick = query.Known(a.Query, look.Named)
 	return s.answer(ctx, out, name)
 }
@@ -135,7 +135,7 @@ type session struct {
 	*Room
 	ask   Ask
 	look  repository.Look
-	place query.Place
+	place command.Place
 	quick []string // the ids of what is named, where git needn't be asked first
 }
 
@@ -171,15 +171,13 @@ func (s session) asked(ctx context.Context, out Answer, ids []string, name strin
 		if drivers, err = s.drivers(ctx); err != nil {
 			return Answer{}, err
 		}
-		if len(drivers) > 0 {
-			out = out.said("The repository's filters (%s) weren't run: files that they change when they are added may show as different.", shortened(strings.Join(drivers, ", "), 200))
-		}
+		out = out.unrun(drivers)
 	}
 	out, run, err := s.main(ctx, out, s.place.Command(s.args(ids, name), drivers), s.args(ids, name))
 	if err != nil || !run.State.Settled() {
 		return out, err
 	}
-	if status, ok := exited(run); ok && status == fatal && s.quick != nil {
+	if status, ok := parse.Exited(run); ok && status == fatal && s.quick != nil {
 		// Perhaps one of them names no commit: then that is what is to be said.
 		if err := s.exec.Seen(s.ask.Principal, run.ID); err != nil {
 			return Answer{}, err
@@ -214,8 +212,15 @@ const fatal = 128
 // resolved returns the commits that the question names; fewer than that where the
 // answer is that there is none yet.
 func (s session) resolved(ctx context.Context, out Answer) (Answer, []string, error) {
-	var ids []string
-	for _, ref := range s.ask.Query.Refs() {
+	refs := s.ask.Query.Refs()
+	ids, err := s.together(ctx, refs)
+	if err != nil {
+		return Answer{}, nil, err
+	}
+	for i, id := range ids {
+		out.Revisions = append(out.Revisions, Revision{refs[i], id})
+	}
+	for _, ref := range refs[len(ids):] {
 		id, err := s.resolve(ctx, ref)
 		if err != nil {
 			return Answer{}, nil, err
@@ -234,6 +239,22 @@ func (s session) resolved(ctx context.Context, out Answer) (Answer, []string, er
 		out.Revisions = append(out.Revisions, Revision{ref, id})
 	}
 	return out, ids, nil
+}
+
+// together returns the ids of all of several refs, asked in one run; none where one of
+// them names no commit, which is then to be found.
+func (s session) together(ctx context.Context, refs []string) ([]string, error) {
+	if len(refs) < 2 {
+		return nil, nil
+	}
+	stdout, status, _, err := s.step(ctx, s.place.ResolveAll(refs), "git: what revisions name")
+	if err != nil || status != 0 {
+		return nil, err
+	}
+	if ids := parse.IDs(stdout); len(ids) == len(refs) {
+		return ids, nil
+	}
+	return nil, nil
 }
 
 // main runs the command that answers, and waits for it as long as is asked for:
@@ -277,7 +298,7 @@ func (s session) step(ctx context.Context, argv []string, label string) (stdout 
 	if err := s.exec.Seen(s.ask.Principal, run.ID); err != nil {
 		return nil, 0, run, err
 	}
-	status, ok := exited(run)
+	status, ok := parse.Exited(run)
 	if !ok {
 		return nil, 0, run, s.broken(ctx, run)
 	}
@@ -296,7 +317,7 @@ func (s session) broken(ctx context.Context, run paddock.Run) error {
 	}
 	why := string(run.State)
 	if len(bytes.TrimSpace(stderr)) > 0 {
-		why += ": " + visible(bytes.TrimSpace(stderr), mostStderr)
+		why += ": " + parse.Visible(bytes.TrimSpace(stderr), mostStderr)
 	}
 	return paddock.Refused(paddock.RepositoryRefused, "Git can't read the repository (run %s, %s)", run.ID, why)
 }
@@ -315,13 +336,13 @@ func (s session) resolve(ctx context.Context, ref string) (string, error) {
 	return "", s.broken(ctx, run)
 }
 
-// drivers returns the names of the repository's filters: read from its settings where
+// drivers returns the repository's filters and hooks: read from its settings where
 // they are easily told, and else asked of git.
 func (s session) drivers(ctx context.Context) ([]string, error) {
-	if drivers, told := s.look.Filters(); told && len(drivers) <= mostDrivers {
+	if drivers, told := s.look.Drivers(); told && len(drivers) <= mostDrivers {
 		return drivers, nil
 	}
-	stdout, status, run, err := s.step(ctx, s.place.Settings(), "git: which filters there are")
+	stdout, status, run, err := s.step(ctx, s.place.Settings(), "git: which filters and hooks there are")
 	if err != nil {
 		return nil, err
 	}
@@ -330,7 +351,7 @@ func (s session) drivers(ctx context.Context) ([]string, error) {
 	}
 	drivers, err := parse.Drivers(stdout)
 	if err == nil && len(drivers) > mostDrivers {
-		err = paddock.Refused(paddock.RepositoryRefused, "The repository sets %d filters; at most %d are taken.", len(drivers), mostDrivers)
+		err = paddock.Refused(paddock.RepositoryRefused, "The repository sets %d filters and hooks; at most %d are taken.", len(drivers), mostDrivers)
 	}
 	return drivers, err
 }
@@ -343,12 +364,4 @@ func (s session) read(ctx context.Context, run paddock.Run, stream paddock.Strea
 		return b.Bytes(), true, nil
 	}
 	return b.Bytes(), parse.Lacking(run), err
-}
-
-// exited returns the status of a program that ended by itself.
-func exited(run paddock.Run) (status int, ok bool) {
-	if run.State != paddock.Exited || run.Outcome == nil || run.Outcome.Reason.ExitCode == nil {
-		return 0, false
-	}
-	return *run.Outcome.Reason.ExitCode, true
 }

@@ -14,6 +14,7 @@ import (
 	"paddock"
 	"paddock/internal/executor"
 	"paddock/internal/git/query"
+	"paddock/internal/git/query/command"
 )
 
 // known is what tools that give git to models were seen to get wrong, and the
@@ -26,7 +27,7 @@ var known = []struct{ fault, tests string }{
 	{"the user's own configuration applies", "TestConfigurationIsTheRepositorysAlone"},
 	{"a partial clone fetches what it lacks, by programs that it names", "TestHostileRepositoryRunsNothing TestKindsOfRepositories"},
 	{"the settings of a submodule apply within it", "TestHostileRepositoryRunsNothing"},
-	{"a root inside of a repository shows all of the repository", "TestKindsOfRepositories"},
+	{"a root inside of a repository shows all of the repository", "TestKindsOfRepositories TestRootBelowTheTop TestRootBelowWhatIsNone TestContainmentHoldsPlainGitBelow"},
 	{"a revision with a colon shows files that a path may not name", "TestHostileValues internal/git/query.TestRevisions"},
 	{"magic in paths leads to the repository's top, and globs match other files", "TestHostileValues TestPathsAreNames"},
 	{"git gets the environment of the host, secrets included", "TestGitKnowsNothingOfTheHost"},
@@ -53,7 +54,7 @@ var known = []struct{ fault, tests string }{
 	{"a preview is as long as it likes, and the rest is lost", "TestPreviewsAndTheRest"},
 	{"whoever has an id reads what is kept", "runner.TestArtifactsOfOthers internal/mcpserver.TestUnknownAndForeignLookAlike"},
 	{"what was printed stays on the disk for ever", "runner.TestArtifactsArePruned"},
-	{"to answer costs much more than git does", "TestOneRunWhereTheIDIsKnown TestHeadsThatAreNotRead"},
+	{"to answer costs much more than git does", "TestOneRunWhereTheIDIsKnown TestHeadsThatAreNotRead TestFiltersThatAreRead"},
 	{"all that git prints is held in memory", "TestLargeRepository"},
 	{"a list of what is dangerous is cut, and taken for whole", "TestCutListsAreNotBelieved"},
 }
@@ -120,7 +121,7 @@ func TestConfigurationIsTheRepositorysAlone(t *testing.T) {
 	if out := w.git("config", "--list", "--show-origin"); !strings.Contains(out, "/.gitconfig") {
 		t.Errorf("plain git reads no configuration of the user either, so this shows nothing: %s", out)
 	}
-	place := query.Place{Dir: w.root + "/.git", Worktree: w.root}
+	place := command.Place{Dir: w.root + "/.git", Worktree: w.root}
 	for _, line := range strings.Split(strings.TrimSpace(w.run(place.Command([]string{"config", "--list", "--show-origin"}, nil))), "\n") {
 		if origin, _, _ := strings.Cut(line, "\t"); origin != "command line:" && origin != "file:"+w.root+"/.git/config" {
 			t.Errorf("a setting is from %s", line)
@@ -261,6 +262,7 @@ func TestCutListsAreNotBelieved(t *testing.T) {
 	const most = 2048
 	w := newWorldWith(t, paddock.Off, "limits: {output: 2KiB, at_limit: drop}\n")
 	w.attacked(attack{ready: func(w *world) {
+		set("include.path", "/dev/null")(w) // so that git is asked for them
 		fill := most - len(w.git("config", "--local", "--list", "--null", "--name-only")) - len("pad.\x00")
 		set("pad."+strings.Repeat("a", fill), "1")(w)
 		driver(".gitattributes", "filter=x", "filter.x.clean", "HELPER")(w)

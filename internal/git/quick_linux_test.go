@@ -70,10 +70,31 @@ func TestOneRunWhereTheIDIsKnown(t *testing.T) {
 	if a := asked(query.Status{}, 1); len(a.Changes) != 1 {
 		t.Errorf("%+v", a)
 	}
+	if a := asked(query.Diff{Base: "HEAD~1", Head: "note"}, 2); len(a.Files) != 1 || len(a.Revisions) != 2 || a.Revisions[1].ID != head {
+		t.Errorf("%+v", a)
+	}
+	for _, q := range []query.Query{query.Diff{Base: "HEAD~1", Head: "nowhere"}, query.MergeBase{Base: "nowhere", Head: "HEAD~1"}, query.Diff{Base: "main", Head: "HEAD~9"}} {
+		_, err := w.try(q)
+		refused(t, err, paddock.RevisionInvalid)
+	}
 	w.git("config", "filter.lfs.process", "git-lfs filter-process") // as it is usually written
 	hasNote(t, asked(query.Status{}, 1), "filters (lfs) weren't run")
 	w.git("config", "filter.odd name.clean", "x") // which is asked of git
 	hasNote(t, asked(query.Status{}, 2), "filters (lfs, odd name) weren't run")
+	// Hooks that settings name are turned off by their names, as they are in either way.
+	w.git("config", "hook.one.command", "x")
+	record := func() string {
+		t.Helper()
+		run, err := w.exec.Run(t.Context(), w.ask(query.Status{}).Run)
+		must(t, err)
+		return strings.Join(run.Argv, " ")
+	}
+	for _, clear := range []string{"filter.odd name", "filter.lfs"} { // git is asked, and then it isn't
+		if words := record(); !strings.Contains(words, "--config-env=hook.one.enabled=EMPTY") || !strings.Contains(words, "--config-env=filter.lfs.process=EMPTY") {
+			t.Errorf("before %s was cleared: %s", clear, words)
+		}
+		w.git("config", "--remove-section", clear)
+	}
 	w.git("checkout", "-q", "--detach")
 	check(query.Log{})
 	if a := asked(query.Log{Ref: tag}, 1); len(a.Commits) != 2 || a.Commits[0].ID != head {
@@ -199,12 +220,12 @@ func TestNamesThatAreNotRead(t *testing.T) {
 	}
 }
 
-// Whatever settings say, each filter that git finds in them is found, or git is asked.
+// Whatever settings say, each filter and hook that git finds in them is found, or git is asked.
 func TestFiltersThatAreRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, paddock.Off)
 	w.git("init", "-q")
-	parts := strings.Split("[|filter|Filter|FILTER| |\t|\r|\n|\"x\"|\"y z\"|\"a\\\"b\"|.x|]|clean|process|=|\\|#|;|[core]|[filter \"ok\"]|\n[filter \"lfs\"]\n\tprocess = x\n|[include]|includeIf|path=x|\"|\xef\xbb\xbf|\u0130|\u017f|\xff|key", "|")
+	parts := strings.Split("[|filter|Filter|FILTER|hook|HOOK| |\t|\r|\n|\"x\"|\"y z\"|\"a\\\"b\"|.x|]|clean|process|command|=|\\|#|;|[core]|[filter \"ok\"]|[hook \"h\"]|\n[filter \"lfs\"]\n\tprocess = x\n|[include]|includeIf|path=x|\"|\xef\xbb\xbf|\u0130|\u017f|\xff|key", "|")
 	random := rand.New(rand.NewPCG(1, 2))
 	listed, told := 0, 0
 	for n := range 300 {
@@ -218,7 +239,7 @@ func TestFiltersThatAreRead(t *testing.T) {
 		w.write(".git/config", text)
 		look, err := repository.At(w.root)
 		must(t, err)
-		names, ok := look.Filters()
+		names, ok := look.Drivers()
 		if !ok {
 			continue
 		}
@@ -232,7 +253,7 @@ func TestFiltersThatAreRead(t *testing.T) {
 		for _, d := range drivers {
 			listed++
 			if !slices.Contains(names, d) {
-				t.Errorf("%q: git finds the filter %q, and it isn't among %q", text, d, names)
+				t.Errorf("%q: git finds %q, and it isn't among %q", text, d, names)
 			}
 		}
 	}
@@ -246,7 +267,7 @@ func TestFiltersThatAreRead(t *testing.T) {
 		spoil()
 		look, err := repository.At(w.root)
 		must(t, err)
-		if names, ok := look.Filters(); ok {
+		if names, ok := look.Drivers(); ok {
 			t.Errorf("%s: %q", name, names)
 		}
 	}

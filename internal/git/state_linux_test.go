@@ -339,6 +339,8 @@ func TestCat(t *testing.T) {
 		}
 	}
 	hasNote(t, w.ask(query.Cat{In: "never"}), "no file of that path")
+	hasNote(t, w.ask(query.Cat{In: "."}), "is a directory")
+	hasNote(t, w.ask(query.Cat{In: w.root}), "is a directory")
 	if a := w.ask(query.Log{In: "link"}); len(a.Commits) != 1 { // a link has a history of its own
 		t.Errorf("%+v", a)
 	}

@@ -115,6 +115,18 @@ func ID(out []byte) (string, error) {
 	return id, nil
 }
 
+// IDs reads the ids that a command printed, one a line; none where one isn't an id.
+func IDs(out []byte) (ids []string) {
+	for line := range bytes.Lines(out) {
+		id, err := ID(line)
+		if err != nil {
+			return nil
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
 // Commits reads a log, or what show prints. Cut is set when the end of out is
 // missing: its last commit is left out then. More is set when bounds left
 // something of the files out.

@@ -98,8 +98,8 @@ func TestCut(t *testing.T) {
 }
 
 func TestDrivers(t *testing.T) {
-	got, err := Drivers([]byte("filter.a.clean\x00core.x\x00filter.b.c=d e.process\x00filter.a.smudge\x00filter.x\x00filter..clean\x00"))
-	if err != nil || fmt.Sprintf("%q", got) != `["a" "b.c=d e" ""]` {
+	got, err := Drivers([]byte("filter.a.clean\x00core.x\x00filter.b.c=d e.process\x00filter.a.smudge\x00filter.x\x00filter..clean\x00hook.x y.command\x00hook.jobs\x00nodot\x00"))
+	if err != nil || fmt.Sprintf("%q", got) != `["filter.a" "filter.b.c=d e" "filter." "hook.x y"]` {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -234,8 +234,8 @@ func Entries(out []byte, cut bool) (entries []Entry, more bool, err error) {
 	return entries, cut, nil
 }
 
-// Drivers returns the names of the filters among the settings that config --list
-// --name-only printed.
+// Drivers reads the names of settings and returns those of a free name that could
+// start a program by themselves, without their last word: "filter.lfs", "hook.x".
 func Drivers(out []byte) ([]string, error) {
 	var drivers []string
 	seen := map[string]bool{}
@@ -245,13 +245,22 @@ func Drivers(out []byte) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		rest, ok := strings.CutPrefix(string(name), "filter.")
-		end := strings.LastIndexByte(rest, '.')
-		if !ok || end < 0 || seen[rest[:end]] {
+		driver := string(name[:max(0, bytes.LastIndexByte(name, '.'))])
+		if !strings.HasPrefix(driver, "filter.") && !strings.HasPrefix(driver, "hook.") || seen[driver] {
 			continue
 		}
-		seen[rest[:end]] = true
-		drivers = append(drivers, rest[:end])
+		seen[driver] = true
+		drivers = append(drivers, driver)
 	}
 	return drivers, nil
+}
+
+// Filters are the names of the filters among drivers.
+func Filters(drivers []string) (names []string) {
+	for _, d := range drivers {
+		if name, ok := strings.CutPrefix(d, "filter."); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"paddock/internal/git/query/command"
 )
 
 func TestPatterns(t *testing.T) {
@@ -54,7 +56,7 @@ func FuzzMoreCommands(f *testing.F) {
 	f.Add("-Ox", "-", "(?x", 1001)
 	f.Fuzz(func(t *testing.T, ref, name, pattern string, n int) {
 		const id = "1111111111111111111111111111111111111111"
-		place := Place{"/r/.git", "/r"}
+		place := command.Place{Dir: "/r/.git", Worktree: "/r"}
 		for _, q := range []Query{
 			Status{In: name, Untracked: pattern}, Status{In: name}, Grep{Ref: ref, In: name, Pattern: pattern, Before: n, After: n}, Grep{In: name, Pattern: pattern, Fixed: true, Count: true},
 			Branches{Kind: ref, Count: n}, Branches{Count: n}, Cat{Ref: ref, In: name, Offset: int64(n)}, Cat{Ref: ref, In: name, Line: int64(n), Lines: int64(n), Limit: n, Raw: true},
@@ -64,7 +66,7 @@ func FuzzMoreCommands(f *testing.F) {
 				continue
 			}
 			words := place.Command(q.Args(slices.Repeat([]string{id}, len(q.Refs())), path), nil)
-			args := words[len(place.own()):]
+			args := words[len(place.Command(nil, nil)):]
 			end := slices.Index(args, "--")
 			if g, ok := q.(Grep); ok {
 				at := slices.Index(args, "-e")

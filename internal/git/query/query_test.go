@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"paddock/internal/git/query/command"
 )
 
 // Whatever a caller sends, a command has it behind -- or not at all: of a
@@ -15,7 +17,7 @@ func FuzzCommand(f *testing.F) {
 	f.Add("HEAD^{/x}", "../x", "\x00", 501)
 	f.Fuzz(func(t *testing.T, ref, name, date string, n int) {
 		const id = "1111111111111111111111111111111111111111"
-		place := Place{"/r/.git", "/r"}
+		place := command.Place{Dir: "/r/.git", Worktree: "/r"}
 		for _, q := range []Query{
 			Log{Ref: ref, In: name, Since: date, Count: n, Skip: n}, Log{Until: date, Author: ref}, Show{Ref: ref, In: name}, Diff{Base: ref, Head: ref, In: name, Unified: &n},
 			Diff{Base: ref, In: name}, Blame{Ref: ref, In: name, Start: n, End: n}, MergeBase{Base: ref, Head: ref}, ListFiles{In: name},
@@ -46,6 +48,9 @@ func FuzzCommand(f *testing.F) {
 			}
 			for _, r := range q.Refs() {
 				words := place.Resolve(r)
+				if all := place.ResolveAll(q.Refs()); slices.Index(all, "--end-of-options") != len(all)-len(q.Refs())-1 || !slices.Contains(all, words[len(words)-1]) {
+					t.Errorf("%q are resolved by %q", q.Refs(), all)
+				}
 				if last := words[len(words)-1]; words[len(words)-2] != "--end-of-options" || strings.HasPrefix(last, "-") || strings.ContainsAny(last, ": \n\x00*?[\\") || strings.Contains(last, "..") {
 					t.Errorf("%q is resolved by %q", r, words)
 				}

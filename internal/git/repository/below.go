@@ -16,8 +16,14 @@ import (
 // own files there and nowhere else, since nothing but those and the root is to be read.
 func Below(root, store string) (Look, error) {
 	l, err := At(root)
-	if err != nil || l.Dir != "" || store == "" {
+	if err != nil || store == "" {
 		return l, err
+	}
+	if l.Dir != "" { // which a run is shown beside what the policy names
+		if st, err := os.Lstat(store); err != nil || !st.IsDir() {
+			return l, paddock.Refused(paddock.RepositoryRefused, "The root is a repository itself, and %s, which the policy names above it, is no directory.", store)
+		}
+		return l, nil
 	}
 	top := filepath.Dir(store)
 	real, err := filepath.EvalSymlinks(top)

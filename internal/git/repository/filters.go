@@ -9,17 +9,19 @@ import (
 	"sync"
 )
 
-// heading is how the settings of a filter begin, as git itself writes it, with a name in
-// which nothing is escaped. The section's word is followed by one space, and its end is there.
-var heading = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A\[filter "([A-Za-z0-9_-]{1,100})"\]`) })
+// heading is how the settings of a filter or a hook begin, as git itself writes it, with a
+// name in which nothing is escaped. The section's word is followed by one space, and its end is there.
+var heading = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\A\[(filter|hook) "([A-Za-z0-9_-]{1,100})"\]`)
+})
 
-// Filters returns the names of the filters that the repository's settings name, and
-// whether that is easily told; where it isn't, git is to be asked. It doesn't read
+// Drivers returns the filters and hooks that the repository's settings name, as
+// "filter.lfs" and "hook.x", and whether that is easily told; where it isn't, git is to be asked. It doesn't read
 // settings as git does, which would be a second implementation before hostile input: git takes
-// for a section only what follows a bracket, so where no bracket is followed by the word
-// there is no filter, whatever else stands there; and settings of other files are read only
+// for a section only what follows a bracket, so where no bracket is followed by a word
+// there is none, whatever else stands there; and settings of other files are read only
 // where an `include` is followed likewise. A name too many does no harm: it is set to nothing.
-func (l Look) Filters() (names []string, told bool) {
+func (l Look) Drivers() (names []string, told bool) {
 	dir, err := os.OpenRoot(l.Top)
 	if err != nil {
 		return nil, false
@@ -43,7 +45,7 @@ func (l Look) Filters() (names []string, told bool) {
 	return slices.Compact(names), true
 }
 
-// named adds the filters of one file.
+// named adds what one file names.
 func named(names []string, text []byte) ([]string, bool) {
 	begins := func(rest []byte, word string) bool {
 		return len(rest) >= len(word) && bytes.EqualFold(rest[:len(word)], []byte(word))
@@ -53,12 +55,12 @@ func named(names []string, text []byte) ([]string, bool) {
 		case c != '[':
 		case begins(rest, "[include"):
 			return nil, false
-		case begins(rest, "[filter"):
+		case begins(rest, "[filter"), begins(rest, "[hook"):
 			m := heading().FindSubmatch(rest)
 			if m == nil {
 				return nil, false
 			}
-			names = append(names, string(m[1]))
+			names = append(names, string(m[1])+"."+string(m[2]))
 		}
 	}
 	return names, true

@@ -1,7 +1,16 @@
-package query
+// Package command has the words that stand before every question: git's own options,
+// the settings that beat a repository's own, and the preparing questions.
+//
+// # Limits
+//
+// What a question says is made by package query: here it is a list of words that
+// follow.
+package command
+
+import "strings"
 
 // settings beat what a repository's own configuration says. Those that name a
-// program are set to one that does nothing; those with a free name (filters) are
+// program are set to one that does nothing; those with a free name (filters, hooks) are
 // set for each repository, see Command.
 var settings = []string{
 	"core.fsmonitor=false", "core.untrackedCache=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.excludesFile=/dev/null",
@@ -33,13 +42,19 @@ func (p Place) own() []string {
 }
 
 // Command returns the whole command of which args are the words after git's own
-// options. Drivers are the names of the filters that the repository sets: each is set to
-// do nothing, by variables, so that a name can hold whatever it likes.
+// options. Drivers are what the repository's settings have under names of its choice, as
+// "filter.lfs" and "hook.x": each is set to do nothing, by variables, so that a name can hold
+// whatever it likes. (The setting that is to end all hooks of an event isn't in the first
+// git that has them, and is ignored where something else has the event's name.)
 func (p Place) Command(args, drivers []string) []string {
 	words := p.own()
 	for _, d := range drivers {
-		for _, key := range []string{"clean", "smudge", "process", "required"} {
-			words = append(words, "--config-env=filter."+d+"."+key+"=EMPTY")
+		keys := []string{"clean", "smudge", "process", "required"}
+		if strings.HasPrefix(d, "hook.") {
+			keys = []string{"enabled"} // which is false where it is empty
+		}
+		for _, key := range keys {
+			words = append(words, "--config-env="+d+"."+key+"=EMPTY")
 		}
 	}
 	return append(words, args...)
@@ -48,6 +63,16 @@ func (p Place) Command(args, drivers []string) []string {
 // Resolve returns the command that prints the id of the commit that ref names.
 func (p Place) Resolve(ref string) []string {
 	return append(p.own(), "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+}
+
+// ResolveAll returns the command that prints the ids of the commits that refs name, one
+// a line, and nothing of a ref that names none.
+func (p Place) ResolveAll(refs []string) []string {
+	words := append(p.own(), "rev-parse", "--revs-only", "--end-of-options")
+	for _, ref := range refs {
+		words = append(words, ref+"^{commit}")
+	}
+	return words
 }
 
 // Settings returns the command that lists the names of the repository's settings.
