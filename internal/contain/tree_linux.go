@@ -95,6 +95,7 @@ func (p *Plan) tree(w Wish, host Host) error {
 	p.setup("new root", unix.SYS_CHDIR, Text("/"))
 	p.attributes("/", unix.MOUNT_ATTR_RDONLY, 0)
 	p.noExec(w, host)
+	p.terminal(w)
 	p.Enforced.Mounts = "private"
 	return nil
 }
