@@ -40,6 +40,7 @@ type House interface {
 	Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
 	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
 	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
+	Type(ctx context.Context, p paddock.Principal, id paddock.RunID, t paddock.Typing) error
 }
 
 // Elsewhere reaches the runs of other workers.

@@ -40,6 +40,7 @@ type House interface {
 	Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
 	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
 	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
+	Type(ctx context.Context, p paddock.Principal, id paddock.RunID, t paddock.Typing) error
 }
 
 // Protocol is what the connection is upgraded to.
@@ -56,6 +57,7 @@ const (
 	output = "output"
 	detail = "detail"
 	kill   = "kill"
+	types  = "type"
 )
 
 const prefix = "/v1/"
@@ -67,6 +69,7 @@ type question struct {
 	Page      *paddock.PageRequest `json:"page,omitempty"`
 	Wait      paddock.Duration     `json:"wait_ms,omitempty"`
 	Kill      *app.KillRequest     `json:"kill,omitempty"`
+	Typing    *paddock.Typing      `json:"typing,omitempty"`
 }
 
 // Bounds of what either side takes from the other. They hold before anything is parsed.
