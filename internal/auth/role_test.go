@@ -28,6 +28,7 @@ runs.output        o o o a
 runs.follow        o o o a
 runs.raw           - - - a
 runs.kill          - o o a
+runs.attach        - o o a
 runs.keep          - o o a
 runs.remove        - o o a
 changes.read       o o o a
@@ -193,8 +194,8 @@ func TestScope(t *testing.T) {
 		want   string
 	}{
 		{"runs.*", auth.Viewer, false, "[runs.follow runs.list runs.output runs.read]"},
-		{"runs.*", auth.Operator, false, "[runs.follow runs.keep runs.kill runs.list runs.output runs.read runs.remove runs.start]"},
-		{"runs.*", auth.Operator, true, "[runs.follow runs.kill runs.list runs.output runs.read runs.start]"},
+		{"runs.*", auth.Operator, false, "[runs.attach runs.follow runs.keep runs.kill runs.list runs.output runs.read runs.remove runs.start]"},
+		{"runs.*", auth.Operator, true, "[runs.attach runs.follow runs.kill runs.list runs.output runs.read runs.start]"},
 		{"audit.*", auth.Operator, false, "is nothing that such a token can do"},
 		{"mcp.*", auth.Operator, true, "is nothing that such a token can do"},
 	} {

@@ -27,6 +27,7 @@ const (
 	RunsFollow     Verb = "runs.follow"
 	RunsRaw        Verb = "runs.raw"
 	RunsKill       Verb = "runs.kill"
+	RunsAttach     Verb = "runs.attach" // sits at its terminal
 	RunsKeep       Verb = "runs.keep"
 	RunsRemove     Verb = "runs.remove"
 	ChangesRead    Verb = "changes.read"
@@ -100,6 +101,7 @@ var table = []row{
 	{RunsFollow, [4]Reach{Own, Own, Own, All}, placed},
 	{RunsRaw, [4]Reach{Nothing, Nothing, Nothing, All}, 0},
 	{RunsKill, [4]Reach{Nothing, Own, Own, All}, placed},
+	{RunsAttach, [4]Reach{Nothing, Own, Own, All}, placed},
 	{RunsKeep, [4]Reach{Nothing, Own, Own, All}, 0},
 	{RunsRemove, [4]Reach{Nothing, Own, Own, All}, 0},
 	{ChangesRead, [4]Reach{Own, Own, Own, All}, 0},

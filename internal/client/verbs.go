@@ -12,16 +12,17 @@ import (
 
 // start is the body of a request for a run.
 type start struct {
-	Argv        []string          `json:"argv"`
-	Workspace   string            `json:"workspace,omitempty"`
-	Dir         string            `json:"dir,omitempty"`
-	Env         map[string]string `json:"env,omitempty"`
-	Stdin       paddock.Stdin     `json:"stdin,omitzero"`
-	Timeout     paddock.Duration  `json:"timeout_ms,omitempty"`
-	Idle        paddock.Duration  `json:"idle_ms,omitempty"`
-	OutputLimit int64             `json:"output_limit,omitempty"`
-	DiskLimit   int64             `json:"disk_limit,omitempty"`
-	Label       string            `json:"label,omitempty"`
+	Argv        []string              `json:"argv"`
+	Workspace   string                `json:"workspace,omitempty"`
+	Dir         string                `json:"dir,omitempty"`
+	Env         map[string]string     `json:"env,omitempty"`
+	Stdin       paddock.Stdin         `json:"stdin,omitzero"`
+	Timeout     paddock.Duration      `json:"timeout_ms,omitempty"`
+	Idle        paddock.Duration      `json:"idle_ms,omitempty"`
+	OutputLimit int64                 `json:"output_limit,omitempty"`
+	DiskLimit   int64                 `json:"disk_limit,omitempty"`
+	Label       string                `json:"label,omitempty"`
+	Terminal    *paddock.TerminalSize `json:"terminal,omitempty"`
 	key         string
 }
 
@@ -29,7 +30,7 @@ func of(req paddock.Request) *start {
 	c := req.Command
 	return &start{
 		Argv: c.Argv, Workspace: c.Workspace, Dir: c.Dir, Env: c.Env, Stdin: c.Stdin, Timeout: c.Timeout, Idle: c.Idle,
-		OutputLimit: c.OutputLimit, DiskLimit: c.DiskLimit, Label: c.Label, key: req.IdempotencyKey,
+		OutputLimit: c.OutputLimit, DiskLimit: c.DiskLimit, Label: c.Label, Terminal: c.Terminal, key: req.IdempotencyKey,
 	}
 }
 

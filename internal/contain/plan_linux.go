@@ -177,12 +177,10 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	var err error
 	switch w.Level {
 	case paddock.Off:
-		p.terminal(w)
 		p.account(w)
 		p.enter(w)
 		p.held(w)
 	case paddock.Standard:
-		p.terminal(w)
 		p.boundingSet()
 		p.account(w)
 		p.enter(w)
@@ -195,7 +193,6 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 		if err = p.tree(w, host); err != nil {
 			return nil, err
 		}
-		p.terminal(w)
 		p.arrive(w)
 		p.boundingSet()
 		p.unprivileged(w)
@@ -266,6 +263,9 @@ func (p *Plan) process(w Wish) {
 	if w.OpenFiles > 0 {
 		n := uint64(w.OpenFiles)
 		p.become("open files limit", unix.SYS_PRLIMIT64, Number(0), Number(unix.RLIMIT_NOFILE), Memory(bytesOf(&unix.Rlimit{Cur: n, Max: n})), Number(0))
+	}
+	if w.Level != paddock.Full { // there is its own /dev first
+		p.terminal(w)
 	}
 	if w.Level != paddock.Off {
 		// One byte, not none: where cores go to a program of the host, only this

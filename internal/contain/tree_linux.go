@@ -126,6 +126,7 @@ func (p *Plan) pivot() {
 func (p *Plan) seal(w Wish, host Host) {
 	p.attributes("/", unix.MOUNT_ATTR_RDONLY, 0)
 	p.noExec(w, host)
+	p.terminal(w)
 	p.Enforced.Mounts = "private"
 }
 

@@ -44,6 +44,7 @@ type House interface {
 	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
 	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
 	ballots.House
+	Type(ctx context.Context, p paddock.Principal, id paddock.RunID, t paddock.Typing) error
 }
 
 // Elsewhere reaches the runs of other workers.

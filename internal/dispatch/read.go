@@ -195,3 +195,15 @@ func (f *Front) Kill(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	}
 	return run, err
 }
+
+// Type asks something of the terminal of a run, wherever it is.
+func (f *Front) Type(ctx context.Context, p paddock.Principal, id paddock.RunID, t paddock.Typing) error {
+	at, err := f.find(ctx, p, id)
+	switch {
+	case err != nil:
+		return err
+	case at.house == nil:
+		return paddock.Refused(paddock.Conflict, "The run hasn't started, or is over: nobody reads what is typed.")
+	}
+	return at.house.Type(ctx, p, id, t)
+}

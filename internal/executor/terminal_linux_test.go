@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -23,13 +22,7 @@ func init() { programs["typist"] = typistMain }
 // process that has it.
 func typistMain() int {
 	say := func(what string, err error) { fmt.Printf("%s: %v\n", what, err) }
-	c := byte('x')
-	try := func(request uintptr) error {
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, 0, request, uintptr(unsafe.Pointer(&c))); errno != 0 {
-			return errno
-		}
-		return nil
-	}
+	try := func(request uint) error { return unix.IoctlSetPointerInt(0, request, 'x') }
 	say("TIOCSTI", try(unix.TIOCSTI))
 	say("TIOCLINUX", try(0x541c))
 	say("TIOCSETD", try(unix.TIOCSETD))

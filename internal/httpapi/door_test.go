@@ -182,7 +182,7 @@ func open(t testing.TB, change func(*Config)) *stand {
 	}
 	state := filepath.Join(dir, "state")
 	policy := filepath.Join(dir, "policy.yaml")
-	text := strings.ReplaceAll("version: 1\nroots: [{path: DIR}]\nexecutables: [{name: sh, path: /bin/sh, args: any}, {name: echo, path: /bin/echo, args: any}]\ncontainment: {require: off}\n", "DIR", dir)
+	text := strings.ReplaceAll("version: 1\nroots: [{path: DIR}]\nexecutables: [{name: sh, path: /bin/sh, args: any, pty: true}, {name: echo, path: /bin/echo, args: any}]\ncontainment: {require: off}\n", "DIR", dir)
 	if err := os.WriteFile(policy, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

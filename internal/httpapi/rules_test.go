@@ -26,7 +26,7 @@ import (
 var wanted = map[gate.Verb]string{ // who may: nobody logged in, Viewer, Operator, aPprover, Admin
 	gate.Health: "nVOPA", gate.APIRead: "nVOPA", gate.Login: "nVOPA", gate.Connect: "nVOPA",
 	gate.Logout: "VOPA", gate.WhoAmI: "VOPA",
-	gate.RunsStart: "OPA", gate.RunsList: "VOPA", gate.RunsRead: "VOPA", gate.RunsOutput: "VOPA", gate.RunsFollow: "VOPA", gate.RunsKill: "OPA",
+	gate.RunsStart: "OPA", gate.RunsList: "VOPA", gate.RunsRead: "VOPA", gate.RunsOutput: "VOPA", gate.RunsFollow: "VOPA", gate.RunsKill: "OPA", gate.RunsAttach: "OPA",
 	gate.PolicyRead: "A", gate.PolicyExplain: "OPA",
 	gate.ApprovalsList: "VOPA", gate.ApprovalsRead: "VOPA", gate.ApprovalsVote: "PA",
 	gate.SessionsList: "VOPA", gate.SessionsRevoke: "VOPA", gate.PasswordChange: "VOPA", gate.FactorsChange: "VOPA",

@@ -17,6 +17,7 @@ import (
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/narrow"
+	"paddock/internal/httpapi/entry/gate/seats"
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/entry/table"
 )
@@ -33,7 +34,9 @@ type NewRun struct {
 	Idle        paddock.Duration  `json:"idle_ms,omitempty"`
 	OutputLimit int64             `json:"output_limit,omitempty"`
 	DiskLimit   int64             `json:"disk_limit,omitempty"`
-	Label       string            `json:"label,omitempty"`
+	// Terminal gives the program one of that size.
+	Terminal *paddock.TerminalSize `json:"terminal,omitempty"`
+	Label    string                `json:"label,omitempty"`
 	// Needs are labels that the worker must have, Priority orders one's own queued runs,
 	// the highest first.
 	Needs    []string `json:"needs,omitempty"`
@@ -48,7 +51,7 @@ func (d *Door) request(ctx context.Context, c NewRun, caller gate.Caller) (paddo
 	}
 	return paddock.Request{Principal: caller.Self(), Door: paddock.DoorHTTP, Command: paddock.Command{
 		Argv: c.Argv, Workspace: where, Dir: c.Dir, Env: c.Env, Stdin: c.Stdin, Timeout: c.Timeout, Idle: c.Idle,
-		OutputLimit: c.OutputLimit, DiskLimit: c.DiskLimit, Label: c.Label,
+		OutputLimit: c.OutputLimit, DiskLimit: c.DiskLimit, Label: c.Label, Terminal: c.Terminal,
 	}}, err
 }
 
@@ -110,6 +113,7 @@ func (d *Door) runs() {
 	})
 	entry.Add(d.in, route(http.MethodGet, "/{id}/output", "getOutput", "A page of a run's output, or the lines of it that match", gate.RunsOutput), d.output)
 	d.events()
+	seats.Route(d.in, seats.Config{Seen: func(c *entry.Call) (seats.House, error) { return d.seen(c) }, Take: d.streams.Take, Done: d.hub.Done(), Tick: d.cfg.Tick})
 }
 
 func (d *Door) start(ctx context.Context, c *entry.Call, in *struct {

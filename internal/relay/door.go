@@ -149,6 +149,11 @@ func (d *door) answer(ctx context.Context, verb string, q question) (any, error)
 			req = *q.Kill
 		}
 		return d.house.Kill(ctx, q.Principal, q.Run, req)
+	case types:
+		if q.Typing == nil || q.Typing.Number < 1 {
+			return nil, paddock.Refused(paddock.InvalidRequest, "What is typed is numbered, since it may be asked for twice.")
+		}
+		return struct{}{}, d.house.Type(ctx, q.Principal, q.Run, *q.Typing)
 	}
 	return nil, paddock.Refused(paddock.InvalidRequest, "There is nothing to ask that is called %.40q.", verb)
 }

@@ -386,3 +386,9 @@ func (r remote) Detail(ctx context.Context, p paddock.Principal, id paddock.RunI
 func (r remote) Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error) {
 	return r.run(ctx, kill, question{Principal: p, Run: id, Kill: &req}, killTime, 0)
 }
+
+// Type may be asked twice, as everything here: what is typed is numbered, and done once.
+func (r remote) Type(ctx context.Context, p paddock.Principal, id paddock.RunID, t paddock.Typing) error {
+	var done struct{}
+	return r.ask(ctx, types, question{Principal: p, Run: id, Typing: &t}, askTime, 0, &done)
+}

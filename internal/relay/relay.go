@@ -39,6 +39,7 @@ type House interface {
 	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
 	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
 	ballot.House
+	Type(ctx context.Context, p paddock.Principal, id paddock.RunID, t paddock.Typing) error
 }
 
 // Protocol is what the connection is upgraded to.
@@ -56,6 +57,7 @@ const (
 	detail = "detail"
 	kill   = "kill"
 	head   = "head"
+	types  = "type"
 )
 
 const prefix = "/v1/"
@@ -68,6 +70,7 @@ type question struct {
 	Wait      paddock.Duration     `json:"wait_ms,omitempty"`
 	Kill      *app.KillRequest     `json:"kill,omitempty"`
 	Approval  *ballot.Question     `json:"approval,omitempty"`
+	Typing    *paddock.Typing      `json:"typing,omitempty"`
 }
 
 // A since is the body of the question how far the journal has come.

@@ -184,6 +184,11 @@ func TestVotesAreCarried(t *testing.T) {
 	}
 }
 
+func (h *house) Type(_ context.Context, p paddock.Principal, id paddock.RunID, t paddock.Typing) error {
+	_, err := h.find("type "+string(t.Input), p, id)
+	return err
+}
+
 // server is one that takes for a worker whoever shows its name as a token.
 func server(t testing.TB, hub *Hub) *httptest.Server {
 	t.Helper()

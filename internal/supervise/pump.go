@@ -63,15 +63,9 @@ func (r *run) start(plan *contain.Plan) (*pumps, error) {
 		p.close()
 		return nil, err
 	}
-	_ = r.files.Exec.Close()                                 // it is executed: whoever waits to write to it may
-	_ = r.files.Door.Close()                                 // nil, too; it ends with the last of the program's
-	if master, side := r.program.Terminal(); master != nil { // then the program has none of the pipes
-		to := theirs[0]
-		theirs = theirs[1:]
-		if err := r.terminal.Begin(master, side, to); err != nil {
-			r.begin(end{paddock.Reason{Kind: paddock.ReasonSink, Detail: "the terminal can't be read: " + err.Error()}, syscall.SIGKILL})
-		}
-	}
+	_ = r.files.Exec.Close() // it is executed: whoever waits to write to it may
+	_ = r.files.Door.Close() // nil, too; it ends with the last of the program's
+	theirs = r.onTerminal(theirs)
 	in := r.intake()
 	for i, stream := range []paddock.Stream{paddock.Stdout, paddock.Stderr} {
 		p.reading.Go(func() {
@@ -88,6 +82,19 @@ func (r *run) start(plan *contain.Plan) (*pumps, error) {
 		})
 	}
 	return p, nil
+}
+
+// onTerminal has what is printed on the program's terminal come out of the first pipe, where
+// it has one: then it has none of the pipes. It returns the ends that aren't used by that.
+func (r *run) onTerminal(ends []*os.File) []*os.File {
+	master, side := r.program.Terminal()
+	if master == nil {
+		return ends
+	}
+	if err := r.terminal.Begin(master, side, ends[0]); err != nil {
+		r.begin(end{paddock.Reason{Kind: paddock.ReasonSink, Detail: "the terminal can't be read: " + err.Error()}, syscall.SIGKILL})
+	}
+	return ends[1:]
 }
 
 func (r *run) openStdin(p *pumps) (*os.File, error) {

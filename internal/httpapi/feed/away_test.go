@@ -37,6 +37,10 @@ func (w whole) Detail(ctx context.Context, p paddock.Principal, id paddock.RunID
 	return app.Detail{Run: run}, err
 }
 
+func (whole) Type(context.Context, paddock.Principal, paddock.RunID, paddock.Typing) error {
+	return nil
+}
+
 func (w whole) Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, _ app.KillRequest) (paddock.Run, error) {
 	return w.Look(ctx, p, id)
 }

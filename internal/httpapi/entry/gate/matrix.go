@@ -52,6 +52,7 @@ const (
 	RunsOutput        = auth.RunsOutput
 	RunsFollow        = auth.RunsFollow
 	RunsKill          = auth.RunsKill
+	RunsAttach        = auth.RunsAttach
 	PolicyRead        = auth.PolicyRead
 	PolicyExplain     = auth.PolicyExplain
 	ApprovalsList     = auth.ApprovalsList
@@ -91,7 +92,7 @@ func Verbs() []Verb {
 	return append([]Verb{
 		Health, APIRead, Login, Logout, WhoAmI,
 		SessionsList, SessionsRevoke, PasswordChange, FactorsChange, TokensList, TokensCreate, TokensRevoke,
-		RunsStart, RunsList, RunsRead, RunsOutput, RunsFollow, RunsKill,
+		RunsStart, RunsList, RunsRead, RunsOutput, RunsFollow, RunsKill, RunsAttach,
 		PolicyRead, PolicyExplain, ApprovalsList, ApprovalsRead, ApprovalsVote,
 		UsersRead, UsersChange, InvitationsRead, InvitationsChange, Connect, WorkersRead, WorkersChange, MetricsRead, ProfilesRead, MCPUse,
 		PolicyReload, AuditRead, QuotasRead,

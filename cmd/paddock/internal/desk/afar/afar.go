@@ -19,6 +19,7 @@ import (
 	"paddock/internal/app/attach"
 	"paddock/internal/app/plans"
 	"paddock/internal/client"
+	"paddock/internal/client/sits"
 	"paddock/internal/git"
 	"paddock/internal/task"
 	"paddock/internal/task/delegate"
@@ -26,7 +27,7 @@ import (
 
 // commands work with a server.
 func commands() []string {
-	return []string{"ps", "run", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers"}
+	return []string{"ps", "run", "attach", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers"}
 }
 
 // Check refuses --server beside a command that looks at this machine.
@@ -47,12 +48,17 @@ func Open(d *desk.Desk) (desk.Verbs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return verbs{Client: c}, nil
+	seats, err := sits.New(d.ServerURL(), d.Getenv("PADDOCK_TOKEN"))
+	if err != nil {
+		return nil, err
+	}
+	return verbs{c, seats}, nil
 }
 
 // verbs are those of a server, and refusals in place of the others.
 type verbs struct {
 	*client.Client
+	seats *sits.Server
 }
 
 func unserved(what string) error {
@@ -148,6 +154,6 @@ func (verbs) Inside(context.Context, paddock.Principal) (string, error) { return
 func (verbs) ServeTools(delegate.Serve) {}
 
 // Attach implements [desk.Verbs].
-func (verbs) Attach(context.Context, paddock.Principal, paddock.RunID, attach.Attachment) error {
-	return unserved("let anybody sit at the terminal of a run")
+func (v verbs) Attach(ctx context.Context, _ paddock.Principal, id paddock.RunID, a attach.Attachment) error {
+	return v.seats.Attach(ctx, id, a)
 }

@@ -7,7 +7,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/cmd/paddock/internal/desk/keyboard"
+	"paddock/cmd/paddock/internal/desk/runs/keyboard"
 )
 
 // enough is how much of what was printed before is shown to who attaches: a screen has less.

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/cmd/paddock/internal/desk/keyboard"
+	"paddock/cmd/paddock/internal/desk/runs/keyboard"
 	"paddock/internal/executor/stages"
 )
 

@@ -26,6 +26,7 @@ type House interface {
 	Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, wait time.Duration) (paddock.Run, error)
 	Detail(ctx context.Context, p paddock.Principal, id paddock.RunID) (app.Detail, error)
 	Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error)
+	Type(ctx context.Context, p paddock.Principal, id paddock.RunID, t paddock.Typing) error
 	List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error)
 }
 
@@ -132,6 +133,13 @@ func (n narrowed) Kill(ctx context.Context, p paddock.Principal, id paddock.RunI
 		return paddock.Run{}, err
 	}
 	return n.House.Kill(ctx, p, id, req)
+}
+
+func (n narrowed) Type(ctx context.Context, p paddock.Principal, id paddock.RunID, t paddock.Typing) error {
+	if err := n.shown(ctx, p, id); err != nil {
+		return err
+	}
+	return n.House.Type(ctx, p, id, t)
 }
 
 func (n narrowed) List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error) {
