@@ -160,3 +160,38 @@ func TestCloneIntoADirectory(t *testing.T) {
 		t.Errorf("%q is left", left)
 	}
 }
+
+// A run can ask for a worktree of its own, and asking again with its key is the same run in
+// the same worktree.
+func TestRunInAWorktree(t *testing.T) {
+	t.Parallel()
+	s, _ := repository(t)
+	body := `{"argv":["sh","-c","cat file; echo own > file"],"workspace":"site","worktree":{"rev":"fix"}}`
+	key := func(r *http.Request) { r.Header.Set("Idempotency-Key", "once") }
+	var all []paddock.Run
+	for range 2 {
+		all = append(all, into[paddock.Run](t, s.do(http.MethodPost, "/api/v1/runs", "operator", body, key), http.StatusCreated))
+	}
+	all = append(all, s.finished("operator", body))
+	into[paddock.Run](t, s.get("/api/v1/runs/"+string(all[0].ID)+"?wait_ms=45000", "operator"), http.StatusOK)
+	if all[0].ID != all[1].ID || all[0].Workspace == all[2].Workspace || !strings.HasPrefix(all[0].Workspace, s.dir+"/operator/site/wt-") {
+		t.Errorf("%+v", all)
+	}
+	for _, run := range all[1:] {
+		if text, err := os.ReadFile(run.Workspace + "/file"); err != nil || string(text) != "own\n" {
+			t.Errorf("%s: %q, %v", run.Workspace, text, err)
+		}
+	}
+	if text, err := os.ReadFile(s.dir + "/operator/site/file"); err != nil || string(text) != "hello\n" {
+		t.Errorf("the workspace itself: %q, %v", text, err)
+	}
+	for _, bad := range []string{
+		`"worktree":{"rev":"fix"}`, `"workspace":"site","worktree":{}`, `"workspace":"site","worktree":{"rev":""}`, `"workspace":"site","worktree":{"rev":"-x"}`, `"workspace":"site","worktree":{"rev":"a\u0000"}`, `"workspace":"site","worktree":{"rev":["fix"]}`,
+		`"workspace":"site","worktree":{"rev":"fix","rev":"x"}`, `"workspace":"site","worktree":{"rev":"fix","path":"/etc"}`, `"workspace":"site/x","worktree":{"rev":"fix"}`, `"workspace":"site","worktree":"fix"`, `"workspace":"site","worktree":{"rev":"` + strings.Repeat("a", 2001) + `"}`,
+	} {
+		s.do(http.MethodPost, "/api/v1/runs", "operator", `{"argv":["sh","-c","true"],`+bad+`}`).problem(t, http.StatusUnprocessableEntity, paddock.InvalidRequest)
+	}
+	s.do(http.MethodPost, "/api/v1/runs", "operator", `{"argv":["sh","-c","true"],"workspace":"site","worktree":{"rev":"none"}}`).problem(t, http.StatusConflict, paddock.Conflict)
+	s.do(http.MethodPost, "/api/v1/runs", "approver", `{"argv":["sh","-c","true"],"workspace":"site","worktree":{"rev":"fix"}}`).problem(t, http.StatusNotFound, paddock.NotFound)
+	s.do(http.MethodPost, "/api/v1/policy/explain", "operator", `{"argv":["sh","-c","true"],"workspace":"site","worktree":{"rev":"fix"}}`).problem(t, http.StatusUnprocessableEntity, paddock.InvalidRequest)
+}

@@ -2,15 +2,20 @@ package workspaces
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 	"time"
 
 	"paddock"
 	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/store"
 	"paddock/internal/workspace/apply/tree/place"
 )
@@ -68,6 +73,52 @@ func (s *Workspaces) clone(ctx context.Context, c *entry.Call, name, key string,
 	}
 	return start(key, "clone into "+name, "git", "pull", "--ff-only", "--", n.URL)
 }
+
+// Worktree makes one by a run of its own, which is waited for: see [narrow.Workspaces].
+func (s *Workspaces) Worktree(ctx context.Context, c gate.Caller, name, rev, key string) (string, error) {
+	if strings.Contains(name, "/") || rev == "" {
+		return "", paddock.Refused(paddock.InvalidRequest, "A worktree is of a workspace and not of a directory in it, and has a rev, a branch or tag.")
+	}
+	into := worktreePrefix + strings.ToLower(rand.Text()[:12])
+	once := ""
+	if key != "" { // the same for who asks again
+		sum := sha256.Sum256([]byte(key))
+		into, once = worktreePrefix+hex.EncodeToString(sum[:6]), key+" worktree"
+	}
+	argv, err := Clone{Rev: rev, Into: into}.place()
+	if err != nil {
+		return "", err
+	}
+	if err := c.Who.May(auth.WorkspacesClone, auth.Mine); err != nil {
+		return "", err
+	}
+	w, err := s.usable(ctx, c, name)
+	if err != nil {
+		return "", err
+	}
+	run, err := s.House.Start(ctx, paddock.Request{
+		Principal: c.Self(), Door: paddock.DoorHTTP, IdempotencyKey: once, Command: paddock.Command{Argv: argv, Workspace: where(w), Label: "worktree of " + name},
+	})
+	if err == nil {
+		run, err = s.House.Wait(ctx, c.Self(), run.ID, initTime)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case !run.State.Settled():
+		r := paddock.Refused(paddock.Busy, "The worktree is still being made, by run %s.", run.ID)
+		r.Hint = "Ask again with the same Idempotency-Key; without one, run it in workspace " + name + "/" + into + " when that run is over."
+		return "", r
+	case run.State != paddock.Exited || run.Outcome == nil || run.Outcome.Reason.ExitCode == nil || *run.Outcome.Reason.ExitCode != 0:
+		r := paddock.Refused(paddock.Conflict, "The worktree couldn't be made: run %s ended as %s.", run.ID, run.State)
+		r.Hint = "Its output says why; a repository with that branch or tag must be in the workspace."
+		return "", r
+	}
+	return name + "/" + into, nil
+}
+
+// worktreePrefix is how directories begin that are made for a run.
+const worktreePrefix = "wt-"
 
 // removeBelow takes away a directory that a clone made in a workspace, unless something
 // runs there. Nothing that is called otherwise can be meant.
