@@ -31,7 +31,8 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	if err := placeable(at); err != nil {
 		return paddock.Run{}, err
 	}
-	part := f.cfg.Traces.Begun(ctx)
+	part, asked := f.asked(ctx)
+	defer asked()
 	var policy paddock.Digest
 	if f.cfg.Worker != "" {
 		d, err := f.explained(ctx, part, req)
@@ -62,6 +63,19 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 		f.cfg.Queued.Ring()
 	}
 	return f.begun(ctx, req.Principal, kept.ID)
+}
+
+// asked is the trace that a request is a part of; where its door has none, as that of
+// agents whose sessions outlive their requests, one begins here.
+func (f *Front) asked(ctx context.Context) (part trace.Context, end func()) {
+	if part = trace.From(ctx); part.Valid() || f.cfg.Traces == nil {
+		return part, func() {}
+	}
+	part, _, _ = f.cfg.Traces.Root(trace.Context{})
+	begun := f.cfg.Now()
+	return part, func() {
+		f.cfg.Traces.Emit(trace.Span{Context: part, Name: "ask", Kind: trace.Server, Start: begun, End: f.cfg.Now()})
+	}
 }
 
 // explained is what this server's policy says, a moment before a worker's does.

@@ -117,6 +117,9 @@ func TestTraceIsTakenUpAgain(t *testing.T) {
 		t.Fatalf("%+v, %v", run, err)
 	}
 	start := first.named(t, "start")
+	if ask := first.named(t, "ask"); ask.Trace != start.Trace || ask.Parent != [8]byte{} {
+		t.Errorf("who asks by another door: %+v", ask)
+	}
 	row(t, s, run.ID, func(r store.Run) bool { return r.State == paddock.Running })
 	stop()
 	b.shut()

@@ -26,7 +26,9 @@ import (
 type NewRun struct {
 	Argv []string `json:"argv"`
 	// Workspace is the name of one of the caller's, or an id; what runs sees nothing else.
-	Workspace   string            `json:"workspace,omitempty"`
+	Workspace string `json:"workspace,omitempty"`
+	// Worktree has it run in a worktree of the workspace's repository, made for it.
+	Worktree    *narrow.Worktree  `json:"worktree,omitempty"`
 	Dir         string            `json:"dir,omitempty"`
 	Env         map[string]string `json:"env,omitempty"`
 	Stdin       paddock.Stdin     `json:"stdin,omitzero"`
@@ -45,7 +47,7 @@ type NewRun struct {
 
 // request is what is judged: whoever asks, it is his own.
 func (d *Door) request(ctx context.Context, c NewRun, caller gate.Caller) (paddock.Request, error) {
-	where, err := narrow.Path(ctx, d.cfg.Workspaces, caller, c.Workspace)
+	where, err := narrow.Path(ctx, d.cfg.Workspaces, caller, c.Workspace, c.Worktree)
 	if err == nil {
 		err = narrow.Feeds(ctx, d.cfg.App, d.cfg.Workspaces, caller, c.Stdin.Run)
 	}
@@ -120,6 +122,9 @@ func (d *Door) start(ctx context.Context, c *entry.Call, in *struct {
 	Key  string `header:"Idempotency-Key" doc:"Asking again with the same key returns the run of the first time. At most 200 bytes."`
 	Body NewRun `body:""`
 }) (paddock.Run, error) {
+	if err := narrow.Place(ctx, d.cfg.Workspaces, c.Caller, in.Key, &in.Body.Workspace, &in.Body.Worktree); err != nil {
+		return paddock.Run{}, err
+	}
 	req, err := d.request(ctx, in.Body, c.Caller)
 	if err != nil {
 		return paddock.Run{}, err

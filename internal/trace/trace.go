@@ -182,12 +182,3 @@ func (t *Tracer) Emit(s Span) {
 		t.Sink.Emit(s)
 	}
 }
-
-// Begun is what ctx is a part of, or a new trace where it is of none.
-func (t *Tracer) Begun(ctx context.Context) Context {
-	if c := From(ctx); t == nil || c.Valid() {
-		return c
-	}
-	c, _, _ := t.Root(Context{})
-	return c
-}

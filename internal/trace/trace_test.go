@@ -70,10 +70,10 @@ func TestRoot(t *testing.T) {
 	}
 	var none *trace.Tracer
 	none.Emit(trace.Span{})
-	if c, _, _ := none.Root(theirs); c.Valid() || none.Begun(t.Context()).Valid() || c.String() != "" {
+	if c, _, _ := none.Root(theirs); c.Valid() || trace.From(t.Context()).Valid() || c.String() != "" {
 		t.Errorf("nothing: %v", c)
 	}
-	if c := link.Begun(trace.With(t.Context(), theirs)); c != theirs {
+	if c := trace.From(trace.With(t.Context(), theirs)); c != theirs {
 		t.Errorf("what goes on: %v", c)
 	}
 	if a, b := theirs.Below("run", "x"), theirs.Below("run", "x"); a != b || a == theirs || a == theirs.Below("runx") || a.Trace != theirs.Trace {

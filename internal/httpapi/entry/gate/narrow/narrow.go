@@ -38,11 +38,39 @@ type Workspaces interface {
 	// Sees says of runs whether they are in a workspace that c's credential is for; nil
 	// where it is for all.
 	Sees(ctx context.Context, c gate.Caller) (func(paddock.Run) bool, error)
+	// Worktree makes one of the repository in the workspace of that name, and says by what
+	// name Path finds it. Asking again with the same key, if any, finds the same.
+	Worktree(ctx context.Context, c gate.Caller, name, rev, key string) (string, error)
 }
 
-// Path is where c starts what he starts in the workspace of that name.
-func Path(ctx context.Context, w Workspaces, c gate.Caller, name string) (string, error) {
+// A Worktree is what a run wants made before it: one of the workspace's own repository, at a
+// branch or tag.
+type Worktree struct {
+	Rev string `json:"rev"`
+}
+
+// Place makes the worktree that is wanted, if one is, and puts its name in the place of the
+// workspace's.
+func Place(ctx context.Context, w Workspaces, c gate.Caller, key string, name *string, tree **Worktree) error {
+	if *tree == nil {
+		return nil
+	}
+	if w == nil || *name == "" {
+		return paddock.Refused(paddock.InvalidRequest, "A worktree is of a workspace's repository; say which workspace.")
+	}
+	made, err := w.Worktree(ctx, c, *name, (*tree).Rev, key)
+	if err == nil {
+		*name, *tree = made, nil
+	}
+	return err
+}
+
+// Path is where c starts what he starts in the workspace of that name. A worktree that
+// isn't made yet is nowhere.
+func Path(ctx context.Context, w Workspaces, c gate.Caller, name string, wanted *Worktree) (string, error) {
 	switch {
+	case wanted != nil:
+		return "", paddock.Refused(paddock.InvalidRequest, "The worktree isn't there yet, so nothing can be said of it; leave it out.")
 	case w != nil:
 		return w.Path(ctx, c, name)
 	case name != "":

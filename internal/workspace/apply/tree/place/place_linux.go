@@ -61,6 +61,32 @@ func Remove(root, owner, name, as string) error {
 	return tree.Remove("/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/" + as)
 }
 
+// RemoveIn is Remove for the directory what in the directory name of owner. One that isn't
+// there is fs.ErrNotExist, unless some of it was left by a removal that was ended.
+func RemoveIn(root, owner, name, what, as string) error {
+	if err := errors.Join(wrong(owner), wrong(name), wrong(what), wrong(as)); err != nil {
+		return err
+	}
+	base, err := os.OpenFile(root, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	defer base.Close()
+	dir, err := enter(base, owner+"/"+name)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	at := "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/"
+	if err := tree.Remove(at + as); err != nil { // of a removal that was ended
+		return err
+	}
+	if err := unix.Renameat2(int(dir.Fd()), what, int(dir.Fd()), as, unix.RENAME_NOREPLACE); err != nil {
+		return &os.PathError{Op: "rename", Path: owner + "/" + name + "/" + what, Err: err}
+	}
+	return tree.Remove(at + as)
+}
+
 // Holds reports whether the directory name of owner below root has a directory called what
 // in it. A link is none.
 func Holds(root, owner, name, what string) (bool, error) {

@@ -80,6 +80,9 @@ func TestOwnersPlaceIsExchanged(t *testing.T) {
 		if has, err := Holds(root, "ann", "site", ".git"); has || err != nil && !linked(err) {
 			t.Errorf("it was looked into what is outside: %v, %v", has, err)
 		}
+		if err := RemoveIn(root, "ann", "site", ".git", ".removed-g"); err != nil && !linked(err) {
+			t.Errorf("remove inside: %v", err)
+		}
 		if err := Remove(root, "ann", "site", ".removed-s"); err != nil && !linked(err) {
 			t.Errorf("remove: %v", err)
 		}

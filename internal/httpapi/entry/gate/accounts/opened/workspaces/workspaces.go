@@ -106,11 +106,20 @@ func (s *Workspaces) Path(ctx context.Context, c gate.Caller, name string) (stri
 		}
 		return "", nil
 	}
+	name, sub, err := belowOf(name)
+	if err != nil {
+		return "", err
+	}
 	w, err := s.usable(ctx, c, name)
 	if err != nil {
 		return "", err
 	}
-	return where(w), nil
+	return path.Join(where(w), sub), nil
+}
+
+// within reports whether a run that has this workspace is in the directory dir, or below it.
+func within(r paddock.Run, dir string) bool {
+	return r.Workspace == dir || strings.HasPrefix(r.Workspace, dir+"/")
 }
 
 // usable is the workspace of that name, if c may start something there.
@@ -136,7 +145,9 @@ func (s *Workspaces) Sees(ctx context.Context, c gate.Caller) (func(paddock.Run)
 			return nil, err
 		}
 	}
-	return func(r paddock.Run) bool { return r.Workspace != "" && slices.Contains(dirs, r.Workspace) }, nil
+	return func(r paddock.Run) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return within(r, dir) })
+	}, nil
 }
 
 // make makes one for who.
@@ -205,7 +216,7 @@ func (s *Workspaces) remove(ctx context.Context, who auth.Who, name string) erro
 	if err := who.May(auth.WorkspacesRemove, who.Whose(w.Owner)); err != nil {
 		return err
 	}
-	busy, err := s.busy(ctx, where(w))
+	busy, err := s.busy(ctx, func(r paddock.Run) bool { return within(r, where(w)) })
 	if err != nil {
 		return err
 	}
@@ -230,8 +241,8 @@ func (s *Workspaces) remove(ctx context.Context, who auth.Who, name string) erro
 	return nil
 }
 
-// busy is a run that is at work in dir.
-func (s *Workspaces) busy(ctx context.Context, dir string) (paddock.RunID, error) {
+// busy is a run that is at work where there says.
+func (s *Workspaces) busy(ctx context.Context, there func(paddock.Run) bool) (paddock.RunID, error) {
 	f := app.Filter{Active: true, Limit: 1000}
 	for {
 		page, err := s.House.List(ctx, paddock.Principal{Kind: paddock.Operator, ID: "server"}, f)
@@ -239,7 +250,7 @@ func (s *Workspaces) busy(ctx context.Context, dir string) (paddock.RunID, error
 			return "", err
 		}
 		for _, r := range page.Runs {
-			if r.Workspace == dir {
+			if there(r) {
 				return r.ID, nil
 			}
 		}
@@ -266,56 +277,6 @@ func (s *Workspaces) list(ctx context.Context, c *entry.Call) (List, error) {
 	return out, err
 }
 
-// initTime is how long making an empty repository may take until it isn't waited for.
-const initTime = 30 * time.Second
-
-// clone brings a repository into a workspace: by two runs, of which the first makes an
-// empty one and is waited for. git's own clone wants a directory with nothing in it at all,
-// and at full a root has what keeps places from being made. The answer is the run that
-// fetches, or the first if that is how far it came. Where there is a repository already,
-// as after an address that was wrong, there is only the second.
-func (s *Workspaces) clone(ctx context.Context, c *entry.Call, name, key string, n Clone) (paddock.Run, error) {
-	if err := cloneable(n.URL); err != nil {
-		return paddock.Run{}, err
-	}
-	w, err := s.usable(ctx, c.Caller, name)
-	if err != nil {
-		return paddock.Run{}, err
-	}
-	dir := where(w)
-	start := func(key, label string, argv ...string) (paddock.Run, error) {
-		run, err := s.House.Start(ctx, paddock.Request{
-			Principal: c.Caller.Self(), Door: paddock.DoorHTTP, IdempotencyKey: key,
-			Command: paddock.Command{Argv: argv, Workspace: dir, Timeout: n.Timeout, Label: label},
-		})
-		if err == nil {
-			c.Note().Run = run.ID
-			c.Header().Set("Location", "/api/v1/runs/"+string(run.ID))
-		}
-		return run, err
-	}
-	owner, last := path.Split(w.Path)
-	begun, err := place.Holds(w.Root, path.Clean(owner), last, ".git")
-	if err != nil {
-		return paddock.Run{}, fmt.Errorf("workspace %s: %w", w.ID, err)
-	}
-	if begun { // and nothing may be written there that git init writes
-		return start(key, "clone into "+name, "git", "pull", "--ff-only", "--", n.URL)
-	}
-	first := key
-	if key != "" {
-		first += " init" // is refused where that is too long
-	}
-	run, err := start(first, "a repository in "+name, "git", "init", "--quiet", ".")
-	if err == nil {
-		run, err = s.House.Wait(ctx, c.Caller.Self(), run.ID, initTime)
-	}
-	if err != nil || run.State != paddock.Exited || run.Outcome == nil || run.Outcome.Reason.ExitCode == nil || *run.Outcome.Reason.ExitCode != 0 {
-		return run, err
-	}
-	return start(key, "clone into "+name, "git", "pull", "--ff-only", "--", n.URL)
-}
-
 // Routes adds the routes.
 func (s *Workspaces) Routes(in *entry.Entrance) {
 	row := func(method, path, id, summary string, v gate.Verb) entry.Row {
@@ -334,7 +295,10 @@ func (s *Workspaces) Routes(in *entry.Entrance) {
 	entry.Add(in, row(http.MethodDelete, "/{name}", "removeWorkspace", "Take a workspace away with all that is in it", gate.WorkspacesRemove), func(ctx context.Context, c *entry.Call, in *named) (entry.Nothing, error) {
 		return entry.Nothing{}, s.remove(ctx, c.Caller.Who, in.Name)
 	})
-	cloned := row(http.MethodPost, "/{name}/clone", "cloneIntoWorkspace", "Bring a repository into a workspace: git init, then git pull, if the policy allows them", gate.WorkspacesClone)
+	entry.Add(in, row(http.MethodDelete, "/{name}/{into}", "removeWorktree", "Take a directory that a clone made in a workspace away, with all that is in it", gate.WorkspacesRemove), func(ctx context.Context, c *entry.Call, in *below) (entry.Nothing, error) {
+		return entry.Nothing{}, s.removeBelow(ctx, c.Caller.Who, in.Name, in.Into)
+	})
+	cloned := row(http.MethodPost, "/{name}/clone", "cloneIntoWorkspace", "Bring a repository into a workspace: git init, then git pull, or into a directory of it by git clone, if the policy allows them", gate.WorkspacesClone)
 	cloned.Status = http.StatusCreated
 	entry.Add(in, cloned, func(ctx context.Context, c *entry.Call, in *struct {
 		named
