@@ -54,6 +54,9 @@ type Worker struct {
 	begun     time.Time
 	inherited time.Duration
 
+	turn sync.Mutex              // of renewals that a start needs
+	have map[paddock.RunID]int64 // fences at the last beat; guarded by turn while runs are started
+
 	mu   sync.Mutex
 	told map[paddock.RunID]Found // what the store knows; guarded by mu
 }
@@ -129,7 +132,10 @@ func (w *Worker) renew(ctx context.Context) (store.Worker, []store.Run, time.Tim
 	since := w.Clock()
 	who, runs, err := w.Queue.Renew(ctx, w.ID, w.epoch, w.term(since))
 	if err == nil {
-		w.since = since
+		w.since, w.have = since, map[paddock.RunID]int64{}
+		for _, r := range runs {
+			w.have[r.ID] = r.Fence
+		}
 	}
 	return who, runs, since, err
 }
@@ -275,8 +281,27 @@ func (w *Worker) claim(ctx context.Context, since time.Time) (int, error) {
 	return len(runs), errors.Join(faults...)
 }
 
+// recent is since, or of a run that comes to its start late the time of a newer beat, at
+// which it was held still.
+func (w *Worker) recent(ctx context.Context, r store.Run, since time.Time) time.Time {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	late := func() bool { return w.Clock().Sub(since) >= w.Times.Lease/2 }
+	held := func() bool { fence, ok := w.have[r.ID]; return ok && fence == r.Fence && w.since.After(since) }
+	if late() && held() {
+		since = w.since
+	}
+	if late() {
+		if _, _, _, err := w.renew(ctx); err == nil && held() {
+			since = w.since
+		}
+	}
+	return since
+}
+
 // start starts a run that was just claimed, or settles it as one that can't be.
 func (w *Worker) start(ctx context.Context, r store.Run, since time.Time) error {
+	since = w.recent(ctx, r, since)
 	now := w.Clock()
 	if now.Sub(since) >= w.Times.Lease {
 		return w.give(ctx, r, paddock.FailedToStart, "claim", "claiming it took so long that others may take this worker for silent")
