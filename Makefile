@@ -8,7 +8,7 @@ export GORACE := atexit_sleep_ms=0
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build release test check race fuzz bench bench-server bench-parts peers suite conformance lint vuln cover chaos long e2e-agents docs clean cc modules decided queries database chromium
+.PHONY: help demo build release test check race fuzz bench bench-server bench-parts peers suite conformance lint vuln cover chaos partitions long e2e-agents docs clean cc modules decided queries database chromium
 
 # The go command stamps the version from git, where it can ask git.
 VCS      := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
@@ -94,7 +94,12 @@ chaos: cc ## end, starve and repeat runs on purpose, PADDOCK_CHAOS_RUNS (2000) o
 	CGO_ENABLED=1 $(TEST) -race -count=10 -shuffle=on -timeout 60m -run 'Crash|Race|Kill|Concurrent' ./...
 
 long: ## the tests that take minutes: 10,000 runs, a line of 1 GiB, logs of 10 GiB, 10 GiB under a limit of 1, 100,000 commits
-	PADDOCK_LONG=1 $(TEST) -count=1 -timeout 60m -run 'TestManyRunsDoNotGrow|TestOneLongLine|TestLineOfALongLog|TestStressUnderCollector|TestEveryStepCanFail|TestLineOfALongPackedLog|TestReadersOfLiveRuns|TestManyRunsByOneServer|TestLargeRepository|TestServeBecomesTheServer|TestTenTimesTheLimit|TestNotedIsCounted|TestModel|TestManyRows' ./runner ./internal/artifact/... ./internal/spawn ./internal/executor ./cmd/paddock ./internal/git ./internal/supervise ./internal/books ./internal/approval ./internal/store/tables/sqlite
+	PADDOCK_LONG=1 $(TEST) -count=1 -timeout 60m -run 'TestManyRunsDoNotGrow|TestOneLongLine|TestLineOfALongLog|TestStressUnderCollector|TestEveryStepCanFail|TestLineOfALongPackedLog|TestReadersOfLiveRuns|TestManyRunsByOneServer|TestLargeRepository|TestServeBecomesTheServer|TestTenTimesTheLimit|TestNotedIsCounted|TestModel|TestManyRows|TestPartitions' ./runner ./internal/artifact/... ./internal/spawn ./internal/executor ./cmd/paddock ./internal/git ./internal/supervise ./internal/books ./internal/approval ./internal/store/tables/sqlite ./tests/partition
+
+partitions: database ## cut, kill, slow and fail over two servers, four workers and a database; RECORD=1 writes docs/reports/partitions.md
+	@mkdir -p bin docs/reports
+	PADDOCK_LONG=1 PADDOCK_PARTITIONS_REPORT=$(CURDIR)/$(if $(RECORD),docs/reports,bin)/partitions.md \
+		go test ./tests/partition -count=1 -timeout 30m -v -run '^TestPartitions$$'
 
 conformance: build suite ## run the official MCP conformance suite, all of it
 	PADDOCK_CONFORMANCE=$(CURDIR)/$(SUITE) go test -count=1 -timeout 20m -v -run 'Conformance' ./internal/mcpserver/wire/streamable ./cmd/paddock

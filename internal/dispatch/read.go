@@ -123,14 +123,42 @@ func (f *Front) Output(ctx context.Context, p paddock.Principal, id paddock.RunI
 	case err != nil:
 		return paddock.Page{}, err
 	case at.house != nil:
-		return at.house.Output(ctx, p, id, req)
-	case at.row.Started.IsZero():
-		if req.Stream == "" {
-			req.Stream = paddock.Stdout
+		page, err := at.house.Output(ctx, p, id, req)
+		if !isHidden(err) || at.row == nil || !at.row.Started.IsZero() {
+			return page, err
 		}
-		return paddock.Page{Stream: req.Stream, Encoding: "utf-8", EOF: at.run.State.Settled()}, nil
+		// It was claimed, and its machine hasn't begun it yet, or never will.
+		if err := f.pass(ctx, at, req); err != nil {
+			return paddock.Page{}, err
+		}
+		return nothing(at, req), nil
+	case at.row.Started.IsZero():
+		return nothing(at, req), nil
 	}
 	return paddock.Page{}, paddock.Refused(paddock.Away, "The output of run %s is on the worker %s, which isn't connected to this server now.", id, at.row.Worker)
+}
+
+// pass lets a moment pass for who waits for more of a run that hasn't begun.
+func (f *Front) pass(ctx context.Context, at place, req paddock.PageRequest) error {
+	if at.run.State.Settled() || req.Wait <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(min(tick, time.Duration(req.Wait)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// nothing is the page of a run that hasn't begun.
+func nothing(at place, req paddock.PageRequest) paddock.Page {
+	if req.Stream == "" {
+		req.Stream = paddock.Stdout
+	}
+	return paddock.Page{Stream: req.Stream, Encoding: "utf-8", EOF: at.run.State.Settled()}
 }
 
 // Detail returns the whole record of a run, as far as it is known.

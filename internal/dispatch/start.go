@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"paddock"
@@ -28,8 +28,11 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	if req.Room != "" || req.Tied || req.Command.ReplaceEnv != nil {
 		return paddock.Run{}, fmt.Errorf("%w: a door queues what only its own process can start", paddock.ErrFault)
 	}
-	if err := placeable(at); err != nil {
+	if err := at.Check(); err != nil {
 		return paddock.Run{}, err
+	}
+	if f.cfg.Shared {
+		at.Needs = append(slices.Clone(at.Needs), rows.Signer(&f.cfg.Key.Public))
 	}
 	part, asked := f.asked(ctx)
 	defer asked()
@@ -105,22 +108,6 @@ func (f *Front) traced(part trace.Context, name, which string, begun time.Time, 
 		s.Failed = "fault"
 	}
 	f.cfg.Traces.Emit(s)
-}
-
-// placeable refuses what is no place.
-func placeable(p Placement) error {
-	if p.Priority < -store.MostPriority || p.Priority > store.MostPriority {
-		return paddock.Refused(paddock.InvalidRequest, "priority is %d; it is from -%d to %d.", p.Priority, store.MostPriority, store.MostPriority)
-	}
-	if len(p.Needs) > 16 {
-		return paddock.Refused(paddock.InvalidRequest, "needs has %d labels; it has at most 16.", len(p.Needs))
-	}
-	for _, word := range p.Needs {
-		if word == "" || len(word) > 60 || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
-			return paddock.Refused(paddock.InvalidRequest, "needs has %.80q; a label is at most 60 of a-z, 0-9, -, _ and dots.", word)
-		}
-	}
-	return nil
 }
 
 // begun returns the run when its program has begun or it is settled, or as it is when

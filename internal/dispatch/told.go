@@ -30,7 +30,7 @@ func (f *Front) told(ctx context.Context, p paddock.Principal, id paddock.RunID,
 		}
 		known = f.record(row)
 	}
-	return settledBy(known, run), nil
+	return rows.Settled(known, run), nil
 }
 
 // ours is what is known of a run in the directory here.
@@ -45,22 +45,5 @@ func (f *Front) ours(ctx context.Context, id paddock.RunID, run paddock.Run) (pa
 	if err != nil {
 		return run, err
 	}
-	return settledBy(f.record(row), run), nil
-}
-
-// settledBy is a run as its machine has it, that came out as its row says.
-func settledBy(row, run paddock.Run) paddock.Run {
-	switch {
-	case row.State == run.State || !row.State.Settled() && !run.State.Settled():
-		return run
-	case !row.State.Settled():
-		run.State, run.Outcome = row.State, nil
-		return run
-	case !run.State.Settled() || row.Outcome == nil:
-		return row
-	}
-	end := *row.Outcome
-	end.Stdout, end.Stderr = run.Stdout, run.Stderr
-	run.State, run.Outcome = row.State, &end
-	return run
+	return rows.Settled(f.record(row), run), nil
 }

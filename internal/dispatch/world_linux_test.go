@@ -77,6 +77,14 @@ func (b *box) open() {
 	b.t.Cleanup(b.shut)
 }
 
+// write makes an empty file in the working directory.
+func (b *box) write(name string) {
+	b.t.Helper()
+	if err := os.WriteFile(filepath.Join(b.work, name), nil, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 // machine is the box as a worker.
 func (b *box) machine(change func(*dispatch.Machine)) dispatch.Machine {
 	m := dispatch.Machine{Executor: b.exec, Alone: true, Now: time.Now, Warn: func(err error) {

@@ -228,7 +228,16 @@ func TestCountsFromBeforeItAsked(t *testing.T) {
 		if want := asked.Add(times.DeadMan); m.here[id].until != want {
 			t.Errorf("it may go on until %s, not %s", m.here[id].until, want)
 		}
+		slow := w.ask() // is renewed before it is started, and counts from there
+		begun := w.now
+		m.step()
+		if got := m.here[slow]; got == nil || w.starts[slow] != 1 || !got.until.After(begun.Add(times.DeadMan)) {
+			t.Errorf("what was claimed slowly was started %d times: %+v", w.starts[slow], got)
+		}
 		late := w.ask()
+		m.config.Capacity, m.slow = 9, times.Lease
+		m.crash()
+		m.step()
 		m.step()
 		if got := w.row(late); w.starts[late] != 0 || got.State != paddock.FailedToStart {
 			t.Errorf("what was claimed too late was started %d times, and is %s", w.starts[late], got.State)

@@ -145,6 +145,7 @@ func (w *Worker) follow(r store.Run) answer {
 // start starts a run that was just claimed, or settles it as one that can't be.
 func (w *Worker) start(ctx context.Context, r store.Run, since time.Time, follow func(store.Run) answer) error {
 	defer w.begun(r.ID)
+	since = w.recent(ctx, r, since)
 	if w.Clock().Sub(since) >= w.Times.Lease {
 		return w.give(ctx, r, paddock.FailedToStart, "claim", "claiming it took so long that others may take this worker for silent")
 	}
@@ -162,6 +163,31 @@ func (w *Worker) start(ctx context.Context, r store.Run, since time.Time, follow
 	}
 	w.note(r.ID, Found{Here: true})
 	return nil
+}
+
+// recent is since, or of a run that comes to its start late the time of a newer beat, at
+// which it was held still.
+func (w *Worker) recent(ctx context.Context, r store.Run, since time.Time) time.Time {
+	w.renewing.Lock()
+	defer w.renewing.Unlock()
+	late := func() bool { return w.Clock().Sub(since) >= w.Times.Lease/2 }
+	newer := func() time.Time {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if fence, ok := w.have[r.ID]; ok && fence == r.Fence && w.since.After(since) {
+			return w.since
+		}
+		return since
+	}
+	if late() {
+		since = newer()
+	}
+	if late() {
+		if _, _, _, err := w.renew(ctx); err == nil {
+			since = newer()
+		}
+	}
+	return since
 }
 
 // give settles a run that wasn't started.

@@ -56,8 +56,11 @@ type Worker struct {
 	first     time.Time
 	inherited time.Duration
 
+	renewing sync.Mutex // of renewals that a start needs
+
 	mu       sync.Mutex
 	since    time.Time               // of the last beat: from before it was asked for; guarded by mu
+	have     map[paddock.RunID]int64 // fences at the last beat; guarded by mu
 	told     map[paddock.RunID]Found // what the store knows; guarded by mu
 	starting map[paddock.RunID]bool  // being claimed or started at this moment; guarded by mu
 	closed   bool                    // guarded by mu
@@ -183,8 +186,12 @@ func (w *Worker) renew(ctx context.Context) (store.Worker, []store.Run, time.Tim
 	since := w.Clock()
 	who, runs, err := w.Queue.Renew(ctx, w.ID, w.epoch, w.term(since))
 	if err == nil {
+		have := map[paddock.RunID]int64{}
+		for _, r := range runs {
+			have[r.ID] = r.Fence
+		}
 		w.mu.Lock()
-		w.since = since
+		w.since, w.have = since, have
 		w.mu.Unlock()
 	}
 	return who, runs, since, err

@@ -20,7 +20,24 @@ import (
 func (l *load) check() {
 	f := l.f
 	f.t.Helper()
-	l.work.Wait()
+	done := make(chan struct{})
+	go func() { f.running.Wait(); close(done) }()
+	until(f.t, "all readers have read to the end", func() string {
+		select {
+		case <-done:
+			return ""
+		default:
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		var left []string
+		for _, s := range l.shots {
+			if len(s.stories) < 2 {
+				left = append(left, s.key+" "+string(s.id))
+			}
+		}
+		return fmt.Sprint("those of ", left)
+	})
 	for _, s := range l.shots {
 		if len(s.ids) != 1 {
 			f.t.Errorf("%s: one key, and the runs %v", s.key, s.ids)

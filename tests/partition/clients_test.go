@@ -37,7 +37,6 @@ type load struct {
 	f     *field
 	seed  uint64
 	shots []*shot
-	work  sync.WaitGroup
 	bad   map[int]int // answers of servers that were faults, by status
 	mu    sync.Mutex
 	slow  string // how the network is
@@ -73,7 +72,7 @@ func (l *load) add(lines int, needs, then string) *shot {
 	s.script = fmt.Sprintf("echo x >>marks/%s; i=0; while [ $i -lt %d ]; do i=$((i+1)); echo \"line $i of %s: äöü €\"; sleep 0.0$((i %% 9)); done%s", s.key, lines, s.key, then)
 	l.shots = append(l.shots, s)
 	known := make(chan struct{})
-	l.work.Go(func() {
+	l.f.running.Go(func() {
 		var twins sync.WaitGroup
 		for twin := range 2 {
 			twins.Go(func() { l.start(s, n+twin) })
@@ -82,13 +81,16 @@ func (l *load) add(lines int, needs, then string) *shot {
 		close(known)
 	})
 	for reader := range 2 {
-		l.work.Go(func() {
+		l.f.running.Go(func() {
 			<-known
 			if s.id == "" {
 				return
 			}
 			r := rand.New(rand.NewPCG(l.seed, uint64(n*2+reader)))
-			story, err := l.client(n+reader).Follow(l.f.t.Context(), string(s.id), func() bool { return reader == 1 && r.IntN(12) == 0 })
+			story, err := l.client(n+reader).Follow(l.f.life, string(s.id), func() bool { return reader == 1 && r.IntN(12) == 0 })
+			if l.f.life.Err() != nil {
+				return // the test has failed already
+			}
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			if s.stories = append(s.stories, story); err != nil {
@@ -111,13 +113,16 @@ func (l *load) start(s *shot, first int) {
 	body = strings.Replace(body, `"X"`, string(script), 1)
 	c := l.client(first)
 	c.Heard = l.heard
-	status, answer, err := c.Ask(l.f.t.Context(), http.MethodPost, "/api/v1/runs", s.key, body)
+	status, answer, err := c.Ask(l.f.life, http.MethodPost, "/api/v1/runs", s.key, body)
 	var run paddock.Run
 	if err == nil && status != http.StatusCreated && status != http.StatusAccepted || err == nil && json.Unmarshal(answer, &run) != nil {
 		err = fmt.Errorf("%d %s", status, answer)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.f.life.Err() != nil {
+		return // the test has failed already
+	}
 	if err != nil {
 		l.f.t.Errorf("%s: %v", s.key, err)
 		return
@@ -147,7 +152,7 @@ func (s *shot) expected() []byte {
 func (l *load) status(server string, id paddock.RunID) paddock.Run {
 	l.f.t.Helper()
 	c := &lives.Client{Token: l.f.token, HTTP: l.f.client, Pause: 100 * time.Millisecond, At: func() string { return urlOf(server) }}
-	status, answer, err := c.Ask(l.f.t.Context(), http.MethodGet, "/api/v1/runs/"+string(id), "", "")
+	status, answer, err := c.Ask(l.f.life, http.MethodGet, "/api/v1/runs/"+string(id), "", "")
 	var run paddock.Run
 	if err != nil || status != http.StatusOK || json.Unmarshal(answer, &run) != nil {
 		l.f.t.Fatalf("%s says of run %s: %d %s, %v", server, id, status, answer, err)

@@ -4,6 +4,7 @@ package partition_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -48,6 +50,8 @@ type field struct {
 	all     map[string]*machine
 	workers map[string]string // ids by name
 	times   string
+	life    context.Context // until the test is over, however
+	running sync.WaitGroup
 }
 
 const patience = 3 * time.Minute // only if it never happens
@@ -82,7 +86,11 @@ func within(t *testing.T, times string, do func(*field)) {
 	dir, err := os.MkdirTemp("", "paddock-partition-") //nolint:usetesting // the database's user can't pass t.TempDir's parent
 	must(t, err)
 	f := &field{t: t, net: n, dir: dir, work: filepath.Join(dir, "work"), token: strings.Repeat("t", 40), all: map[string]*machine{}, workers: map[string]string{}, times: times}
+	life, over := context.WithCancel(t.Context())
+	f.life = life
 	defer f.remove()
+	defer f.running.Wait()
+	defer over()
 	must(t, os.Chmod(dir, 0o755))
 	must(t, os.MkdirAll(filepath.Join(f.work, "marks"), 0o700))
 	cert, key, pool := papers(t, dir)

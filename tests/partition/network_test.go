@@ -113,10 +113,10 @@ func (n *network) bridge(verb, name, port string) {
 		n.t.Fatalf("the address of %s: %q, %v", name, mac, err)
 	}
 	if out, _ := n.try("-n", n.ns("hub"), "link", "show", port); strings.Contains(out, "does not exist") {
-		n.in("hub", "link", "add", port, "type", "dummy")
+		n.in("hub", "link", "add", port, "type", "veth", "peer", "name", port+"2") // nobody is at its other end
 		n.in("hub", "link", "set", port, "master", "br0", "up")
 	}
-	cmd := testproc.Command(n.t, "bridge", "-n", n.ns("hub"), "fdb", verb, fields[2], "dev", port, "master", "static")
+	cmd := testproc.Command(n.t, "bridge", "-n", n.ns("hub"), "fdb", verb, fields[2], "dev", port, "master", "static", "sticky")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		n.t.Fatalf("bridge fdb %s %s: %v: %s", verb, name, err, out)
 	}

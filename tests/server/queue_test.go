@@ -23,6 +23,7 @@ import (
 	"paddock/internal/store/storetest"
 	"paddock/internal/store/tables/sqlite"
 	"paddock/internal/testproc"
+	"paddock/internal/trace"
 )
 
 // asker is whose runs are queued.
@@ -89,7 +90,7 @@ func TestQueuedToHanded(t *testing.T) {
 	var handed []float64
 	for range sized(300, 3) {
 		begun := time.Now()
-		row, nonce, err := rows.Entry(paddock.Request{Principal: asker, Door: paddock.DoorHTTP, Command: paddock.Command{Argv: []string{"true"}}}, rows.Placement{}, "", key, begun)
+		row, nonce, err := rows.Entry(paddock.Request{Principal: asker, Door: paddock.DoorHTTP, Command: paddock.Command{Argv: []string{"true"}}}, rows.Placement{}, "", trace.Context{}, key, begun)
 		must(t, err)
 		_, _, taken, ok, err := own.Offer(t.Context(), row, nonce)
 		if err != nil || !taken || !ok {

@@ -46,6 +46,32 @@ type Placement struct {
 	Priority int64
 }
 
+// SignedBy begins the label of a worker that follows orders of a key. What a key signed
+// needs it, so that no worker takes what it couldn't follow.
+const SignedBy = "signed-by-"
+
+// Signer is that label.
+func Signer(key *sign.Public) string {
+	sum := sha256.Sum256(key.Raw())
+	return SignedBy + hex.EncodeToString(sum[:8])
+}
+
+// Check refuses what is no place.
+func (p Placement) Check() error {
+	if p.Priority < -store.MostPriority || p.Priority > store.MostPriority {
+		return paddock.Refused(paddock.InvalidRequest, "priority is %d; it is from -%d to %d.", p.Priority, store.MostPriority, store.MostPriority)
+	}
+	if len(p.Needs) > 16 {
+		return paddock.Refused(paddock.InvalidRequest, "needs has %d labels; it has at most 16.", len(p.Needs))
+	}
+	for _, word := range p.Needs {
+		if word == "" || len(word) > 60 || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
+			return paddock.Refused(paddock.InvalidRequest, "needs has %.80q; a label is at most 60 of a-z, 0-9, -, _ and dots.", word)
+		}
+	}
+	return nil
+}
+
 // Entry is the row of a new run, with an order that the key signs, and the order's nonce.
 // Policy is the digest of what let it in, if anything did; trace what it is a part of.
 func Entry(req paddock.Request, at Placement, policy paddock.Digest, from trace.Context, key *sign.Key, now time.Time) (store.Run, string, error) {
@@ -141,4 +167,21 @@ func Adopted(run paddock.Run, req paddock.Request) (row store.Run, nonce string)
 		ID: run.ID, Owner: Owner(req.Principal), Principal: req.Principal.ID, State: paddock.Waiting, Label: label(req.Command),
 		Request: run.RequestDigest, Created: store.At(run.ID.Time()),
 	}, "adopted-" + string(run.ID)
+}
+
+// Settled is a run as its machine has it, that came out as its row says.
+func Settled(row, run paddock.Run) paddock.Run {
+	switch {
+	case row.State == run.State || !row.State.Settled() && !run.State.Settled():
+		return run
+	case !row.State.Settled():
+		run.State, run.Outcome = row.State, nil
+		return run
+	case !run.State.Settled() || row.Outcome == nil:
+		return row
+	}
+	end := *row.Outcome
+	end.Stdout, end.Stderr = run.Stdout, run.Stderr
+	run.State, run.Outcome = row.State, &end
+	return run
 }

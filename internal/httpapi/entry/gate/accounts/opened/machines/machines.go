@@ -19,6 +19,7 @@ import (
 
 	"paddock"
 	"paddock/internal/auth"
+	"paddock/internal/dispatch/rows"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/relay"
@@ -110,8 +111,13 @@ type Change struct {
 	Mode store.Mode `json:"mode"`
 }
 
+// said are the labels that somebody gave a worker; by others it says whom it follows.
+func said(labels []string) []string {
+	return slices.DeleteFunc(append([]string{}, labels...), func(l string) bool { return strings.HasPrefix(l, rows.SignedBy) })
+}
+
 func shown(w store.Worker) Worker {
-	v := Worker{ID: w.ID, Name: w.Name, Labels: append([]string{}, w.Labels...), Capacity: w.Capacity, Mode: w.Mode, Version: w.Version, CreatedAt: w.Created.Time}
+	v := Worker{ID: w.ID, Name: w.Name, Labels: said(w.Labels), Capacity: w.Capacity, Mode: w.Mode, Version: w.Version, CreatedAt: w.Created.Time}
 	if !w.LastSeen.IsZero() {
 		v.LastSeen = &w.LastSeen.Time
 	}

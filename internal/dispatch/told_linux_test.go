@@ -1,0 +1,119 @@
+package dispatch_test
+
+import (
+	"testing"
+	"time"
+
+	"paddock"
+	"paddock/internal/dispatch"
+	"paddock/internal/lease"
+	"paddock/internal/store"
+	"paddock/internal/store/storetest"
+)
+
+// near reaches one worker.
+type near struct{ dispatch.House }
+
+func (n near) At(store.WorkerID) dispatch.House { return n.House }
+
+// Workers are those whose houses are asked about votes: none.
+func (near) Workers() []store.WorkerID { return nil }
+
+// connected is a server that reaches the worker of a box.
+func (f *field) connected(b *box) *dispatch.Service {
+	f.t.Helper()
+	m := f.door.machine(func(m *dispatch.Machine) { m.Alone, m.Times, m.Hints = false, f.times, hints(f.address) })
+	v, err := dispatch.Open(f.t.Context(), f.door.app, f.admin, f.door.key, m, true, near{b.app})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(v.Close)
+	return v
+}
+
+// A run that was called lost stays so when its machine is back, which has another story of
+// it; what it printed is told by the machine.
+func TestLostStaysLost(t *testing.T) {
+	t.Parallel()
+	f := newField(t, lease.Times{Beat: 200 * time.Millisecond, Lease: 2 * time.Second, DeadMan: 5 * time.Second, Margin: 8 * time.Second})
+	b, _, stop := f.worker("given-up", nil)
+	v := f.connected(b)
+	run, err := v.Start(t.Context(), request(alice, "echo word; exec sleep 600"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row(t, f.admin, run.ID, func(r store.Run) bool { return r.State == paddock.Running && r.StdoutBytes == 5 })
+	stop()
+	if r := settled(t, f.admin, run.ID); r.State != paddock.Lost {
+		t.Fatalf("the row says %s, %s", r.State, r.Outcome)
+	}
+	if here, err := b.app.Status(t.Context(), boss, run.ID); err != nil || here.State != paddock.Killed {
+		t.Errorf("its machine says %+v, %v", here, err)
+	}
+	for what, ask := range map[string]func() (paddock.Run, error){
+		"look":   func() (paddock.Run, error) { return v.Look(t.Context(), alice, run.ID) },
+		"status": func() (paddock.Run, error) { return v.Status(t.Context(), alice, run.ID) },
+		"wait":   func() (paddock.Run, error) { return v.Wait(t.Context(), alice, run.ID, time.Minute) },
+		"detail": func() (paddock.Run, error) { d, err := v.Detail(t.Context(), alice, run.ID); return d.Run, err },
+	} {
+		got, err := ask()
+		if err != nil || got.State != paddock.Lost || got.Outcome.State != paddock.Lost || got.Outcome.Reason.Kind != paddock.ReasonLost || got.Outcome.Stdout.Bytes != 5 || got.Outcome.Stdout.Digest == "" {
+			t.Errorf("%s: %s, %+v, %v", what, got.State, got.Outcome, err)
+		}
+	}
+	if page, err := v.Output(t.Context(), alice, run.ID, paddock.PageRequest{}); err != nil || page.Content != "word\n" || !page.EOF {
+		t.Errorf("%+v, %v", page, err)
+	}
+}
+
+// What a machine says has ended isn't said to have by anybody until its row has it: the
+// machine may yet be given up, and the run be lost.
+func TestAnEndThatNobodyWroteDown(t *testing.T) {
+	t.Parallel()
+	f := newField(t, calm)
+	b, _, stop := f.worker("untold", nil)
+	v := f.connected(b)
+	gate := b.work + "/gate"
+	run, err := v.Start(t.Context(), request(alice, "until test -e "+gate+"; do sleep 0.1; done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row(t, f.admin, run.ID, func(r store.Run) bool { return r.State == paddock.Running })
+	stop()
+	b.write("gate")
+	if here, err := b.app.Wait(t.Context(), boss, run.ID, time.Minute); err != nil || here.State != paddock.Exited {
+		t.Fatalf("its machine says %+v, %v", here, err)
+	}
+	for what, ask := range map[string]func() (paddock.Run, error){
+		"status": func() (paddock.Run, error) { return v.Status(t.Context(), alice, run.ID) },
+		"wait":   func() (paddock.Run, error) { return v.Wait(t.Context(), alice, run.ID, time.Millisecond) },
+	} {
+		if got, err := ask(); err != nil || got.State != paddock.Running || got.Outcome != nil {
+			t.Errorf("%s: %s, %+v, %v", what, got.State, got.Outcome, err)
+		}
+	}
+	storetest.Do(t, f.address, "UPDATE runs SET state='lost', settled=1, outcome=$2 WHERE id=$1", string(run.ID), []byte(`{"state":"lost","reason":{"kind":"supervisor_vanished"}}`))
+	if got, err := v.Wait(t.Context(), alice, run.ID, time.Minute); err != nil || got.State != paddock.Lost {
+		t.Errorf("%s, %+v, %v", got.State, got.Outcome, err)
+	}
+}
+
+// What was claimed and has no directory has printed nothing, and isn't missing.
+func TestClaimedAndNeverBegun(t *testing.T) {
+	t.Parallel()
+	f := newField(t, calm)
+	b := newBox(t)
+	v := f.connected(b)
+	run, err := v.Start(t.Context(), request(alice, "true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Do(t, f.address, "UPDATE runs SET state='starting', worker='w', fence=1, claimed=1 WHERE id=$1", string(run.ID))
+	if page, err := v.Output(t.Context(), alice, run.ID, paddock.PageRequest{Wait: paddock.Duration(time.Millisecond)}); err != nil || page.EOF || page.Total != 0 {
+		t.Errorf("while it may begin: %+v, %v", page, err)
+	}
+	storetest.Do(t, f.address, "UPDATE runs SET state='lost', settled=1, outcome=$2 WHERE id=$1", string(run.ID), []byte(`{"state":"lost","reason":{"kind":"supervisor_vanished"}}`))
+	if page, err := v.Output(t.Context(), alice, run.ID, paddock.PageRequest{}); err != nil || !page.EOF || page.Total != 0 {
+		t.Errorf("when it was given up: %+v, %v", page, err)
+	}
+}
