@@ -241,7 +241,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, l
 		More: conf.Routes(d, h.queue, h.people, used.House{State: d.StateDir(d.State), Policy: h.policies, Now: d.Now}, func(in *entry.Entrance) {
 			h.people.Routes(in)
 			profile.Routes(in, s.Pprof)
-			agents.Routes(in, h.tools, agents.Config{Public: public, Secure: s.Secure()})
+			agents.Routes(in, h.tools, agents.Config{Public: public, Secure: s.Secure(), Servers: conf.Servers(s)})
 		}),
 		Build:   httpapi.Build{Revision: v.Revision, Modified: v.Modified, Go: v.Go, Platform: v.Platform},
 		Numbers: conf.Numbers(d.StateDir(d.State)),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"paddock"
 	"paddock/internal/dispatch/rows"
@@ -25,7 +24,7 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	if req.Room != "" || req.Tied || req.Command.ReplaceEnv != nil {
 		return paddock.Run{}, fmt.Errorf("%w: a door queues what only its own process can start", paddock.ErrFault)
 	}
-	if err := placeable(at); err != nil {
+	if err := at.Check(); err != nil {
 		return paddock.Run{}, err
 	}
 	var policy paddock.Digest
@@ -68,22 +67,6 @@ func (f *Front) enqueue(ctx context.Context, row store.Run, nonce string) (kept 
 	}
 	kept, _, err = f.cfg.Runs.Enqueue(ctx, row, nonce)
 	return kept, false, err
-}
-
-// placeable refuses what is no place.
-func placeable(p Placement) error {
-	if p.Priority < -store.MostPriority || p.Priority > store.MostPriority {
-		return paddock.Refused(paddock.InvalidRequest, "priority is %d; it is from -%d to %d.", p.Priority, store.MostPriority, store.MostPriority)
-	}
-	if len(p.Needs) > 16 {
-		return paddock.Refused(paddock.InvalidRequest, "needs has %d labels; it has at most 16.", len(p.Needs))
-	}
-	for _, word := range p.Needs {
-		if word == "" || len(word) > 60 || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
-			return paddock.Refused(paddock.InvalidRequest, "needs has %.80q; a label is at most 60 of a-z, 0-9, -, _ and dots.", word)
-		}
-	}
-	return nil
 }
 
 // begun returns the run when its program has begun or it is settled, or as it is when

@@ -45,6 +45,22 @@ type Placement struct {
 	Priority int64
 }
 
+// Check refuses what is no place.
+func (p Placement) Check() error {
+	if p.Priority < -store.MostPriority || p.Priority > store.MostPriority {
+		return paddock.Refused(paddock.InvalidRequest, "priority is %d; it is from -%d to %d.", p.Priority, store.MostPriority, store.MostPriority)
+	}
+	if len(p.Needs) > 16 {
+		return paddock.Refused(paddock.InvalidRequest, "needs has %d labels; it has at most 16.", len(p.Needs))
+	}
+	for _, word := range p.Needs {
+		if word == "" || len(word) > 60 || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
+			return paddock.Refused(paddock.InvalidRequest, "needs has %.80q; a label is at most 60 of a-z, 0-9, -, _ and dots.", word)
+		}
+	}
+	return nil
+}
+
 // Entry is the row of a new run, with an order that the key signs, and the order's nonce.
 // Policy is the digest of what let it in, if anything did.
 func Entry(req paddock.Request, at Placement, policy paddock.Digest, key *sign.Key, now time.Time) (store.Run, string, error) {

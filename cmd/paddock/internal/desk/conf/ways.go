@@ -24,6 +24,16 @@ func Origin(s settings.Settings, at net.Addr) string {
 	return "http://localhost:" + strconv.Itoa(int(addr.Port()))
 }
 
+// Servers are the providers whose access tokens are taken at /mcp.
+func Servers(s settings.Settings) (issuers []string) {
+	for _, p := range s.Providers {
+		if p.Agents {
+			issuers = append(issuers, p.Issuer)
+		}
+	}
+	return issuers
+}
+
 // Providers are those of the settings, as the accounts want them.
 func Providers(s settings.Settings) []gate.Provider {
 	var all []gate.Provider
