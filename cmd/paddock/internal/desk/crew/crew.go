@@ -54,6 +54,8 @@ type Server struct {
 	Hints    Hints // nil where the store is in the state directory
 	Idle     bool  // only queues
 	Runs     int64
+	// PerAccount is how many runs of one account there may be on workers; 0 is any number.
+	PerAccount int64
 	// Elsewhere reaches the runs of other workers.
 	Elsewhere dispatch.Elsewhere
 	Version   string
@@ -71,6 +73,7 @@ func Serve(ctx context.Context, d *desk.Desk, s Server) (*dispatch.Service, erro
 	}
 	m := machine(d, s.Executor)
 	m.Version, m.Capacity, m.Alone, m.Hints = s.Version, s.Runs, s.Hints == nil, s.Hints
+	m.Limits.Owner = s.PerAccount
 	return dispatch.Open(ctx, s.App, s.Store, key, m, s.Idle, s.Elsewhere)
 }
 
@@ -146,6 +149,7 @@ func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
 	defer func() { err = errors.Join(err, e.Close()) }()
 	m := machine(d, e)
 	m.ID, m.Labels, m.Capacity, m.Version, m.Keys, m.Hints = s.id, s.labels, s.capacity, rig.Version, s.keys, hints
+	m.Limits.Owner = s.account
 	d.Say("note", "worker "+string(s.id)+" takes runs from the queue")
 	linked := link(ctx, d, s, e)
 	defer linked()
