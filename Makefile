@@ -93,8 +93,8 @@ chaos: cc ## end, starve and repeat runs on purpose, PADDOCK_CHAOS_RUNS (2000) o
 		go test ./tests/chaos -count=1 -timeout 2h -v
 	CGO_ENABLED=1 $(TEST) -race -count=10 -shuffle=on -timeout 60m -run 'Crash|Race|Kill|Concurrent' ./...
 
-long: ## the tests that take minutes: 10,000 runs, a line of 1 GiB, logs of 10 GiB, 10 GiB under a limit of 1, 100,000 commits
-	PADDOCK_LONG=1 $(TEST) -count=1 -timeout 60m -run 'TestManyRunsDoNotGrow|TestOneLongLine|TestLineOfALongLog|TestStressUnderCollector|TestEveryStepCanFail|TestLineOfALongPackedLog|TestReadersOfLiveRuns|TestManyRunsByOneServer|TestLargeRepository|TestServeBecomesTheServer|TestTenTimesTheLimit|TestNotedIsCounted|TestModel|TestManyRows|TestPartitions' ./runner ./internal/artifact/... ./internal/spawn ./internal/executor ./cmd/paddock ./internal/git ./internal/supervise ./internal/books ./internal/approval ./internal/store/tables/sqlite ./tests/partition
+long: ## the tests that take minutes: 10,000 runs, a line of 1 GiB, logs of 10 GiB, 8,000 held connections, 10 GiB under a limit of 1, 100,000 commits
+	PADDOCK_LONG=1 $(TEST) -count=1 -timeout 60m -run 'TestManyRunsDoNotGrow|TestOneLongLine|TestLineOfALongLog|TestStressUnderCollector|TestEveryStepCanFail|TestLineOfALongPackedLog|TestReadersOfLiveRuns|TestManyRunsByOneServer|TestLargeRepository|TestServeBecomesTheServer|TestTenTimesTheLimit|TestNotedIsCounted|TestModel|TestManyRows|TestPartitions|TestManyHoldConnections' ./runner ./internal/artifact/... ./internal/spawn ./internal/executor ./cmd/paddock ./internal/git ./internal/supervise ./internal/books ./internal/approval ./internal/store/tables/sqlite ./internal/httpapi/listen ./tests/partition
 
 partitions: database ## cut, kill, slow and fail over two servers, four workers and a database; RECORD=1 writes docs/reports/partitions.md
 	@mkdir -p bin docs/reports

@@ -85,6 +85,9 @@ func (p *idp) discovery(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (p *idp) keys(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked["keys"]++
 	b64 := base64.RawURLEncoding.EncodeToString
 	raw, err := p.key.PublicKey.Bytes() // 4, X, Y
 	if err != nil {

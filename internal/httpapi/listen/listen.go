@@ -1,5 +1,5 @@
 // Package listen keeps an HTTP server on an address: with time limits on everything that
-// a client could draw out, a bound on connections, TLS whose files may be replaced, and
+// a client could draw out, a bound on connections of which quiet ones make room, TLS whose files may be replaced, and
 // an end that lets answers be finished.
 //
 // # Limits
@@ -49,11 +49,11 @@ type Options struct {
 // were begun. It closes l.
 func Serve(ctx context.Context, l net.Listener, opt Options) error {
 	server := &http.Server{
-		Handler: opt.Handler, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		Handler: noted(opt.Handler), ConnContext: keep, ConnState: state, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: headerBytes, ErrorLog: slog.NewLogLogger(opt.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
-	l = &bounded{Listener: l, room: make(chan struct{}, max(1, opt.Connections)), closed: make(chan struct{})}
+	l = newBounded(l, opt.Connections)
 	if opt.Cert != "" {
 		c := &certificate{cert: opt.Cert, key: opt.Key, now: opt.Now}
 		if _, err := c.get(nil); err != nil {
@@ -85,43 +85,6 @@ func Serve(ctx context.Context, l net.Listener, opt Options) error {
 		return err
 	}
 	return nil
-}
-
-// A bounded listener accepts no more connections than it has room for.
-type bounded struct {
-	net.Listener
-	room   chan struct{}
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (b *bounded) Accept() (net.Conn, error) {
-	select {
-	case b.room <- struct{}{}:
-	case <-b.closed:
-		return nil, net.ErrClosed
-	}
-	c, err := b.Listener.Accept()
-	if err != nil {
-		<-b.room
-		return nil, err
-	}
-	return &held{Conn: c, free: sync.OnceFunc(func() { <-b.room })}, nil
-}
-
-func (b *bounded) Close() error {
-	b.once.Do(func() { close(b.closed) })
-	return b.Listener.Close()
-}
-
-type held struct {
-	net.Conn
-	free func()
-}
-
-func (h *held) Close() error {
-	defer h.free()
-	return h.Conn.Close()
 }
 
 // A certificate is read again when its files have changed. While they can't be used,

@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,14 +101,18 @@ func TestGracefulEnd(t *testing.T) {
 	}
 }
 
-// A connection more than there is room for waits for one to end.
+// A connection more than there is room for waits while all others are answered, and takes
+// the place of one that is quiet.
 func TestConnections(t *testing.T) {
 	t.Parallel()
-	addr, _ := serve(t, Options{Connections: 1, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })})
+	inside, goOn := make(chan struct{}, 2), make(chan struct{})
+	addr, _ := serve(t, Options{Connections: 1, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		inside <- struct{}{}
+		<-goOn
+		w.WriteHeader(http.StatusNoContent)
+	})})
 	first := dial(t, addr, get)
-	if _, err := http.ReadResponse(bufio.NewReader(first), nil); err != nil { //nolint:bodyclose // 204
-		t.Fatal(err)
-	}
+	<-inside
 	second := dial(t, addr, get)
 	answered := make(chan error, 1)
 	go func() {
@@ -115,13 +120,68 @@ func TestConnections(t *testing.T) {
 		answered <- err
 	}()
 	select {
+	case <-inside:
+		t.Fatal("two at once")
 	case err := <-answered:
 		t.Fatalf("two at once: %v", err)
 	default:
 	}
-	_ = first.Close() // that is what the test is about
+	close(goOn)
+	// The first is answered whole; whether it is kept is up to who comes first.
+	if _, err := http.ReadResponse(bufio.NewReader(first), nil); err != nil { //nolint:bodyclose // 204
+		t.Error(err)
+	}
 	if err := <-answered; err != nil {
 		t.Error(err)
+	}
+}
+
+// Whoever holds as many connections as there may be, and sends nothing or a header bit by
+// bit, keeps nobody out, and there are no more than that.
+func TestManyHoldConnections(t *testing.T) {
+	t.Parallel()
+	most := 100
+	if os.Getenv("PADDOCK_LONG") != "" {
+		most = 8000 // both ends are this process's
+	}
+	var live, peak atomic.Int64
+	stream := make(chan struct{})
+	addr, _ := serve(t, Options{Connections: most, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		peak.Store(max(peak.Load(), live.Add(1)))
+		defer live.Add(-1)
+		if r.URL.Path == "/stream" {
+			w.WriteHeader(http.StatusOK)
+			_ = http.NewResponseController(w).Flush() // the test sees it
+			<-stream
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})})
+	defer close(stream)
+	followed := dial(t, addr, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
+	if _, err := http.ReadResponse(bufio.NewReader(followed), nil); err != nil { //nolint:bodyclose // it would wait for the end
+		t.Fatal(err)
+	}
+	var held []net.Conn
+	for i := range most * 5 / 4 {
+		say := ""
+		if i%2 > 0 {
+			say = "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: " // and never more
+		}
+		held = append(held, dial(t, addr, say))
+	}
+	for range 20 { // each with a connection of its own
+		c := dial(t, addr, get)
+		if _, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil { //nolint:bodyclose // 204
+			t.Fatal("others aren't served: ", err)
+		}
+	}
+	// Those that came first made room, and the one that is answered is still there.
+	if _, err := held[0].Read(make([]byte, 1)); err == nil {
+		t.Error("something was said to who asked for nothing")
+	}
+	if live.Load() != 1 || peak.Load() > 21 {
+		t.Errorf("%d are answered, %d were", live.Load(), peak.Load())
 	}
 }
 

@@ -23,6 +23,8 @@ type Provider struct {
 	SecretFile string
 	// Inside lists its hosts, as host:port, that may have addresses which aren't public.
 	Inside []string
+	// Agents says that access tokens of it are taken at /mcp.
+	Agents bool
 }
 
 // providersKey is what the file may say of them.
@@ -36,6 +38,7 @@ func providersKey() shape.Key {
 		{Name: "client_id", Doc: "by what it knows this server.", Shape: word("the client's id"), Required: true},
 		{Name: "client_secret_file", Doc: "file of the client's secret.", Shape: word("an absolute path"), Required: true},
 		{Name: "inside", Doc: "hosts of it that may have addresses which aren't public.", Shape: shape.List{Of: word("host:port")}},
+		{Name: "agents", Doc: "whether its access tokens are taken at /mcp.", Shape: shape.Boolean{}},
 	}}}}
 }
 
@@ -67,7 +70,7 @@ func (r *reader) block(item *shape.Value, place func(line, column int) string) {
 func (r *reader) providers(publicURL string) []Provider {
 	var all []Provider
 	for _, b := range r.blocks {
-		p := Provider{b.text("name"), b.text("kind"), b.text("issuer"), b.text("api"), b.text("client_id"), b.text("client_secret_file"), nil}
+		p := Provider{b.text("name"), b.text("kind"), b.text("issuer"), b.text("api"), b.text("client_id"), b.text("client_secret_file"), nil, b.text("agents") == "true"}
 		for _, one := range b["inside"] {
 			if host, port, err := net.SplitHostPort(one.text); err != nil || host == "" || port == "" {
 				r.fault(one.where, "%.100q is no place inside; want one such as login.internal:443.", one.text)
@@ -85,6 +88,12 @@ func (r *reader) providers(publicURL string) []Provider {
 		}
 		if slices.ContainsFunc(all, func(o Provider) bool { return o.Name == p.Name }) {
 			r.fault(at("name"), "There is another provider of the name %.60q.", p.Name)
+		}
+		if p.Agents && p.Kind != "oidc" {
+			r.fault(at("agents"), "agents is true, and a provider of the kind github gives no access tokens that could be checked; one of the kind oidc does.")
+		}
+		if p.Agents && slices.ContainsFunc(all, func(o Provider) bool { return o.Agents && o.Issuer == p.Issuer }) {
+			r.fault(at("agents"), "agents is true for another provider of the same issuer already.")
 		}
 		if p.Kind == "oidc" && p.Issuer == "" {
 			r.fault(at("kind"), "A provider of the kind oidc needs an issuer, such as https://accounts.example.org.")

@@ -8,7 +8,7 @@ import (
 const twoProviders = `version: 1
 public_url: https://paddock.example.org
 providers:
-  - {name: example, kind: oidc, issuer: "https://accounts.example.org", client_id: paddock, client_secret_file: /etc/paddock/example}
+  - {name: example, kind: oidc, issuer: "https://accounts.example.org", client_id: paddock, client_secret_file: /etc/paddock/example, agents: true}
   - name: hub
     kind: github
     issuer: http://hub.internal:8080
@@ -19,7 +19,7 @@ providers:
 
 func TestProviders(t *testing.T) {
 	s, faults := read(twoProviders, nil, nil)
-	if faults != "" || len(s.Providers) != 2 {
+	if faults != "" || len(s.Providers) != 2 || !s.Providers[0].Agents || s.Providers[1].Agents {
 		t.Fatalf("%+v\n%s", s, faults)
 	}
 	if p := s.Providers[0]; p.Name != "example" || p.Kind != "oidc" || p.Issuer != "https://accounts.example.org" || p.ClientID != "paddock" || p.SecretFile != "/etc/paddock/example" || p.Inside != nil {
@@ -45,6 +45,9 @@ func TestProviderFaults(t *testing.T) {
 		"- {name: a, kind: github, client_id: x, client_secret_file: /s, inside: [b]}":                                                     "no place inside",
 		"- {name: a, kind: github, client_id: x, client_secret_file: /s, client_secret: shown}":                                            "client_secret",
 		"- {name: a, kind: github, client_id: x, client_secret_file: /s}\n- {name: a, kind: github, client_id: x, client_secret_file: /s}": "5:10: There is another",
+		"- {name: a, kind: github, client_id: x, client_secret_file: /s, agents: true}":                                                    "no access tokens that could be checked",
+		"- {name: a, kind: oidc, issuer: \"https://b.example\", client_id: x, client_secret_file: /s, agents: yes}":                        "want true or false",
+		"- {name: a, kind: oidc, issuer: \"https://b.example\", client_id: x, client_secret_file: /s, agents: true}\n- {name: b, kind: oidc, issuer: \"https://b.example\", client_id: x, client_secret_file: /s, agents: true}": "another provider of the same issuer",
 		"- a": "4:3",
 	} {
 		if _, faults := read(begin+text+"\n", nil, nil); !strings.Contains(faults, want) {

@@ -67,6 +67,10 @@ type Settings struct {
 	// Connections is how many there may be at once.
 	Connections int
 	Limits      Limits
+	// PerAccount is how many runs of one account workers that this server has may carry out
+	// at once; 0 stands for any number.
+	PerAccount int64
+	MCP        MCP
 }
 
 // Acceptable lists what a database may be only where somebody says so: one that lets us
@@ -185,6 +189,11 @@ func document() shape.Object {
 			{Name: "streams", Doc: "event streams of one account.", Shape: count},
 			{Name: "all_streams", Doc: "event streams of all.", Shape: count},
 			{Name: "runs", Doc: "runs that the server's own worker carries out at once; others wait in the queue.", Shape: count},
+			{Name: "runs_of_account", Doc: "runs of one account, on all workers, past which the server's own takes none of it.", Shape: count},
+			{Name: "mcp_sessions", Doc: "sessions of one account at /mcp; one more ends the one that was used the longest ago.", Shape: count},
+			{Name: "mcp_all_sessions", Doc: "sessions of all at /mcp.", Shape: count},
+			{Name: "mcp_requests", Doc: "requests of one account that are under way at /mcp, streams included.", Shape: count},
+			{Name: "mcp_idle", Doc: "after how long a session at /mcp ends that nobody used.", Shape: word("a time such as 1h or 30m")},
 		}}},
 	}}
 }
@@ -311,6 +320,8 @@ func (r *reader) settings(l Limits) Settings {
 			return ""
 		}) == "none",
 		Runs:        int64(r.number("limits.runs", 1000)),
+		PerAccount:  int64(r.number("limits.runs_of_account", 0)),
+		MCP:         r.mcp(),
 		Connections: int(r.number("limits.connections", 20_000)),
 		Limits: Limits{
 			PerSecond: r.number("limits.requests_per_second", l.PerSecond), Burst: int(r.number("limits.burst", float64(l.Burst))),

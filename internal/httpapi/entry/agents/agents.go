@@ -41,6 +41,8 @@ type Config struct {
 	Public string
 	// Secure says that it is reached by TLS.
 	Secure bool
+	// Servers are those whose access tokens are taken.
+	Servers []string
 	// Docs is where people read how to connect.
 	Docs string
 }
@@ -50,6 +52,8 @@ type Resource struct {
 	Resource string `json:"resource"`
 	Name     string `json:"resource_name"`
 	Docs     string `json:"resource_documentation,omitempty"`
+	// Servers give out access tokens for it; without any a person makes an API token.
+	Servers []string `json:"authorization_servers,omitempty"`
 	// Methods are how a token is shown.
 	Methods []string `json:"bearer_methods_supported"`
 	// Scopes are those that a token can have that are of use here.
@@ -72,7 +76,7 @@ func Routes(in *entry.Entrance, s Server, cfg Config) {
 		row.Path = at.path
 		entry.Add(in, row, func(_ context.Context, c *entry.Call, _ *entry.Nothing) (Resource, error) {
 			return Resource{
-				Resource: cfg.base(c.Request) + path, Name: "Paddock", Docs: cfg.Docs, Methods: []string{"header"}, Scopes: scopes(),
+				Resource: cfg.base(c.Request) + path, Name: "Paddock", Docs: cfg.Docs, Servers: cfg.Servers, Methods: []string{"header"}, Scopes: scopes(),
 			}, nil
 		})
 	}

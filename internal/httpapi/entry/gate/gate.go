@@ -49,6 +49,7 @@ type Provider struct {
 	Name, Kind, Issuer, API string
 	ClientID, SecretFile    string
 	Inside                  []string // hosts that may have addresses which aren't public
+	Agents                  bool     // its access tokens are taken at /mcp
 }
 
 // A Proof is what somebody logs in with: the code of a one-time link, a name and a

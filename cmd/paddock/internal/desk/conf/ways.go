@@ -8,6 +8,7 @@ import (
 
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/settings"
+	"paddock/internal/mcpserver/wire/streamable"
 )
 
 // Origin is how browsers reach the server at an address, as far as that can be told:
@@ -22,6 +23,23 @@ func Origin(s settings.Settings, at net.Addr) string {
 		return ""
 	}
 	return "http://localhost:" + strconv.Itoa(int(addr.Port()))
+}
+
+// MCP are the limits of /mcp.
+func MCP(s settings.Settings) streamable.Limits {
+	l := streamable.DefaultLimits()
+	l.Sessions, l.AllSessions, l.Requests, l.Idle = s.MCP.Sessions, s.MCP.AllSessions, s.MCP.Requests, s.MCP.Idle
+	return l
+}
+
+// Servers are the providers whose access tokens are taken at /mcp.
+func Servers(s settings.Settings) (issuers []string) {
+	for _, p := range s.Providers {
+		if p.Agents {
+			issuers = append(issuers, p.Issuer)
+		}
+	}
+	return issuers
 }
 
 // Providers are those of the settings, as the accounts want them.

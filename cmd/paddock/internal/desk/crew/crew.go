@@ -62,6 +62,8 @@ type Server struct {
 	Idle     bool  // only queues
 	Runs     int64
 	Times    lease.Times
+	// PerAccount is how many runs of one account there may be on workers; 0 is any number.
+	PerAccount int64
 	// Elsewhere reaches the runs of other workers.
 	Elsewhere dispatch.Elsewhere
 	Version   string
@@ -80,6 +82,7 @@ func Serve(ctx context.Context, d *desk.Desk, s Server) (*dispatch.Service, erro
 	}
 	m := machine(d, s.Executor)
 	m.Version, m.Capacity, m.Alone, m.Hints, m.Times, m.Traces = s.Version, s.Runs, s.Hints == nil, s.Hints, s.Times, s.Traces
+	m.Limits.Owner = s.PerAccount
 	return dispatch.Open(ctx, s.App, s.Store, key, m, s.Idle, s.Elsewhere)
 }
 
@@ -173,6 +176,7 @@ func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
 	m := machine(d, e)
 	m.Traces = traces.Tracer
 	m.ID, m.Labels, m.Capacity, m.Version, m.Keys, m.Hints, m.Times = s.id, s.labels, s.capacity, rig.Version, s.keys, hints, s.times
+	m.Limits.Owner = s.account
 	d.Say("note", "worker "+string(s.id)+" takes runs from the queue")
 	linked := link(ctx, d, s, e)
 	defer linked()

@@ -34,6 +34,8 @@ type Provider struct {
 	// Inside lists hosts of the provider, as host:port, that may have addresses that
 	// aren't public.
 	Inside []string
+	// Access says that access tokens of it are taken, by programs.
+	Access bool
 	// Roots are the authorities by which its certificates are believed; nil is the system's.
 	Roots *x509.CertPool
 }

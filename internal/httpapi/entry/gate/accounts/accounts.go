@@ -28,6 +28,9 @@ type Gate struct {
 	secure bool
 	now    func() time.Time
 	other  gate.Gate
+	// Audience is for what access tokens of providers are made that are taken at /mcp: its
+	// address. Empty takes none.
+	Audience string
 	// Host is the name by which browsers have passkeys of the server; empty means none.
 	Host string
 }
@@ -40,6 +43,13 @@ func New(d *desk.Desk, secure bool, now func() time.Time, other gate.Gate) *Gate
 
 // Identify says whose session or token r shows.
 func (g *Gate) Identify(r *http.Request) (gate.Caller, error) {
+	if word, ok := g.elsewhere(r); ok {
+		who, err := g.desk.Providers.Access(r.Context(), word, g.Audience)
+		if err != nil {
+			return gate.Caller{}, err
+		}
+		return caller(who, time.Time{}), nil
+	}
 	if g.others(r) {
 		return g.other.Identify(r)
 	}
@@ -48,6 +58,17 @@ func (g *Gate) Identify(r *http.Request) (gate.Caller, error) {
 		return gate.Caller{}, err
 	}
 	return caller(who, time.Time{}), nil
+}
+
+// elsewhere is the access token that r shows, if it may be one that a provider made for
+// /mcp, and r shows nothing else.
+func (g *Gate) elsewhere(r *http.Request) (string, bool) {
+	header := r.Header.Values("Authorization")
+	if g.Audience == "" || r.URL.Path != "/mcp" || len(header) != 1 || len(g.desk.Providers.Servers()) == 0 || len(r.CookiesNamed(g.cookieName())) > 0 || presented.InURL(r.URL) != nil {
+		return "", false
+	}
+	scheme, word, ok := strings.Cut(header[0], " ")
+	return word, ok && strings.EqualFold(scheme, "Bearer") && strings.Count(word, ".") == 2 && !auth.Within(word)
 }
 
 // others reports whether r shows a bearer that isn't one of ours, and nothing else.

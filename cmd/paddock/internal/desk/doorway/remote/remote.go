@@ -34,14 +34,14 @@ type Server struct {
 }
 
 // New returns a Server; Close, or the end of ctx, ends its sessions.
-func New(ctx context.Context, d *desk.Desk, version string, policies doorway.Policies, verbs mcpserver.Verbs, log *slog.Logger) *Server {
+func New(ctx context.Context, d *desk.Desk, version string, policies doorway.Policies, verbs mcpserver.Verbs, limits streamable.Limits, log *slog.Logger) *Server {
 	return &Server{
 		config: func(p paddock.Principal) mcpserver.Config {
 			cfg := doorway.Config(d, version, policies, p)
 			cfg.App, cfg.Log = verbs, log
 			return cfg
 		},
-		door: streamable.New(ctx, streamable.Config{Limits: streamable.DefaultLimits(), ToolError: mcpserver.ToolError, Log: log, Now: d.Now}),
+		door: streamable.New(ctx, streamable.Config{Limits: limits, ToolError: mcpserver.ToolError, Log: log, Now: d.Now}),
 	}
 }
 

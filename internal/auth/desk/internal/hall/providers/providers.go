@@ -9,7 +9,7 @@
 //
 // It believes what a provider that the operator configured says of its people, among it
 // that an address of mail is verified. What a person may do there isn't asked, and access
-// tokens are forgotten at once. That a state is used once is seen to by each server for
+// tokens that logging in gives are forgotten at once. That a state is used once is seen to by each server for
 // itself; the code that comes with it works once at the provider.
 package providers
 
@@ -54,13 +54,14 @@ type Desk struct {
 	hall    *hall.Hall
 	sources map[string]source
 	names   []string
+	access  []*openid.Source // those whose access tokens are taken
 }
 
 var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`) })
 
 // New returns a Desk for the providers. Nobody is asked anything before somebody logs in.
 func New(h *hall.Hall, list []hall.Provider) (*Desk, error) {
-	d := &Desk{h, map[string]source{}, nil}
+	d := &Desk{hall: h, sources: map[string]source{}}
 	for _, p := range list {
 		if !nameForm().MatchString(p.Name) || d.sources[p.Name] != nil {
 			return nil, fmt.Errorf("auth: the name %.40q of a provider isn't one, or is another's too", p.Name)
@@ -81,6 +82,13 @@ func New(h *hall.Hall, list []hall.Provider) (*Desk, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("auth: the provider %s: %w", p.Name, err)
+		}
+		if p.Access {
+			o, ok := s.(*openid.Source)
+			if !ok || slices.Contains(d.Servers(), p.Issuer) {
+				return nil, fmt.Errorf("auth: the provider %s gives no access to programs: one of the kind oidc does, and of its issuer there is one", p.Name)
+			}
+			d.access = append(d.access, o)
 		}
 		d.sources[p.Name] = s
 		d.names = append(d.names, p.Name)

@@ -130,6 +130,9 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 	}
 	a.Gate = accounts.New(a.desk, c.Secure, c.Now, c.Other)
 	a.Gate.Host = self.ID
+	if c.Origin != "" {
+		a.Gate.Audience = c.Origin + "/mcp"
+	}
 	return a, nil
 }
 

@@ -40,7 +40,7 @@ func providersOf(list []gate.Provider, origin string) ([]desk.Provider, error) {
 		}
 		all = append(all, desk.Provider{
 			Name: p.Name, Kind: p.Kind, Issuer: p.Issuer, API: p.API, ClientID: p.ClientID, ClientSecret: strings.TrimSpace(string(text)),
-			Redirect: origin + "/login/" + p.Name, Inside: p.Inside,
+			Redirect: origin + "/login/" + p.Name, Inside: p.Inside, Access: p.Agents,
 		})
 	}
 	return all, nil

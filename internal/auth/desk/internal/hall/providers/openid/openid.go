@@ -37,6 +37,7 @@ type Source struct {
 
 	mu    sync.Mutex
 	found *oidc.Provider // guarded by mu
+	keys  *keySet        // guarded by mu; by which access tokens are checked
 }
 
 // New returns the provider, which is asked by client.
