@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +42,13 @@ func TestCheckAndRebuildState(t *testing.T) {
 	}
 	if found := check(); len(found) > 0 {
 		t.Errorf("found %+v", found)
+	}
+	if again := w.done("echo kept", func(c *Command) { c.IdempotencyKey = "once" }); again.ID != run.ID {
+		t.Errorf("the key leads to %s now, and not to %s", again.ID, run.ID)
+	}
+	_, err = w.r.Start(t.Context(), Command{Argv: []string{"sh", "-c", "echo other"}, IdempotencyKey: "once"})
+	if refusal := (*Refusal)(nil); !errors.As(err, &refusal) || refusal.Code != "conflict" {
+		t.Errorf("another command under the key: %v", err)
 	}
 	if _, err := CheckState(t.Context(), "state", StateOptions{}, nil); err == nil || !strings.Contains(err.Error(), "absolute") {
 		t.Errorf("a relative path: %v", err)

@@ -17,7 +17,7 @@ func keepAccounts() {
 	copyDatabase, renewDatabase = sqlite.Backup, sqlite.Restore
 	openAccounts = func(ctx context.Context, c people.Config) (people.Accounts, error) {
 		return opened.Open(ctx, opened.Config{
-			State: c.State, Postgres: c.Postgres, Serving: c.Serving, Accept: c.Accept, Secure: c.Secure, Now: c.Now, Other: c.Other, Origin: c.Origin, Providers: c.Providers,
+			State: c.State, Postgres: c.Postgres, Serving: c.Serving, Settings: c.Settings, Accept: c.Accept, Secure: c.Secure, Now: c.Now, Other: c.Other, Origin: c.Origin, Providers: c.Providers,
 			Hub: c.Hub, Warn: c.Warn, Roots: c.Roots,
 		})
 	}

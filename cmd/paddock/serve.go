@@ -188,7 +188,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	defer workers.Close()
 	all, err := openAccounts(ctx, people.Config{
 		State: d.StateDir(d.State), Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Other: operator,
-		Origin: conf.Origin(s, l.Addr()), Providers: conf.Providers(s), Hub: workers, Roots: s.Workspaces, Serving: s.Digest(), Warn: func(err error) { warn(d, err) },
+		Origin: conf.Origin(s, l.Addr()), Providers: conf.Providers(s), Hub: workers, Roots: s.Workspaces, Serving: s.Digest(), Settings: s.Words(), Warn: func(err error) { warn(d, err) },
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())

@@ -169,6 +169,9 @@ func TestServe(t *testing.T) {
 	if n := strings.Count(y.output("audit", "list", "--json"), `"what":"configured","local":true,"more":"sha256:`); n != 2 {
 		t.Errorf("%d starts of a server are told, not 2:\n%s", n, y.output("audit", "list", "--json"))
 	}
+	if told := y.output("audit", "list", "--json"); !strings.Contains(told, ", no start before this one is known") {
+		t.Errorf("what changed isn't told:\n%s", told)
+	}
 }
 
 // Somebody who was invited sees what is his own, and a token can what it was made for.

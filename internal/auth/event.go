@@ -39,7 +39,7 @@ const (
 	WorkspaceRemoved Action = "workspace-removed" // Detail: its id
 	IdentityBound    Action = "identity-bound"    // Detail: the issuer
 	IdentityUnused   Action = "identity-unused"   // Detail: the issuer; nobody had invited it
-	Configured       Action = "configured"        // a server starts; Detail: the digest of how it is set up
+	Configured       Action = "configured"        // a server starts; Detail: the digest of how it is set up, and what changed of that
 )
 
 // An Event is one thing that is done. It never has a secret in it, nor what somebody

@@ -177,8 +177,12 @@ type Known struct {
 	Note string `json:"note"`
 }
 
-// mostSize is more entries than a journal can have.
-const mostSize = 1 << 50
+// mostSize is more entries than a journal can have, mostNote more bytes than a note with
+// one signature has.
+const (
+	mostSize = 1 << 50
+	mostNote = 2 << 10
+)
 
 // Grown is what is known when t was told. The error says why that can't be the journal
 // that was known. Open returns what a note says that the key signed.
@@ -189,6 +193,8 @@ func (k Known) Grown(t *Told, open func(key, note string) (journal.Statement, er
 		return k, err
 	case t.Size < 1 || t.Size > mostSize:
 		return k, fmt.Errorf("it tells of %d entries, and no journal has so many", t.Size)
+	case len(t.Note) > mostNote || len(t.Key) > mostNote: // it is written down
+		return k, fmt.Errorf("its key or what that signed is longer than %d bytes", mostNote)
 	case k.Key != "" && t.Key != k.Key:
 		return k, errors.New("another key signs for it than before")
 	case k.Journal != "" && t.Journal != k.Journal:

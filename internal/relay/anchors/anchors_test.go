@@ -334,6 +334,8 @@ func TestWhatIsNoGrowthIsAnAlarm(t *testing.T) {
 		"no journal":       {edit(func(t *growth.Told) { t.Journal = strings.Repeat("x", 5000) }), "the journal's id isn't one"},
 		"another journal":  {edit(func(t *growth.Told) { t.Journal = strings.Repeat("a", 32) }), "it is another journal"},
 		"no signature":     {edit(func(t *growth.Told) { t.Note = "" }), "isn't signed by its key"},
+		"a long note":      {edit(func(t *growth.Told) { t.Note += strings.Repeat("— x AAAA\n", 1000) }), "longer than 2048 bytes"},
+		"a long key":       {edit(func(t *growth.Told) { t.Key = strings.Repeat("k", 1<<20) }), "longer than 2048 bytes"},
 		"no key":           {edit(func(t *growth.Told) { t.Key = "" }), "another key signs"},
 		"missing segments": {edit(func(t *growth.Told) { t.Missing, t.Leaves = true, nil }), "aren't all there"},
 		"not a head":       {func(any) any { return "a\x00b" }, "isn't understood"},

@@ -91,6 +91,8 @@ func words(e journal.Entry) []string {
 		if n := e.Unmasked.Pages; n > 0 {
 			w = append(w, fmt.Sprintf("%d pages", n))
 		}
+	case e.Anchored != nil:
+		w = append(w, desk.Plain(strings.TrimSpace(fmt.Sprintf("worker %s, %d entries. %s", e.Anchored.Worker, e.Anchored.Size, e.Anchored.Problem))))
 	case e.Account != nil:
 		w = append(w, desk.Plain(strings.TrimSpace(e.Account.What+" "+e.Account.User+" "+e.Account.More)))
 	case e.Approval != nil:

@@ -43,8 +43,9 @@ type Accounts interface {
 // A Config says which accounts are opened.
 type Config struct {
 	State, Postgres string
-	Serving         string   // the digest of how a server is set up; empty where nothing is served
-	Accept          []string // of that database
+	Serving         string            // the digest of how a server is set up; empty where nothing is served
+	Settings        map[string]string // those of which it is
+	Accept          []string          // of that database
 	Secure          bool
 	Origin          string // how browsers reach us
 	Providers       []gate.Provider

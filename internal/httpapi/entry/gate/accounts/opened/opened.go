@@ -25,6 +25,7 @@ import (
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
+	"paddock/internal/httpapi/entry/gate/accounts/opened/served"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
 	"paddock/internal/journal"
 	"paddock/internal/journal/short/account"
@@ -52,6 +53,8 @@ type Config struct {
 	// Serving is the digest of how a server is set up, which is written down when it
 	// starts; empty where nothing is served.
 	Serving string
+	// Settings are those of which Serving is the digest, by their keys.
+	Settings map[string]string
 	// Accept is what is put up with of that database, by the words of the settings.
 	Accept []string
 	Secure bool // browsers reach us by TLS
@@ -124,7 +127,7 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 		}
 	}
 	if c.Serving != "" {
-		if err := (recorder{a.journal}).Record(ctx, auth.Event{What: auth.Configured, Local: true, Detail: c.Serving}); err != nil {
+		if err := a.configured(ctx, c); err != nil {
 			return nil, errors.Join(err, a.Close())
 		}
 	}
@@ -134,6 +137,18 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 		a.Gate.Audience = c.Origin + "/mcp"
 	}
 	return a, nil
+}
+
+// configured tells how a server is set up that starts, and what is new of that.
+func (a *Accounts) configured(ctx context.Context, c Config) error {
+	said := c.Serving
+	if changes := served.Changes(c.State, c.Settings); changes != "" {
+		said += ", " + changes
+	}
+	if err := (recorder{a.journal}).Record(ctx, auth.Event{What: auth.Configured, Local: true, Detail: said}); err != nil {
+		return err
+	}
+	return served.Keep(c.State, c.Settings)
 }
 
 // background has f work until what it returns is called.
