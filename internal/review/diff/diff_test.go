@@ -94,6 +94,8 @@ func TestCompare(t *testing.T) {
 		{"agents that may not be started", "", agents("false", "w: {path: /w}"), nil},
 		{"another agent", agents("true", "w: {path: /w}, x: {path: /x}"), agents("true", "w: {path: /w, args: [-y]}"), []string{"widened delegates.providers.w", "narrowed delegates.providers.x"}},
 		{"an agent with other limits", agents("true", "w: {path: /w}"), agents("true", "w: {path: /w, limits: {timeout: 1m}}"), []string{"unclear delegates.providers.w"}},
+		{"a repository above", "git: {executable: /usr/bin/git}", "git: {executable: /usr/bin/git, repositories: [/]}", []string{"widened git.repositories"}},
+		{"no repository above", "git: {executable: /usr/bin/git, repositories: [..]}", "git: {executable: /usr/bin/git}", []string{"narrowed git.repositories"}},
 		{"no git tools", "git: {executable: /usr/bin/git}", "", []string{"narrowed git"}},
 		{"a reserve", "", "limits: {reserve: 2GiB}", []string{"narrowed limits.reserve"}},
 		{"a small reserve", "", "limits: {reserve: 1MiB}", []string{"unclear limits.reserve"}},
