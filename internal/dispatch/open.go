@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -83,15 +82,12 @@ func (m Machine) work(ctx context.Context, queue store.Queue, b *bells) error {
 	if err != nil {
 		return err
 	}
-	times, labels := cmp.Or(m.Times, lease.Default), slices.Clone(m.Labels)
-	for _, key := range m.Keys {
-		labels = append(labels, rows.Signer(key))
-	}
+	times := cmp.Or(m.Times, lease.Default)
 	h := hands.New(ctx, hands.Config{Executor: m.Executor, Lasting: m.Alone, Warn: m.Warn, Traces: m.Traces, Worker: string(m.ID), Now: m.Now, Changed: func() { b.changed.Ring(); b.told.Ring() }})
 	defer h.Close()
 	s := shift.Shift{
 		Config: lease.Config{
-			ID: m.ID, Labels: labels, Capacity: cmp.Or(m.Capacity, Capacity), Version: m.Version, Queue: timely.Of(queue, times), Hands: h,
+			ID: m.ID, Labels: rows.Labels(m.Labels, m.Keys), Capacity: cmp.Or(m.Capacity, Capacity), Version: m.Version, Queue: timely.Of(queue, times), Hands: h,
 			Keys: m.Keys, Nonces: nonces, Times: times, Limits: m.Limits, Clock: m.Now, Launches: launches,
 			Offers: b.offers,
 		},

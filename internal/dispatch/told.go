@@ -9,12 +9,8 @@ import (
 	"paddock/internal/store"
 )
 
-// What is settled is settled by the row, wherever several machines share the queue. A
-// machine that nobody hears has its runs called lost, and its own record says something
-// else of them, that may well be true; but what was said once isn't taken back. So its
-// record says what was printed, and the row how it came out.
-
-// told is what a house says of a run that has a row, as far as that goes.
+// told is what a house says of a run that has a row: what was printed. How it came out is
+// what the row says, that others were told of a machine which nobody heard.
 func (f *Front) told(ctx context.Context, p paddock.Principal, id paddock.RunID, at place, run paddock.Run, err error) (paddock.Run, error) {
 	if isHidden(err) || isAway(err) {
 		return at.run, nil

@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +55,15 @@ const SignedBy = "signed-by-"
 func Signer(key *sign.Public) string {
 	sum := sha256.Sum256(key.Raw())
 	return SignedBy + hex.EncodeToString(sum[:8])
+}
+
+// Labels are those of a worker that follows orders of these keys.
+func Labels(own []string, keys []*sign.Public) []string {
+	all := slices.Clone(own)
+	for _, key := range keys {
+		all = append(all, Signer(key))
+	}
+	return all
 }
 
 // Check refuses what is no place.

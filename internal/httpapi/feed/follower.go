@@ -30,6 +30,7 @@ type Follower struct {
 	next   int64 // the number that is due
 	hinted paddock.State
 	ended  bool
+	vague  bool // when it began, it wasn't known how much there is
 }
 
 // Follow returns a Follower for p that begins after a number; 0 is the beginning. The
@@ -39,8 +40,14 @@ func (h *Hub) Follow(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	if err != nil {
 		return nil, err
 	}
-	if run.State.Settled() && !vague(run) {
-		last := firstByte + total(run)
+	last, open := firstByte+total(run), run.State.Settled() && vague(run)
+	if open {
+		page, err := h.house.Output(ctx, p, id, paddock.PageRequest{Stream: paddock.Combined, Raw: true, Limit: 1})
+		if open = away(err); err == nil {
+			last = firstByte + page.Total
+		}
+	}
+	if run.State.Settled() && !open {
 		if after == last {
 			return nil, ErrOver
 		}
@@ -58,7 +65,7 @@ func (h *Hub) Follow(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	if err != nil {
 		return nil, err
 	}
-	return &Follower{hub: h, src: src, as: p, run: run, next: after + 1}, nil
+	return &Follower{hub: h, src: src, as: p, run: run, next: after + 1, vague: open}, nil
 }
 
 // Close ends the following.
@@ -124,7 +131,11 @@ func (f *Follower) ready(ctx context.Context, now moment) ([]Message, error) {
 		return one(message(f.run.ID, KindState, started, started, s))
 	case len(now.ready) > 0:
 		return now.ready, nil
-	case at == now.pos+1 && now.settled && vague(now.run): // its end was read when more was known
+	case f.vague && now.pos >= 0 && at == now.pos+1: // its end was read when more was known
+		if !now.settled {
+			return nil, nil
+		}
+		f.ended = true
 		return nil, io.EOF
 	case at == now.pos && now.settled:
 		return f.finish(ctx, at)

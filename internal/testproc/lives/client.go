@@ -184,6 +184,9 @@ func (c *Client) Follow(ctx context.Context, run string, leave func() bool) (*St
 	for {
 		status, answer, err := c.once(ctx, http.MethodGet, "/api/v1/runs/"+run+"/events", "", map[string]string{"Last-Event-ID": strconv.FormatInt(s.Last, 10)})
 		if err == nil && status < 500 {
+			if status == http.StatusOK && c.At != nil && !bytes.Contains(answer, []byte("event:")) {
+				continue // its machine is back only now; there was no more
+			}
 			if status != http.StatusNoContent || len(answer) > 0 {
 				return s, fmt.Errorf("after the end: %d %s", status, answer)
 			}
