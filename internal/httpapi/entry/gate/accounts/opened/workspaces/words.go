@@ -61,8 +61,8 @@ type below struct {
 // belowOf splits the name of a workspace from that of a directory in it, if there is one.
 func belowOf(name string) (workspace, dir string, err error) {
 	workspace, dir, has := strings.Cut(name, "/")
-	if has {
-		err = directory(dir)
+	if has && directory(dir) != nil {
+		err = missing() // like what isn't there, or isn't the caller's
 	}
 	return workspace, dir, err
 }
