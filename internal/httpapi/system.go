@@ -93,11 +93,7 @@ func (d *Door) system() {
 
 func me(c gate.Caller) Me {
 	m := Me{Name: c.Name, Role: c.Role, Principal: c.Self()}
-	for _, v := range gate.Verbs() {
-		if c.May(v) {
-			m.Verbs = append(m.Verbs, v)
-		}
-	}
+	m.Verbs = slices.DeleteFunc(slices.Clone(gate.Verbs()), func(v gate.Verb) bool { return !c.May(v) })
 	if !c.Until.IsZero() {
 		m.Until = &c.Until
 	}

@@ -36,10 +36,7 @@ func (h handler) Kill(k control.Kill) error {
 }
 
 // Renew lets a leased run go on. A run that nobody leased goes on anyway.
-func (h handler) Renew(until time.Duration) error {
-	h.run.lease.Renew(until)
-	return nil
-}
+func (h handler) Renew(until time.Duration) error { h.run.lease.Renew(until); return nil }
 
 // Subscribe returns events from now on, beginning with where the run stands.
 func (h handler) Subscribe() (<-chan control.Event, func()) { return h.run.hub.Subscribe() }

@@ -112,10 +112,7 @@ func (s *settings) take(file string, v *shape.Value) (faults []string) {
 				}
 			}
 		case span.Name:
-			var err error
-			if s.times, err = span.Read(leases(at)); err != nil {
-				fault(at, "leases: %v.", err)
-			}
+			s.times = takeTimes(at, fault)
 		case "traces":
 			s.traces = takeTraces(at, fault)
 		case "labels":
@@ -158,6 +155,14 @@ func leases(at *shape.Value) (words []string) {
 		words = append(words, text)
 	}
 	return words
+}
+
+func takeTimes(v *shape.Value, fault func(at *shape.Value, format string, args ...any)) lease.Times {
+	times, err := span.Read(leases(v))
+	if err != nil {
+		fault(v, "leases: %v.", err)
+	}
+	return times
 }
 
 func takeTraces(v *shape.Value, fault func(at *shape.Value, format string, args ...any)) wanted.Settings {
