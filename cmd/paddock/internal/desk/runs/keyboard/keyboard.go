@@ -53,9 +53,6 @@ func (s Seat) Sit(ctx context.Context, v desk.Verbs) (left bool, err error) {
 	defer restore()
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	if err := s.begun(ctx, v); err != nil {
-		return false, err
-	}
 	away := make(chan struct{})
 	var leaving sync.Once
 	goes := func() { leaving.Do(func() { close(away); leave() }) }
@@ -66,6 +63,9 @@ func (s Seat) Sit(ctx context.Context, v desk.Verbs) (left bool, err error) {
 		case <-ctx.Done():
 		}
 	}()
+	if err := s.begun(ctx, v); err != nil {
+		return gone(away, err)
+	}
 	a := attach.Attachment{Offset: s.Offset, Out: s.Desk.Out, Refused: func(err error) { s.say(err.Error()) }}
 	if s.Desk.Terminal && !s.Raw {
 		a.Out = drawn.New(s.Desk.Out)
@@ -84,6 +84,11 @@ func (s Seat) Sit(ctx context.Context, v desk.Verbs) (left bool, err error) {
 	if s.Desk.Terminal {
 		_, _ = io.WriteString(s.Desk.Out, drawn.Reset) // a terminal that is gone needs none
 	}
+	return gone(away, err)
+}
+
+// gone is what comes of sitting there: who left isn't told of what broke by that.
+func gone(away <-chan struct{}, err error) (left bool, _ error) {
 	select {
 	case <-away:
 		return true, nil
@@ -95,7 +100,7 @@ func (s Seat) Sit(ctx context.Context, v desk.Verbs) (left bool, err error) {
 // begun waits until there is a program, or won't be one.
 func (s Seat) begun(ctx context.Context, v desk.Verbs) error {
 	for {
-		r, err := v.Wait(ctx, s.Desk.Operator(), s.Run, 1)
+		r, err := v.Status(ctx, s.Desk.Operator(), s.Run)
 		if err != nil {
 			return err
 		}
