@@ -132,7 +132,7 @@ func (f *Front) Output(ctx context.Context, p paddock.Principal, id paddock.RunI
 			return paddock.Page{}, err
 		}
 		return nothing(at, req), nil
-	case at.row.Started.IsZero():
+	case at.row.Started.IsZero() && at.run.State != paddock.Lost: // what was given up may have begun
 		return nothing(at, req), nil
 	}
 	return paddock.Page{}, paddock.Refused(paddock.Away, "The output of run %s is on the worker %s, which isn't connected to this server now.", id, at.row.Worker)

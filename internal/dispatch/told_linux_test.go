@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -113,6 +114,10 @@ func TestClaimedAndNeverBegun(t *testing.T) {
 		t.Errorf("while it may begin: %+v, %v", page, err)
 	}
 	storetest.Do(t, f.address, "UPDATE runs SET state='lost', settled=1, outcome=$2 WHERE id=$1", string(run.ID), []byte(`{"state":"lost","reason":{"kind":"supervisor_vanished"}}`))
+	var r *paddock.Refusal
+	if page, err := f.service.Output(t.Context(), alice, run.ID, paddock.PageRequest{}); !errors.As(err, &r) || r.Code != paddock.Away {
+		t.Errorf("where nobody knows whether it has begun: %+v, %v", page, err)
+	}
 	if page, err := v.Output(t.Context(), alice, run.ID, paddock.PageRequest{}); err != nil || !page.EOF || page.Total != 0 {
 		t.Errorf("when it was given up: %+v, %v", page, err)
 	}
