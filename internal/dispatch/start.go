@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"paddock"
+	"paddock/internal/dispatch/machine"
 	"paddock/internal/dispatch/rows"
 	"paddock/internal/store"
 	"paddock/internal/trace"
@@ -32,9 +32,9 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 		return paddock.Run{}, err
 	}
 	if f.cfg.Shared {
-		at.Needs = append(slices.Clone(at.Needs), rows.Signer(&f.cfg.Key.Public))
+		at.Needs = append(slices.Clone(at.Needs), machine.Signer(&f.cfg.Key.Public))
 	}
-	part, asked := f.asked(ctx)
+	part, asked := f.cfg.Traces.Asked(ctx, f.cfg.Now)
 	defer asked()
 	var policy paddock.Digest
 	if f.cfg.Worker != "" {
@@ -53,7 +53,7 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	}
 	begun := f.cfg.Now()
 	kept, taken, err := f.enqueue(ctx, row, nonce)
-	f.traced(part, "enqueue", string(row.ID), begun, err, trace.Text("paddock.run.id", string(row.ID)))
+	f.cfg.Traces.Done(part, "enqueue", string(row.ID), begun, f.cfg.Now(), err, trace.Text("paddock.run.id", string(row.ID)))
 	switch {
 	case errors.Is(err, store.ErrConflict):
 		return paddock.Run{}, paddock.Refused(paddock.Conflict, "The idempotency key was used for a different request.")
@@ -68,24 +68,11 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	return f.begun(ctx, req.Principal, kept.ID)
 }
 
-// asked is the trace that a request is a part of; where its door has none, as that of
-// agents whose sessions outlive their requests, one begins here.
-func (f *Front) asked(ctx context.Context) (part trace.Context, end func()) {
-	if part = trace.From(ctx); part.Valid() || f.cfg.Traces == nil {
-		return part, func() {}
-	}
-	part, _, _ = f.cfg.Traces.Root(trace.Context{})
-	begun := f.cfg.Now()
-	return part, func() {
-		f.cfg.Traces.Emit(trace.Span{Context: part, Name: "ask", Kind: trace.Server, Start: begun, End: f.cfg.Now()})
-	}
-}
-
 // explained is what this server's policy says, a moment before a worker's does.
 func (f *Front) explained(ctx context.Context, part trace.Context, req paddock.Request) (paddock.Decision, error) {
 	begun := f.cfg.Now()
 	d, err := f.App.Explain(ctx, req)
-	f.traced(part, "decide", rand.Text(), begun, err, trace.Text("paddock.effect", string(d.Effect)))
+	f.cfg.Traces.Done(part, "decide", rand.Text(), begun, f.cfg.Now(), err, trace.Text("paddock.effect", string(d.Effect)))
 	return d, err
 }
 
@@ -99,15 +86,6 @@ func (f *Front) enqueue(ctx context.Context, row store.Run, nonce string) (kept 
 	}
 	kept, _, err = f.cfg.Runs.Enqueue(ctx, row, nonce)
 	return kept, false, err
-}
-
-// traced tells of something that was done. Which one it is, is said by a word of its own.
-func (f *Front) traced(part trace.Context, name, which string, begun time.Time, err error, what trace.Attribute) {
-	s := trace.Span{Context: part.Below(name, which), Parent: part.Span, Name: name, Start: begun, End: f.cfg.Now(), Attributes: []trace.Attribute{what}}
-	if err != nil {
-		s.Failed = "fault"
-	}
-	f.cfg.Traces.Emit(s)
 }
 
 // begun returns the run when its program has begun or it is settled, or as it is when

@@ -1,5 +1,5 @@
 // Package lease says who carries out which run: what a worker takes from the queue
-// ([Choose]), how it holds on to it ([Worker]), and how servers find out that it
+// (package fair), how it holds on to it ([Worker]), and how servers find out that it
 // no longer does ([Watch]). docs/design/0071-leases.md has the reasons.
 //
 // # Limits

@@ -13,6 +13,7 @@ import (
 
 	"paddock"
 	"paddock/internal/lease"
+	"paddock/internal/lease/fair"
 	"paddock/internal/lease/order"
 	"paddock/internal/store"
 	"paddock/internal/store/storetest"
@@ -416,7 +417,7 @@ func TestShares(t *testing.T) {
 	onBoth(t, func(t *testing.T, s store.Store) {
 		w := newWorld(t, s, newKey(t))
 		m := w.machine(4, 0, "linux")
-		m.config.Limits = lease.Limits{Owner: 3, Workspace: 1}
+		m.config.Limits = fair.Limits{Owner: 3, Workspace: 1}
 		for range 40 {
 			w.ask(func(r *store.Run) { r.Needs = store.Words{"gpu"} }) // which this worker can't
 		}

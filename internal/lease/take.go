@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/lease/fair"
 	"paddock/internal/lease/order"
 	"paddock/internal/store"
 )
@@ -20,7 +21,7 @@ func (w *Worker) claim(ctx context.Context, since time.Time) (int, error) {
 	var chosen []paddock.RunID
 	runs, err := w.Queue.Claim(ctx, w.ID, w.epoch, w.term(since), func(ctx context.Context, l store.Line) (ids []paddock.RunID, err error) {
 		w.begun(chosen...)
-		chosen, err = Choose(ctx, l, w.Limits)
+		chosen, err = fair.Choose(ctx, l, w.Limits)
 		w.begin(chosen)
 		return chosen, err
 	})
@@ -71,7 +72,7 @@ func (w *Worker) Offer(ctx context.Context, r store.Run, nonce string) (kept sto
 	var noted chan answer
 	kept, again, got, err := w.Offers.Offer(ctx, r, nonce, w.ID, w.epoch, w.term(since), func(ctx context.Context, l store.Line) (ids []paddock.RunID, err error) {
 		w.begun(chosen...)
-		chosen, err = Choose(ctx, l, w.Limits)
+		chosen, err = fair.Choose(ctx, l, w.Limits)
 		w.begin(chosen)
 		return chosen, err
 	}, func(got []store.Run) error {

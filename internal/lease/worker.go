@@ -11,6 +11,7 @@ import (
 
 	"paddock"
 	"paddock/internal/journal/sign"
+	"paddock/internal/lease/fair"
 	"paddock/internal/lease/order"
 	"paddock/internal/store"
 )
@@ -79,7 +80,7 @@ type Config struct {
 	Keys   []*sign.Public
 	Nonces *order.Nonces
 	Times  Times
-	Limits Limits
+	Limits fair.Limits
 	Clock  func() time.Time
 	// Launches is how many runs are started at a time, beside everything else. With 0
 	// they are one after the other, and whoever took them waits.

@@ -112,30 +112,9 @@ func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, worker string) erro
 	if err := Upgrades(r); err != nil {
 		return err
 	}
-	control := http.NewResponseController(w)
-	raw, buffered, err := control.Hijack()
+	conn, err := line.Upgrade(w, Protocol, greetTime)
 	if err != nil {
-		return fmt.Errorf("the connection of worker %s can't be taken over: %w", worker, err)
-	}
-	conn := line.Watch(raw)
-	head := w.Header().Clone()
-	head.Set("Connection", "Upgrade")
-	head.Set("Upgrade", Protocol)
-	if err := errors.Join(conn.SetDeadline(time.Time{}), conn.SetWriteDeadline(time.Now().Add(greetTime))); err != nil {
-		return errors.Join(err, conn.Close())
-	}
-	var b bytes.Buffer
-	b.WriteString("HTTP/1.1 101 Switching Protocols\r\n")
-	_ = head.Write(&b) // to memory
-	b.WriteString("\r\n")
-	if buffered.Reader.Buffered() > 0 { // it speaks before its turn
-		return errors.Join(fmt.Errorf("worker %s speaks another protocol", worker), conn.Close())
-	}
-	if _, err := conn.Write(b.Bytes()); err != nil {
-		return errors.Join(err, conn.Close())
-	}
-	if err := conn.SetDeadline(time.Time{}); err != nil {
-		return errors.Join(err, conn.Close())
+		return fmt.Errorf("the connection of worker %s: %w", worker, err)
 	}
 	return h.add(r.Context(), worker, conn)
 }

@@ -182,3 +182,25 @@ func (t *Tracer) Emit(s Span) {
 		t.Sink.Emit(s)
 	}
 }
+
+// Asked is the trace that a request is a part of; where its door has none, as that of
+// agents whose sessions outlive their requests, one begins here, and ends with end.
+func (t *Tracer) Asked(ctx context.Context, now func() time.Time) (part Context, end func()) {
+	if part = From(ctx); part.Valid() || t == nil {
+		return part, func() {}
+	}
+	part, _, _ = t.Root(Context{})
+	begun := now()
+	return part, func() {
+		t.Emit(Span{Context: part, Name: "ask", Kind: Server, Start: begun, End: now()})
+	}
+}
+
+// Done tells of something that was done. Which one it is, is said by a word of its own.
+func (t *Tracer) Done(part Context, name, which string, begun, end time.Time, err error, what Attribute) {
+	s := Span{Context: part.Below(name, which), Parent: part.Span, Name: name, Start: begun, End: end, Attributes: []Attribute{what}}
+	if err != nil {
+		s.Failed = "fault"
+	}
+	t.Emit(s)
+}

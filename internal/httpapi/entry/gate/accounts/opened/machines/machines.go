@@ -19,7 +19,7 @@ import (
 
 	"paddock"
 	"paddock/internal/auth"
-	"paddock/internal/dispatch/rows"
+	"paddock/internal/dispatch/machine"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/relay"
@@ -113,7 +113,7 @@ type Change struct {
 
 // said are the labels that somebody gave a worker; by others it says whom it follows.
 func said(labels []string) []string {
-	return slices.DeleteFunc(append([]string{}, labels...), func(l string) bool { return strings.HasPrefix(l, rows.SignedBy) })
+	return slices.DeleteFunc(append([]string{}, labels...), func(l string) bool { return strings.HasPrefix(l, machine.SignedBy) })
 }
 
 func shown(w store.Worker) Worker {

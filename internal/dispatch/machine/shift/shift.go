@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"paddock/internal/dispatch/shift/hint"
+	"paddock/internal/dispatch/machine/shift/hint"
 	"paddock/internal/lease"
 	"paddock/internal/store"
 )

@@ -1,4 +1,10 @@
-package lease
+// Package fair chooses which of the runs that wait a worker is to have: by turns of their
+// owners, within limits.
+//
+// # Limits
+//
+// It claims nothing, and trusts the line that it is shown.
+package fair
 
 import (
 	"cmp"
