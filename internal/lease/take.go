@@ -83,7 +83,8 @@ func (w *Worker) Offer(ctx context.Context, r store.Run, nonce string) (kept sto
 		if ours >= 0 {
 			noted = make(chan answer, 1)
 			// While the transaction is synced: where it fails nobody has this order.
-			w.work.Go(func() { noted <- w.follow(got[ours]) })
+			mine, now := got[ours], w.Clock()
+			w.work.Go(func() { noted <- w.follow(mine, now) })
 		}
 		return nil
 	})
@@ -108,7 +109,7 @@ func (w *Worker) Offer(ctx context.Context, r store.Run, nonce string) (kept sto
 	was := <-noted
 	w.turn <- struct{}{}
 	defer func() { <-w.turn }()
-	return mine, false, true, true, errors.Join(err, w.start(ctx, mine, since, func(store.Run) answer { return was }))
+	return mine, false, true, true, errors.Join(err, w.start(ctx, mine, since, func(store.Run, time.Time) answer { return was }))
 }
 
 // enter says that something is being done, unless the worker is closed.
@@ -129,8 +130,8 @@ type answer struct {
 }
 
 // follow reads a run's order and notes that it is followed.
-func (w *Worker) follow(r store.Run) answer {
-	o, err := order.Open(r.Envelope, r.ID, w.Keys, w.Clock())
+func (w *Worker) follow(r store.Run, now time.Time) answer {
+	o, err := order.Open(r.Envelope, r.ID, w.Keys, now)
 	if err != nil {
 		return answer{state: paddock.RefusedState, err: err}
 	}
@@ -144,13 +145,14 @@ func (w *Worker) follow(r store.Run) answer {
 }
 
 // start starts a run that was just claimed, or settles it as one that can't be.
-func (w *Worker) start(ctx context.Context, r store.Run, since time.Time, follow func(store.Run) answer) error {
+func (w *Worker) start(ctx context.Context, r store.Run, since time.Time, follow func(store.Run, time.Time) answer) error {
 	defer w.begun(r.ID)
 	since = w.recent(ctx, r, since)
-	if w.Clock().Sub(since) >= w.Times.Lease {
+	now := w.Clock()
+	if now.Sub(since) >= w.Times.Lease {
 		return w.give(ctx, r, paddock.FailedToStart, "claim", "claiming it took so long that others may take this worker for silent")
 	}
-	a := follow(r)
+	a := follow(r, now)
 	if a.err != nil {
 		return w.give(ctx, r, a.state, "order", a.err.Error())
 	}

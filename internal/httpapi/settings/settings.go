@@ -300,6 +300,15 @@ func (r *reader) number(key string, usual float64) float64 {
 	return v
 }
 
+// limits are those of the door, of which l are the usual ones.
+func (r *reader) limits(l Limits) Limits {
+	return Limits{
+		PerSecond: r.number("limits.requests_per_second", l.PerSecond), Burst: int(r.number("limits.burst", float64(l.Burst))),
+		AllPerSecond: r.number("limits.all_per_second", l.AllPerSecond), AllBurst: int(r.number("limits.all_burst", float64(l.AllBurst))),
+		Streams: int(r.number("limits.streams", float64(l.Streams))), AllStreams: int(r.number("limits.all_streams", float64(l.AllStreams))),
+	}
+}
+
 func (r *reader) settings(l Limits) Settings {
 	s := Settings{
 		Listen: r.one("listen", DefaultListen, wrongAddress), PublicURL: r.one("public_url", "", wrongURL),
@@ -322,11 +331,7 @@ func (r *reader) settings(l Limits) Settings {
 		PerAccount:  int64(r.number("limits.runs_of_account", 0)),
 		MCP:         r.mcp(),
 		Connections: int(r.number("limits.connections", 20_000)),
-		Limits: Limits{
-			PerSecond: r.number("limits.requests_per_second", l.PerSecond), Burst: int(r.number("limits.burst", float64(l.Burst))),
-			AllPerSecond: r.number("limits.all_per_second", l.AllPerSecond), AllBurst: int(r.number("limits.all_burst", float64(l.AllBurst))),
-			Streams: int(r.number("limits.streams", float64(l.Streams))), AllStreams: int(r.number("limits.all_streams", float64(l.AllStreams))),
-		},
+		Limits:      r.limits(l),
 	}
 	s.Providers, s.Traces, s.Leases = r.providers(s.PublicURL), r.traces(), r.leases()
 	r.lists(&s)
