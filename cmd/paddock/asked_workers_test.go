@@ -146,7 +146,27 @@ func TestApprovalsOfAWorker(t *testing.T) {
 	does(true, "approve", "deny", "--key", filepath.Join(home, "anna"), "--reason", "no", id)
 	over(run, paddock.RefusedState)
 
+	// How far the worker's journal had come when it connected is in the server's.
 	run, _ = waiting("9")
+	for found := false; !found; {
+		var past struct {
+			Entries []struct {
+				Anchored struct {
+					Worker, Journal, Note, Problem string
+					First                          bool
+				}
+			}
+		}
+		s.ask(http.MethodGet, "/api/v1/audit?kind=anchored&limit=1000", "", http.StatusOK, &past)
+		for _, e := range past.Entries {
+			if a := e.Anchored; a.Worker == "" || a.Journal == "" || a.Note == "" || !a.First || a.Problem != "" {
+				t.Fatalf("%+v", e)
+			}
+			found = true
+		}
+		s.ask(http.MethodGet, "/api/v1/runs/"+string(run.ID)+"?wait_ms=200", "", http.StatusOK, &run)
+	}
 	s.ask(http.MethodPost, "/api/v1/runs/"+string(run.ID)+"/kill", `{}`, http.StatusOK, nil)
 	over(run, paddock.Killed)
+	does(true, "audit", "verify")
 }

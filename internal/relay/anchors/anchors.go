@@ -21,6 +21,7 @@ import (
 	jsonv2 "encoding/json/v2"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +36,9 @@ import (
 const (
 	// Every is how long until a worker is asked again, and the least that it is left alone.
 	Every = time.Minute
+	// soon is how long until one is asked again that had nothing to tell yet: it has just
+	// begun, and its first entries are to be known before anybody can take them away.
+	soon = time.Second
 	// Rest is how long nothing more is written of a journal that only grew.
 	Rest = 5 * time.Minute
 )
@@ -111,11 +115,27 @@ func pause(ctx context.Context, d time.Duration, soon <-chan struct{}) {
 // Run asks all workers, those that come at once and the others from time to time, until
 // ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
+	next := soon
 	for ctx.Err() == nil {
 		changed := k.Hub.Changed()
 		k.Round(ctx)
-		k.Pause(ctx, Every, changed)
+		if !slices.ContainsFunc(k.Hub.Workers(), k.untold) {
+			next = Every
+		}
+		k.Pause(ctx, next, changed)
+		select {
+		case <-changed:
+			next = soon
+		default:
+			next = min(Every, 2*next) // of an older version, perhaps, and never tells
+		}
 	}
+}
+
+// untold reports whether nothing is known of a worker's journal.
+func (k *Keeper) untold(worker string) bool {
+	_, known := k.Of(worker)
+	return !known
 }
 
 // Round asks those that weren't asked lately.

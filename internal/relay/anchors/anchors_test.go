@@ -103,6 +103,8 @@ type server struct {
 	now     time.Time
 	keeper  *anchors.Keeper
 	workers map[string]func(ctx context.Context, from int64) ([]byte, error)
+	pause   func(ctx context.Context, d time.Duration, soon <-chan struct{})
+	changed chan struct{}
 
 	mu      sync.Mutex
 	entries []anchored.Detail
@@ -121,7 +123,7 @@ func newServer(t *testing.T) *server {
 func (s *server) restart() {
 	s.t.Helper()
 	k, err := anchors.Open(anchors.Config{
-		Hub: s, State: s.state, Now: func() time.Time { return s.now },
+		Hub: s, State: s.state, Now: func() time.Time { return s.now }, Pause: s.pause,
 		Append: func(_ context.Context, all ...journal.Entry) error {
 			for _, e := range all {
 				s.entries = append(s.entries, *e.Anchored)
@@ -145,7 +147,7 @@ func (s *server) Workers() []string {
 	return all
 }
 
-func (s *server) Changed() <-chan struct{} { return nil }
+func (s *server) Changed() <-chan struct{} { return s.changed }
 
 func (s *server) Head(ctx context.Context, worker string, from int64) ([]byte, error) {
 	return s.workers[worker](ctx, from)
@@ -181,6 +183,43 @@ func (s *server) alarm(worker, want string) {
 	}
 	if got := anchors.Alarms(s.state); got != n {
 		s.t.Errorf("%d alarms are counted, want %d", got, n)
+	}
+}
+
+// A worker that has nothing to tell yet is asked again soon, and later and later if it
+// never tells; the next that comes is asked soon again.
+func TestFirstEntriesAreKnownSoon(t *testing.T) {
+	t.Parallel()
+	s, m := newServer(t), newMachine(t)
+	none := func(context.Context, int64) (any, error) { return nil, paddock.Refused(paddock.NotFound, "none") }
+	s.connect("a", none)
+	s.changed = make(chan struct{})
+	ctx, end := context.WithCancel(t.Context())
+	var waits []time.Duration
+	s.pause = func(_ context.Context, d time.Duration, _ <-chan struct{}) {
+		waits = append(waits, d)
+		s.now = s.now.Add(d)
+		switch len(waits) {
+		case 8:
+			s.connect("b", none)
+			close(s.changed)
+		case 9:
+			s.changed = make(chan struct{})
+			m.add(1)
+			s.connect("a", m.tell)
+			delete(s.workers, "b")
+		case 11:
+			end()
+		}
+	}
+	s.restart()
+	s.keeper.Run(ctx)
+	want := []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 1, 60, 60}
+	for i := range want {
+		want[i] *= time.Second
+	}
+	if !slices.Equal(waits, want) || len(s.entries) != 1 || !s.entries[0].First {
+		t.Errorf("it waited %v, want %v; %+v", waits, want, s.entries)
 	}
 }
 
