@@ -9,7 +9,7 @@ const (
 	callsRow = "kernel modules, kexec, BPF, perf, keyrings, io_uring, userfaultfd, typing into terminals"
 	netRow   = "network, where `network: none`"
 	execRow  = "what a program starts in turn is permitted too"
-	cleanRow = "the environment is what the policy says; no inherited descriptors; no terminal"
+	cleanRow = "the environment is what the policy says; no inherited descriptors; no terminal of anybody else: one of its own, where the policy says `pty`"
 
 	fixFiles  = "Update the kernel (`paddock doctor` shows its Landlock ABI) and require `full`; until then permit only programs that you would trust with these files."
 	fixFilter = "The filter of system calls doesn't hold on this kernel: look for another one that answers them (a sandbox around Paddock, an emulator), and report it."

@@ -37,6 +37,7 @@ var unattempted = []string{
 	"the root itself, with `workspace: overlay`",
 	"the root of a git tool's run",
 	"what a git tool's run executes",
+	"what lies above the root of a git tool's run, in a repository that `git.repositories` names",
 	"memory and processes by default",
 	"memory, processes and CPU of the whole tree, where the policy says",
 	"side channels, what the kernel itself gets wrong, another administrator of the machine",

@@ -28,9 +28,14 @@ func (s Settings) Words() map[string]string {
 		"limits.requests_per_second": rate(l.PerSecond), "limits.burst": strconv.Itoa(l.Burst),
 		"limits.all_per_second": rate(l.AllPerSecond), "limits.all_burst": strconv.Itoa(l.AllBurst),
 		"limits.streams": strconv.Itoa(l.Streams), "limits.all_streams": strconv.Itoa(l.AllStreams),
+		"limits.runs_of_account": strconv.FormatInt(s.PerAccount, 10),
+		"limits.mcp_sessions":    strconv.Itoa(s.MCP.Sessions), "limits.mcp_all_sessions": strconv.Itoa(s.MCP.AllSessions),
+		"limits.mcp_requests": strconv.Itoa(s.MCP.Requests), "limits.mcp_idle": s.MCP.Idle.String(),
+		"leases": fmt.Sprintf("beat %s, silent %s, dead_man %s, margin %s", s.Leases.Beat, s.Leases.Lease, s.Leases.DeadMan, s.Leases.Margin),
+		"traces": fmt.Sprintf("%s, headers in %s, ca %s, sample %s, incoming %s", s.Traces.Endpoint, s.Traces.HeaderFile, s.Traces.CA, rate(s.Traces.Sample), s.Traces.Incoming),
 	}
 	for _, p := range s.Providers {
-		w["providers."+p.Name] = strings.TrimSpace(fmt.Sprintf("%s %s %s client %s, secret in %s, inside %s", p.Kind, p.Issuer, p.API, p.ClientID, p.SecretFile, strings.Join(p.Inside, ", ")))
+		w["providers."+p.Name] = strings.TrimSpace(fmt.Sprintf("%s %s %s client %s, secret in %s, inside %s, agents %t", p.Kind, p.Issuer, p.API, p.ClientID, p.SecretFile, strings.Join(p.Inside, ", "), p.Agents))
 	}
 	return w
 }

@@ -70,7 +70,7 @@ var Plain = []Line{
 	{"make a user and a network namespace by a tool", mounts, "hh-", "unshare -Urn true"},
 	{"raise the limit of core dumps", `core dumps`, "hh-", "ulimit -c 1"},
 	{"become root by a program that is", `setuid programs, file capabilities`, "hh-", `[ "$(./setuid -u)" = 0 ] && [ "$(id -u)" != 0 ]`},
-	{"leave the home of the account as HOME", `the environment is what the policy says; no inherited descriptors; no terminal`, "hhh", `[ "$HOME" = "$0" ]`},
+	{"leave the home of the account as HOME", "the environment is what the policy says; no inherited descriptors; no terminal of anybody else: one of its own, where the policy says `pty`", "hhh", `[ "$HOME" = "$0" ]`},
 	{"write to HOME", "", "ooo", `echo x > "$HOME/.x"`},
 	{"know its directory", "", "ooo", `[ "$(pwd -P)" = "$(cd . && pwd)" ] && ls -la . > /dev/null`},
 	{"use fifos and pipelines", "", "ooo", `mkfifo f && (seq 1000 > f &) && [ "$(sort -n f | uniq | tail -1 | tr -d '\n')" = 1000 ]`},
