@@ -17,13 +17,17 @@ import (
 // A Table is that of this process's mount namespace. It serves one goroutine at a time.
 type Table struct{ file *os.File }
 
+const path = "/proc/self/mountinfo"
+
 // Open returns the table as it is now.
 func Open() (*Table, error) {
-	f, err := os.Open("/proc/self/mountinfo")
+	// Each change is told once. By os.Open Go's poller would have it, too, and hear of some
+	// in our place.
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	return &Table{f}, nil
+	return &Table{os.NewFile(uintptr(fd), path)}, nil
 }
 
 // Changed reports whether the table has changed since it was opened, or since this was
