@@ -13,7 +13,6 @@ import (
 	"paddock"
 	"paddock/internal/contain"
 	"paddock/internal/contain/owner"
-	"paddock/internal/testproc"
 )
 
 // account is whose the runs of these tests are, as shellAtFull has it.
@@ -24,7 +23,7 @@ var account = paddock.Account{UID: 1_234_567, GID: 1_234_568}
 func shellShown(t *testing.T, network, script string, complete func(*contain.Wish) contain.Host) (Spec, *os.File) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		testproc.Skip(t, "only root's runs have a ground")
+		t.Skip("only root's runs have a ground; it is tried as root")
 	}
 	return shellPlanned(t, network, script, func(w *contain.Wish) contain.Host {
 		shower := owner.As(account, UserNamespace)
@@ -103,7 +102,7 @@ func TestARunOnAGroundIsLikeAnyOther(t *testing.T) {
 func TestWhatWaitsOnAGround(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		testproc.Skip(t, "only root's runs have a ground")
+		t.Skip("only root's runs have a ground; it is tried as root")
 	}
 	a := groundAhead(t, contain.Probe(), account)
 	defer a.Close()
@@ -139,7 +138,7 @@ func TestWhatWaitsOnAGround(t *testing.T) {
 func TestAnotherGround(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		testproc.Skip(t, "only root's runs have a ground")
+		t.Skip("only root's runs have a ground; it is tried as root")
 	}
 	probed := contain.Probe()
 	other := probed
@@ -200,7 +199,7 @@ func TestAGroundThatCannotBeBuilt(t *testing.T) {
 func TestNamespaceAhead(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		testproc.Skip(t, "only root maps others")
+		t.Skip("only root maps others; it is tried as root")
 	}
 	unused, err := NamespaceAhead()
 	if err != nil {

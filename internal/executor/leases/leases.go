@@ -115,6 +115,12 @@ func (l *Leases) Anothers(id paddock.RunID) bool {
 	return err != nil
 }
 
+// Ours reports whether it is this process that has the lease.
+func (l *Leases) Ours(id paddock.RunID) bool {
+	_, ours := l.ours(id)
+	return ours
+}
+
 // All are the runs that have entries.
 func (l *Leases) All() ([]paddock.RunID, error) {
 	entries, err := os.ReadDir(l.dir)

@@ -100,6 +100,11 @@ func (h *Hands) Launch(ctx context.Context, o order.Order, until time.Time) erro
 			err = nil // the directory has how it ended
 		}
 	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		if left := h.Executor.Leases.Drop(o.Run); left != nil { // it never came to be
+			err = errors.Join(err, left)
+		}
+	}
 	h.started(ctx, o, part, err)
 	if err == nil {
 		h.watch(o.Run)
@@ -155,7 +160,9 @@ func verdict(o paddock.Outcome) (*store.Verdict, error) {
 	return &store.Verdict{State: o.State, Outcome: text, At: store.At(o.SettledAt)}, err
 }
 
-// Live implements lease.Hands. What is over, or never came to be, is forgotten.
+// Live implements lease.Hands. What is over, or never came to be, is forgotten. A lease of
+// this process without a run is of one that is being started at this moment: without the
+// lease its supervisor would have nothing that ends it.
 func (h *Hands) Live(ctx context.Context) ([]paddock.RunID, error) {
 	ids, err := h.Executor.Leases.All()
 	if err != nil {
@@ -165,6 +172,8 @@ func (h *Hands) Live(ctx context.Context) ([]paddock.RunID, error) {
 	for _, id := range ids {
 		run, err := h.Executor.Run(ctx, id)
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && h.Executor.Leases.Ours(id):
+			err = nil
 		case errors.Is(err, fs.ErrNotExist) || err == nil && run.State.Settled():
 			err = h.Executor.Leases.Drop(id)
 		case err == nil:
