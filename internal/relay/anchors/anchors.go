@@ -6,7 +6,8 @@
 // hashes of what came to it. The first time it is believed; from then on it must have
 // grown from what was known ([growth.Known]). What isn't so is an alarm: it is in the
 // server's journal, on its log, in the list of workers and among the numbers, until the
-// worker tells again what fits, or is removed.
+// worker tells again what fits, or is removed. A worker that told once and then is connected
+// and doesn't tell is an alarm, too: it can have a question break whenever it likes.
 //
 // # Limits
 //
@@ -21,6 +22,8 @@ import (
 	jsonv2 "encoding/json/v2"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,7 +40,12 @@ const (
 	Every = time.Minute
 	// Rest is how long nothing more is written of a journal that only grew.
 	Rest = 5 * time.Minute
+	// Silence is how long a worker may be connected whenever it is asked and not tell.
+	Silence = 10 * time.Minute
 )
+
+// mostSilent is how often it may be, however long that takes.
+const mostSilent = 5
 
 // mostTurns bounds how often a worker is asked at once that has much to tell.
 const mostTurns = 10
@@ -51,8 +59,8 @@ type Hub interface {
 	Head(ctx context.Context, worker string, from int64) ([]byte, error)
 }
 
-// Config is what a Keeper works with. Warn and Pause may be nil: nobody is warned, and
-// the time is a real one.
+// Config is what a Keeper works with. Removed, Warn and Pause may be nil: no worker is
+// removed, nobody is warned, and the time is a real one.
 type Config struct {
 	Hub Hub
 	// State is the directory in which is kept what is known.
@@ -60,6 +68,8 @@ type Config struct {
 	// Append adds to the server's journal.
 	Append func(ctx context.Context, entries ...journal.Entry) error
 	Now    func() time.Time
+	// Removed says whether a worker was taken away.
+	Removed func(ctx context.Context, worker string) (bool, error)
 	// Warn says an alarm, or that something can't be kept.
 	Warn func(error)
 	// Pause waits for d, or until soon is closed.
@@ -71,6 +81,14 @@ type Keeper struct {
 	Config
 	mu    sync.Mutex
 	known map[string]*Worker // guarded by mu
+
+	silent map[string]silence // by worker; of Round, which isn't called twice at once
+}
+
+// A silence is since when a worker doesn't tell, and how often it was asked.
+type silence struct {
+	since, last time.Time
+	times       int
 }
 
 // A Worker is what is known of one worker's journal.
@@ -81,6 +99,9 @@ type Worker struct {
 	Written time.Time `json:"written"`
 	// Problem says why what it tells now isn't believed.
 	Problem string `json:"problem,omitempty"`
+	// Gone is set as long as the worker is removed. What is known is kept: who could have it
+	// forgotten by a removal that is taken back would have no alarm any more.
+	Gone bool `json:"gone,omitempty"`
 }
 
 // Open reads what is known.
@@ -95,7 +116,7 @@ func Open(c Config) (*Keeper, error) {
 	if c.Pause == nil {
 		c.Pause = pause
 	}
-	return &Keeper{Config: c, known: known}, nil
+	return &Keeper{Config: c, known: known, silent: map[string]silence{}}, nil
 }
 
 func pause(ctx context.Context, d time.Duration, soon <-chan struct{}) {
@@ -120,11 +141,51 @@ func (k *Keeper) Run(ctx context.Context) {
 
 // Round asks those that weren't asked lately.
 func (k *Keeper) Round(ctx context.Context) {
+	if err := k.removed(ctx); err != nil && ctx.Err() == nil {
+		k.Warn(fmt.Errorf("which workers were removed isn't known, so alarms of them go on: %w", err))
+	}
 	for _, w := range k.Hub.Workers() {
+		if is, _ := k.Of(w); is.Gone {
+			continue
+		}
 		if err := k.ask(ctx, w); err != nil && ctx.Err() == nil {
 			k.Warn(fmt.Errorf("the journal of worker %.80s: %w", w, err))
 		}
 	}
+}
+
+// removed notes which of the known workers are removed, and which no longer are.
+func (k *Keeper) removed(ctx context.Context) error {
+	if k.Removed == nil {
+		return nil
+	}
+	k.mu.Lock()
+	all := slices.Sorted(maps.Keys(k.known))
+	k.mu.Unlock()
+	changed := false
+	var faults error
+	for _, worker := range all {
+		w, _ := k.Of(worker)
+		gone, err := k.Removed(ctx, worker)
+		if err != nil {
+			faults = errors.Join(faults, err)
+			continue
+		}
+		if gone != w.Gone {
+			w.Gone, changed = gone, true
+			k.set(worker, w)
+		}
+	}
+	if changed {
+		faults = errors.Join(faults, k.write())
+	}
+	return faults
+}
+
+func (k *Keeper) set(worker string, w Worker) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.known[worker] = &w
 }
 
 // Of is what is known of a worker's journal.
@@ -168,8 +229,12 @@ func (k *Keeper) ask(ctx context.Context, worker string) error {
 	for range mostTurns {
 		from := w.Size
 		told, problem, err := k.told(ctx, worker, from)
-		if err != nil {
+		if err == nil {
+			delete(k.silent, worker)
+		} else if problem = k.still(worker, before); problem == nil {
 			return nil // it is away, which others say, or never told
+		} else {
+			w.Asked = before.Asked
 		}
 		if problem == nil {
 			problem = k.foreign(worker, told)
@@ -213,12 +278,34 @@ func (k *Keeper) told(ctx context.Context, worker string, from int64) (t *growth
 	return t, nil, nil
 }
 
+// still says what is wrong with a worker that didn't tell, if it went on for so long that
+// it is no accident of a connection.
+func (k *Keeper) still(worker string, w Worker) error {
+	if w.Size == 0 || w.Problem != "" {
+		return nil
+	}
+	now := k.Now()
+	s := k.silent[worker]
+	if s.times == 0 || now.Before(s.since) {
+		s = silence{since: now}
+	}
+	if s.times == 0 || now.Sub(s.last) >= Every {
+		s.last = now
+		s.times++
+	}
+	k.silent[worker] = s
+	if s.times < mostSilent || now.Sub(s.since) < Silence {
+		return nil
+	}
+	return fmt.Errorf("it was connected whenever it was asked since %s, and didn't tell of its journal", s.since.UTC().Format(time.RFC3339))
+}
+
 // foreign says whether it is the journal of another worker.
 func (k *Keeper) foreign(worker string, t *growth.Told) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for other, w := range k.known {
-		if other != worker && w.Journal != "" && w.Journal == t.Journal {
+		if other != worker && !w.Gone && w.Journal != "" && w.Journal == t.Journal {
 			return fmt.Errorf("it tells of the journal of worker %.80s", other)
 		}
 	}
