@@ -22,8 +22,6 @@ import (
 	jsonv2 "encoding/json/v2"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -40,12 +38,7 @@ const (
 	Every = time.Minute
 	// Rest is how long nothing more is written of a journal that only grew.
 	Rest = 5 * time.Minute
-	// Silence is how long a worker may be connected whenever it is asked and not tell.
-	Silence = 10 * time.Minute
 )
-
-// mostSilent is how often it may be, however long that takes.
-const mostSilent = 5
 
 // mostTurns bounds how often a worker is asked at once that has much to tell.
 const mostTurns = 10
@@ -83,12 +76,6 @@ type Keeper struct {
 	known map[string]*Worker // guarded by mu
 
 	silent map[string]silence // by worker; of Round, which isn't called twice at once
-}
-
-// A silence is since when a worker doesn't tell, and how often it was asked.
-type silence struct {
-	since, last time.Time
-	times       int
 }
 
 // A Worker is what is known of one worker's journal.
@@ -152,40 +139,6 @@ func (k *Keeper) Round(ctx context.Context) {
 			k.Warn(fmt.Errorf("the journal of worker %.80s: %w", w, err))
 		}
 	}
-}
-
-// removed notes which of the known workers are removed, and which no longer are.
-func (k *Keeper) removed(ctx context.Context) error {
-	if k.Removed == nil {
-		return nil
-	}
-	k.mu.Lock()
-	all := slices.Sorted(maps.Keys(k.known))
-	k.mu.Unlock()
-	changed := false
-	var faults error
-	for _, worker := range all {
-		w, _ := k.Of(worker)
-		gone, err := k.Removed(ctx, worker)
-		if err != nil {
-			faults = errors.Join(faults, err)
-			continue
-		}
-		if gone != w.Gone {
-			w.Gone, changed = gone, true
-			k.set(worker, w)
-		}
-	}
-	if changed {
-		faults = errors.Join(faults, k.write())
-	}
-	return faults
-}
-
-func (k *Keeper) set(worker string, w Worker) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.known[worker] = &w
 }
 
 // Of is what is known of a worker's journal.
@@ -276,28 +229,6 @@ func (k *Keeper) told(ctx context.Context, worker string, from int64) (t *growth
 		return nil, errors.New("what it tells of its journal isn't understood"), nil
 	}
 	return t, nil, nil
-}
-
-// still says what is wrong with a worker that didn't tell, if it went on for so long that
-// it is no accident of a connection.
-func (k *Keeper) still(worker string, w Worker) error {
-	if w.Size == 0 || w.Problem != "" {
-		return nil
-	}
-	now := k.Now()
-	s := k.silent[worker]
-	if s.times == 0 || now.Before(s.since) {
-		s = silence{since: now}
-	}
-	if s.times == 0 || now.Sub(s.last) >= Every {
-		s.last = now
-		s.times++
-	}
-	k.silent[worker] = s
-	if s.times < mostSilent || now.Sub(s.since) < Silence {
-		return nil
-	}
-	return fmt.Errorf("it was connected whenever it was asked since %s, and didn't tell of its journal", s.since.UTC().Format(time.RFC3339))
 }
 
 // foreign says whether it is the journal of another worker.
