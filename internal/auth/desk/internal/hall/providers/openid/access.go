@@ -82,7 +82,9 @@ func (s *Source) Access(ctx context.Context, raw, audience string) (Access, erro
 	switch {
 	case token.Subject == "" || len(token.Subject) > 255:
 		return Access{}, denied("it has no subject")
-	case !exact(token) || token.Claims(&c) != nil:
+	case !exact(token):
+		return Access{}, denied("it has a claim twice, or one that differs from another's name by capitals alone")
+	case token.Claims(&c) != nil:
 		return Access{}, denied("its claims have wrong types")
 	case c.Nonce != "":
 		return Access{}, denied("it is an ID token")

@@ -121,7 +121,9 @@ func (s *Source) Proof(ctx context.Context, code string, a hall.Ask) (hall.Proof
 		return hall.Proof{}, denied("it has no subject")
 	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(a.Nonce)) != 1:
 		return hall.Proof{}, denied("its nonce isn't the one that was sent")
-	case !exact(token) || token.Claims(&c) != nil:
+	case !exact(token):
+		return hall.Proof{}, denied("it has a claim twice, or one that differs from another's name by capitals alone")
+	case token.Claims(&c) != nil:
 		return hall.Proof{}, denied("its claims have wrong types")
 	case c.AuthorizedParty != "" && c.AuthorizedParty != s.conf.ClientID, c.AuthorizedParty == "" && len(token.Audience) > 1:
 		return hall.Proof{}, denied("it was made for somebody else")
