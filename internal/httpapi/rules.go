@@ -41,18 +41,22 @@ type PolicyOf struct {
 
 // rules adds the routes that are about policies and approvals.
 func (d *Door) rules() {
-	approvals.Routes(d.in, narrow.Asks(d.cfg.App, d.cfg.Workspaces), d.cfg.Vouch)
+	approvals.Routes(d.in, func(ctx context.Context, c gate.Caller) (approvals.House, error) {
+		return narrow.Asked(ctx, d.cfg.App, d.cfg.Workspaces, c)
+	}, d.cfg.Vouch)
 	now := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/policy", ID: "getPolicy", Summary: "The policy that applies now", Tag: "policy"}, Verb: gate.PolicyRead}
-	policy := func(context.Context, *entry.Call, *entry.Nothing) (Policy, error) {
+	entry.Add(d.in, now, func(context.Context, *entry.Call, *entry.Nothing) (Policy, error) {
 		if d.cfg.Policy == nil {
 			return Policy{}, paddock.Refused(paddock.NoPolicy, "No policy applies here.")
 		}
 		return d.cfg.Policy()
-	}
-	entry.Add(d.in, now, policy)
+	})
 	again := entry.NewRow(http.MethodPost, "policy/reload", "reloadPolicy", "Read the policy again, and learn whether it counts; what is changed counts without it, too", "policy", gate.PolicyReload)
-	entry.Add(d.in, again, func(ctx context.Context, c *entry.Call, none *entry.Nothing) (Reloaded, error) {
-		p, err := policy(ctx, c, none)
+	entry.Add(d.in, again, func(context.Context, *entry.Call, *entry.Nothing) (Reloaded, error) {
+		if d.cfg.Policy == nil {
+			return Reloaded{}, paddock.Refused(paddock.NoPolicy, "No policy applies here.")
+		}
+		p, err := d.cfg.Policy()
 		return Reloaded{p.Digest, p.File, p.Problem}, err
 	})
 	explain := entry.Row{Route: table.Route{Method: http.MethodPost, Path: "/api/v1/policy/explain", ID: "explain", Summary: "What would be decided about a command, and why", Tag: "policy"}, Verb: gate.PolicyExplain}

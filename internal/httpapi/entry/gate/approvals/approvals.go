@@ -19,7 +19,7 @@ import (
 )
 
 // A House is what is asked about approvals. *app.App has its verbs.
-type House = interface {
+type House interface {
 	Approvals(ctx context.Context, p paddock.Principal) ([]paddock.Approval, error)
 	Approval(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error)
 	Question(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) ([]byte, error)

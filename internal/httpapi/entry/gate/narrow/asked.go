@@ -9,16 +9,11 @@ import (
 )
 
 // An Asker has the verbs about what persons are asked.
-type Asker = interface {
+type Asker interface {
 	Approvals(ctx context.Context, p paddock.Principal) ([]paddock.Approval, error)
 	Approval(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error)
 	Question(ctx context.Context, p paddock.Principal, id paddock.ApprovalID) ([]byte, error)
 	Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error)
-}
-
-// Asks returns what Asked says of each caller.
-func Asks(h Asker, w Workspaces) func(context.Context, gate.Caller) (Asker, error) {
-	return func(ctx context.Context, c gate.Caller) (Asker, error) { return Asked(ctx, h, w, c) }
 }
 
 // Asked returns h as far as c's credential is for what is asked about: what would run in a
