@@ -8,7 +8,6 @@ import (
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/approvals"
-	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/table"
 )
 
@@ -41,9 +40,7 @@ type PolicyOf struct {
 
 // rules adds the routes that are about policies and approvals.
 func (d *Door) rules() {
-	approvals.Routes(d.in, func(ctx context.Context, c gate.Caller) (approvals.House, error) {
-		return narrow.Asked(ctx, d.cfg.App, d.cfg.Workspaces, c)
-	}, d.cfg.Vouch)
+	approvals.Routes(d.in, d.cfg.App, d.cfg.Vouch)
 	now := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/policy", ID: "getPolicy", Summary: "The policy that applies now", Tag: "policy"}, Verb: gate.PolicyRead}
 	entry.Add(d.in, now, func(context.Context, *entry.Call, *entry.Nothing) (Policy, error) {
 		if d.cfg.Policy == nil {

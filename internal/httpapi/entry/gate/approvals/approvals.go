@@ -50,38 +50,32 @@ type oneApproval struct {
 	ID string `path:"id"`
 }
 
-// in is which one it is, and where it is looked for.
-func (o oneApproval) in(ctx context.Context, c *entry.Call, seen func(context.Context, gate.Caller) (House, error)) (House, paddock.ApprovalID, error) {
+func (o oneApproval) approval() (paddock.ApprovalID, error) {
 	id, err := approval.ParseID(o.ID)
 	if err != nil {
-		return nil, "", paddock.Refused(paddock.NotFound, "There is no such approval among those that you may see.")
+		return "", paddock.Refused(paddock.NotFound, "There is no such approval among those that you may see.")
 	}
-	h, err := seen(ctx, c.Caller)
-	return h, id, err
+	return id, nil
 }
 
-// Routes adds the routes. Seen is what is asked as far as a caller's credential is for it.
-func Routes(in *entry.Entrance, seen func(context.Context, gate.Caller) (House, error), vouch Vouch) {
+// Routes adds the routes.
+func Routes(in *entry.Entrance, h House, vouch Vouch) {
 	route := func(method, path, id, summary string, verb gate.Verb) entry.Row {
 		return entry.NewRow(method, "approvals"+path, id, summary, "approvals", verb)
 	}
 	entry.Add(in, route(http.MethodGet, "", "listApprovals", "What persons were asked, newest first", gate.ApprovalsList), func(ctx context.Context, c *entry.Call, _ *entry.Nothing) (Listing, error) {
-		h, err := seen(ctx, c.Caller)
-		if err != nil {
-			return Listing{}, err
-		}
 		all, err := h.Approvals(ctx, c.As())
 		return Listing{all}, err
 	})
 	entry.Add(in, route(http.MethodGet, "/{id}", "getApproval", "One of them", gate.ApprovalsRead), func(ctx context.Context, c *entry.Call, one *oneApproval) (paddock.Approval, error) {
-		h, id, err := one.in(ctx, c, seen)
+		id, err := one.approval()
 		if err != nil {
 			return paddock.Approval{}, err
 		}
 		return h.Approval(ctx, c.As(), id)
 	})
 	entry.Add(in, route(http.MethodGet, "/{id}/question", "getQuestion", "The text that is signed", gate.ApprovalsRead), func(ctx context.Context, c *entry.Call, one *oneApproval) (Question, error) {
-		h, id, err := one.in(ctx, c, seen)
+		id, err := one.approval()
 		if err != nil {
 			return Question{}, err
 		}
@@ -92,7 +86,7 @@ func Routes(in *entry.Entrance, seen func(context.Context, gate.Caller) (House, 
 		oneApproval
 		Body Signed `body:""`
 	}) (paddock.Approval, error) {
-		h, id, err := one.in(ctx, c, seen)
+		id, err := one.approval()
 		if err != nil {
 			return paddock.Approval{}, err
 		}
