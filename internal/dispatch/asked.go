@@ -43,9 +43,5 @@ func (f *Front) Question(ctx context.Context, p paddock.Principal, id paddock.Ap
 // Vote brings what somebody signed to the machine that asks. What counts is the key that
 // signed it, by the policy there.
 func (f *Front) Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error) {
-	house, _, err := ballots.Of(ctx, p, id, f.App, f.there())
-	if err != nil {
-		return paddock.Approval{}, err
-	}
-	return house.Vote(ctx, p, id, envelope)
+	return ballots.Vote(ctx, p, id, envelope, f.App, f.there())
 }

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/coreos/go-oidc/v3/oidc/oidctest"
+
 	"paddock"
 	"paddock/internal/auth"
 )
@@ -107,6 +110,8 @@ func TestAccessTokens(t *testing.T) {
 		}
 	}
 	none := func([]byte) []byte { return nil }
+	said, err := json.Marshal(claims)
+	w.must(err)
 	id := e.Who.User
 	for what, bad := range map[string]string{
 		"another audience":         raw(t, head, with(claims, map[string]any{"aud": clientID}), good),
@@ -137,7 +142,10 @@ func TestAccessTokens(t *testing.T) {
 		"another algorithm":        raw(t, with(head, map[string]any{"alg": "ES384"}), claims, good),
 		"too long":                 raw(t, head, with(claims, map[string]any{"more": strings.Repeat("x", 9000)}), good),
 		"two dots":                 "..", "not even that": "a.b", "no base64": "!.!.!", "more parts": token + ".x", "a space": token + " ", "nothing": "",
-		"a flipped bit": token[:len(token)-4] + "AAAA",
+		"a subject by another case": raw(t, head, with(claims, map[string]any{"SUB": "subject-1", "sub": "subject-2"}), good),
+		"a claim of another case":   raw(t, head, with(claims, map[string]any{"ſcope": "mcp.use"}), good),
+		"two subjects":              oidctest.SignIDToken(p.key, "k", oidc.ES256, `{"sub":"subject-2",`+string(said[1:])),
+		"a flipped bit":             token[:len(token)-4] + "AAAA",
 	} {
 		who, err := w.Providers.Access(t.Context(), bad, mcp)
 		if err == nil || who.User != "" {
@@ -203,4 +211,54 @@ func TestKeysOfAccessTokens(t *testing.T) {
 	if _, err := w.Providers.Access(t.Context(), raw(t, head, claims(), es256(t, stranger)), mcp); err != nil {
 		t.Errorf("the new key: %v", err)
 	}
+}
+
+// A provider that is away isn't asked by strangers at their pace; who has a good token is
+// told to try again, and not that it is bad. Keys that nobody could read again for a day
+// are none.
+func TestProviderOfAccessTokensIsAway(t *testing.T) {
+	t.Parallel()
+	w := keyed(t)
+	p := newIDP(t, w.clock)
+	corp := p.provider("corp", "oidc")
+	corp.Access = true
+	w.config.Providers = append(w.config.Providers, corp)
+	w.restart()
+	if _, err := w.People.InviteIdentity(t.Context(), w.admin(), auth.Viewer, "corp", "sub:subject-1"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.trip(p, "corp", nil)
+	w.must(err)
+	w.restart() // nothing is known of it
+	down := func(is bool) { p.set(func() { p.down, p.asked = is, map[string]int{} }) }
+	show := func() error {
+		claims := map[string]any{"iss": p.URL, "aud": mcp, "sub": "subject-1", "exp": w.clock().Add(time.Minute).Unix(), "scope": "mcp.use"}
+		_, err := w.Providers.Access(t.Context(), raw(t, map[string]any{"alg": "ES256", "kid": "k"}, claims, es256(t, p.key)), mcp)
+		return err
+	}
+	away := func(what string) {
+		t.Helper()
+		for range 20 {
+			refused(t, show(), paddock.Busy, "try again")
+		}
+		p.set(func() {
+			if p.asked[what] != 1 {
+				t.Errorf("it was asked %v", p.asked)
+			}
+		})
+	}
+	down(true)
+	away("discovery")
+	down(false)
+	w.pass(time.Minute)
+	w.must(show())
+	down(true)
+	w.pass(2 * time.Hour)
+	w.must(show())
+	w.pass(23 * time.Hour)
+	p.set(func() { p.asked = map[string]int{} })
+	away("keys")
+	down(false)
+	w.pass(time.Minute)
+	w.must(show())
 }

@@ -44,6 +44,7 @@ type idp struct {
 	tokens map[string]bool
 	asked  map[string]int
 	broken string // answered instead by the token endpoint
+	down   bool   // nothing is said of itself
 }
 
 func newIDP(t *testing.T, clock func() time.Time) *idp {
@@ -77,7 +78,21 @@ func (p *idp) answer(w http.ResponseWriter, status int, v any) {
 	}
 }
 
+// gone answers that there is nothing, if that is so.
+func (p *idp) gone(w http.ResponseWriter, what string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked[what]++
+	if p.down {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	return p.down
+}
+
 func (p *idp) discovery(w http.ResponseWriter, _ *http.Request) {
+	if p.gone(w, "discovery") {
+		return
+	}
 	p.answer(w, http.StatusOK, map[string]any{
 		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
 		"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"},
@@ -85,9 +100,11 @@ func (p *idp) discovery(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (p *idp) keys(w http.ResponseWriter, _ *http.Request) {
+	if p.gone(w, "keys") {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked["keys"]++
 	b64 := base64.RawURLEncoding.EncodeToString
 	raw, err := p.key.PublicKey.Bytes() // 4, X, Y
 	if err != nil {

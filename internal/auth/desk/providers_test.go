@@ -214,6 +214,7 @@ func TestBadIDTokens(t *testing.T) {
 		"a long subject":     {map[string]any{"sub": strings.Repeat("x", 256)}, "no subject"},
 		"a number":           {map[string]any{"sub": 1}, "isn't good"},
 		"claims of no type":  {map[string]any{"email": 1}, "wrong types"},
+		"of another case":    {map[string]any{"EMAIL": "ann@example.org"}, "by capitals alone"},
 		"another signature":  {map[string]any{}, "isn't good"},
 		"mail not verified":  {map[string]any{"email_verified": false}, "Nobody invited"},
 		"mail not said so":   {map[string]any{"email_verified": nil}, "Nobody invited"},

@@ -4,8 +4,9 @@
 // # Limits
 //
 // A machine that can't be reached is as one that asks nothing: what it asks is seen when it
-// is back, and waits there meanwhile until it expires. Of two machines that claim the same
-// approval the house here is believed first. No vote is counted here.
+// is back, and waits there meanwhile until it expires. A machine can claim any id, and have
+// what it says of that shown in place of another's; who signs reads what he signs. No vote
+// is counted here.
 package ballots
 
 import (
@@ -48,7 +49,7 @@ func All(ctx context.Context, p paddock.Principal, here House, there []House) ([
 	}
 	for _, list := range lists {
 		for _, one := range list {
-			if !slices.ContainsFunc(all, func(a paddock.Approval) bool { return a.ID == one.ID }) {
+			if !slices.ContainsFunc(all, func(a paddock.Approval) bool { return a.ID == one.ID && a.Digest == one.Digest }) {
 				all = append(all, one)
 			}
 		}
@@ -59,31 +60,86 @@ func All(ctx context.Context, p paddock.Principal, here House, there []House) ([
 	return all, err
 }
 
-// Of is the house that asks id, and what it asks.
-func Of(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, here House, there []House) (House, paddock.Approval, error) {
+// A claim is what a machine says that it asks by an id.
+type claim struct {
+	house House
+	one   paddock.Approval
+	here  bool
+}
+
+// claims are those of an id, what waits first, then what is asked here, then the oldest.
+// There is at least one, or an error. Two machines that ask the same person the same give
+// it one id, and each counts only votes on its own.
+func claims(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, here House, there []House) ([]claim, error) {
 	one, err := here.Approval(ctx, p, id)
 	var r *paddock.Refusal
-	if len(there) == 0 || !errors.As(err, &r) || r.Code != paddock.NotFound {
-		return here, one, err
+	if err != nil && (!errors.As(err, &r) || r.Code != paddock.NotFound) {
+		return nil, err
 	}
-	type answer struct {
-		house House
-		one   paddock.Approval
-		err   error
+	var all []claim
+	if err == nil {
+		all = append(all, claim{here, one, true})
 	}
-	limited, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	answers := make(chan answer, len(there))
-	for _, h := range there {
-		go func() {
-			one, err := h.Approval(limited, p, id)
-			answers <- answer{h, one, err}
-		}()
-	}
-	for range there {
-		if a := <-answers; a.err == nil {
-			return a.house, a.one, nil
+	if len(there) > 0 && (err != nil || one.State != paddock.ApprovalWaiting) {
+		limited, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		theirs := make([]*claim, len(there))
+		var asked sync.WaitGroup
+		for i, h := range there {
+			asked.Go(func() {
+				if one, err := h.Approval(limited, p, id); err == nil {
+					theirs[i] = &claim{h, one, false}
+				}
+			})
+		}
+		asked.Wait()
+		for _, c := range theirs {
+			if c != nil {
+				all = append(all, *c)
+			}
 		}
 	}
-	return here, paddock.Approval{}, cmp.Or(ctx.Err(), err)
+	if len(all) == 0 {
+		return nil, cmp.Or(ctx.Err(), err)
+	}
+	rank := func(c claim) int {
+		switch {
+		case c.one.State == paddock.ApprovalWaiting:
+			return 0
+		case c.here:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(all, func(a, b claim) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), a.one.AskedAt.Compare(b.one.AskedAt), cmp.Compare(a.one.Worker, b.one.Worker))
+	})
+	return all, nil
+}
+
+// Of is the house that asks id, and what it asks.
+func Of(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, here House, there []House) (House, paddock.Approval, error) {
+	all, err := claims(ctx, p, id, here, there)
+	if err != nil {
+		return here, paddock.Approval{}, err
+	}
+	return all[0].house, all[0].one, nil
+}
+
+// Vote brings a vote to all that ask by the id: what it is about stands in it, and who lies
+// about an id keeps it from nobody.
+func Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte, here House, there []House) (one paddock.Approval, err error) {
+	all, err := claims(ctx, p, id, here, there)
+	if err != nil {
+		return paddock.Approval{}, err
+	}
+	counted := false
+	for i, c := range all {
+		is, bad := c.house.Vote(ctx, p, id, envelope)
+		if i == 0 || bad == nil && !counted {
+			one, err = is, bad
+		}
+		counted = counted || bad == nil
+	}
+	return one, err
 }

@@ -6,7 +6,8 @@
 // hashes of what came to it. The first time it is believed; from then on it must have
 // grown from what was known ([growth.Known]). What isn't so is an alarm: it is in the
 // server's journal, on its log, in the list of workers and among the numbers, until the
-// worker tells again what fits, or is removed.
+// worker tells again what fits, or is removed. A worker that told once and then is connected
+// and doesn't tell is an alarm, too: it can have a question break whenever it likes.
 //
 // # Limits
 //
@@ -55,8 +56,8 @@ type Hub interface {
 	Head(ctx context.Context, worker string, from int64) ([]byte, error)
 }
 
-// Config is what a Keeper works with. Warn and Pause may be nil: nobody is warned, and
-// the time is a real one.
+// Config is what a Keeper works with. Removed, Warn and Pause may be nil: no worker is
+// removed, nobody is warned, and the time is a real one.
 type Config struct {
 	Hub Hub
 	// State is the directory in which is kept what is known.
@@ -64,6 +65,8 @@ type Config struct {
 	// Append adds to the server's journal.
 	Append func(ctx context.Context, entries ...journal.Entry) error
 	Now    func() time.Time
+	// Removed says whether a worker was taken away.
+	Removed func(ctx context.Context, worker string) (bool, error)
 	// Warn says an alarm, or that something can't be kept.
 	Warn func(error)
 	// Pause waits for d, or until soon is closed.
@@ -75,6 +78,8 @@ type Keeper struct {
 	Config
 	mu    sync.Mutex
 	known map[string]*Worker // guarded by mu
+
+	silent map[string]silence // by worker; of Round, which isn't called twice at once
 }
 
 // A Worker is what is known of one worker's journal.
@@ -85,6 +90,9 @@ type Worker struct {
 	Written time.Time `json:"written"`
 	// Problem says why what it tells now isn't believed.
 	Problem string `json:"problem,omitempty"`
+	// Gone is set as long as the worker is removed. What is known is kept: who could have it
+	// forgotten by a removal that is taken back would have no alarm any more.
+	Gone bool `json:"gone,omitempty"`
 }
 
 // Open reads what is known.
@@ -99,7 +107,7 @@ func Open(c Config) (*Keeper, error) {
 	if c.Pause == nil {
 		c.Pause = pause
 	}
-	return &Keeper{Config: c, known: known}, nil
+	return &Keeper{Config: c, known: known, silent: map[string]silence{}}, nil
 }
 
 func pause(ctx context.Context, d time.Duration, soon <-chan struct{}) {
@@ -140,7 +148,13 @@ func (k *Keeper) untold(worker string) bool {
 
 // Round asks those that weren't asked lately.
 func (k *Keeper) Round(ctx context.Context) {
+	if err := k.removed(ctx); err != nil && ctx.Err() == nil {
+		k.Warn(fmt.Errorf("which workers were removed isn't known, so alarms of them go on: %w", err))
+	}
 	for _, w := range k.Hub.Workers() {
+		if is, _ := k.Of(w); is.Gone {
+			continue
+		}
 		if err := k.ask(ctx, w); err != nil && ctx.Err() == nil {
 			k.Warn(fmt.Errorf("the journal of worker %.80s: %w", w, err))
 		}
@@ -188,8 +202,12 @@ func (k *Keeper) ask(ctx context.Context, worker string) error {
 	for range mostTurns {
 		from := w.Size
 		told, problem, err := k.told(ctx, worker, from)
-		if err != nil {
+		if err == nil {
+			delete(k.silent, worker)
+		} else if problem = k.still(worker, before); problem == nil {
 			return nil // it is away, which others say, or never told
+		} else {
+			w.Asked = before.Asked
 		}
 		if problem == nil {
 			problem = k.foreign(worker, told)
@@ -238,7 +256,7 @@ func (k *Keeper) foreign(worker string, t *growth.Told) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for other, w := range k.known {
-		if other != worker && w.Journal != "" && w.Journal == t.Journal {
+		if other != worker && !w.Gone && w.Journal != "" && w.Journal == t.Journal {
 			return fmt.Errorf("it tells of the journal of worker %.80s", other)
 		}
 	}

@@ -101,6 +101,7 @@ type server struct {
 	t       *testing.T
 	state   string
 	now     time.Time
+	gone    map[string]bool
 	keeper  *anchors.Keeper
 	workers map[string]func(ctx context.Context, from int64) ([]byte, error)
 	pause   func(ctx context.Context, d time.Duration, soon <-chan struct{})
@@ -130,7 +131,8 @@ func (s *server) restart() {
 			}
 			return nil
 		},
-		Warn: func(err error) { s.warned = append(s.warned, err.Error()) },
+		Removed: func(_ context.Context, worker string) (bool, error) { return s.gone[worker], nil },
+		Warn:    func(err error) { s.warned = append(s.warned, err.Error()) },
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -513,4 +515,76 @@ func TestMuchIsToldInParts(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	verify(t, m, got[0], "")
+}
+
+// Who was known and is there whenever it is asked, but always away when it is to tell, is
+// an alarm: so would be hidden what was cut off.
+func TestWhoIsAlwaysAwayIsAnAlarm(t *testing.T) {
+	t.Parallel()
+	s, m := newServer(t), newMachine(t)
+	m.add(3)
+	s.connect("a", m.tell)
+	s.connect("new", func(context.Context, int64) (any, error) { return nil, paddock.Refused(paddock.Away, "Gone.") })
+	s.round(0)
+	asked, _ := s.keeper.Of("a")
+	s.connect("a", func(context.Context, int64) (any, error) { return nil, paddock.Refused(paddock.Away, "Gone.") })
+	for range 20 { // it comes and goes
+		s.round(0)
+	}
+	s.alarm("a", "")
+	for range 4 {
+		s.round(2)
+		s.alarm("a", "")
+	}
+	s.connect("a", m.tell) // an accident
+	s.round(2)
+	s.connect("a", func(context.Context, int64) (any, error) { return nil, paddock.Refused(paddock.Away, "Gone.") })
+	for range 5 {
+		s.round(2)
+		s.alarm("a", "")
+	}
+	if got := s.round(2); len(got) != 1 || got[0].Problem == "" || got[0].Size != asked.Size {
+		t.Errorf("%+v", got)
+	}
+	s.alarm("a", "connected whenever it was asked")
+	if got := s.round(9); len(got) != 0 {
+		t.Errorf("it is said again: %+v", got)
+	}
+	s.connect("a", m.tell)
+	s.round(2)
+	s.alarm("a", "")
+}
+
+// A worker that was removed is no alarm, and its journal may be another's. What is known of
+// it is kept: a removal that is taken back takes nothing from what was known.
+func TestRemovedWorkersAreNoAlarm(t *testing.T) {
+	t.Parallel()
+	s, m := newServer(t), newMachine(t)
+	m.add(5)
+	s.connect("a", m.tell)
+	s.round(0)
+	before := filepath.Join(t.TempDir(), "before")
+	m.copyTo(before)
+	m.add(5)
+	s.round(2)
+	m.replace(before)
+	s.round(2)
+	s.alarm("a", "cut off")
+	s.gone = map[string]bool{"a": true}
+	s.round(2)
+	s.connect("again", m.tell)
+	s.round(2)
+	s.restart()
+	if n := anchors.Alarms(s.state); n != 0 {
+		t.Errorf("%d alarms of who was removed", n)
+	}
+	if w, _ := s.keeper.Of("again"); w.Size == 0 || w.Problem != "" {
+		t.Errorf("%+v", w)
+	}
+	s.gone = nil
+	delete(s.workers, "again")
+	s.round(2)
+	if w, _ := s.keeper.Of("a"); w.Problem == "" || anchors.Alarms(s.state) != 1 {
+		t.Errorf("a removal that is taken back: %+v", w)
+	}
 }

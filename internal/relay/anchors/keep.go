@@ -40,9 +40,7 @@ func (k *Keeper) keep(ctx context.Context, worker string, before, w Worker) erro
 		}
 		w.Written = w.Asked
 	}
-	k.mu.Lock()
-	k.known[worker] = &w
-	k.mu.Unlock()
+	k.set(worker, w)
 	if alarm {
 		k.Warn(fmt.Errorf("ALARM: the journal of worker %.80s isn't what it was: %s", worker, w.Problem))
 	}
@@ -128,7 +126,7 @@ func Alarms(state string) (n int) {
 		return 1
 	}
 	for _, w := range known {
-		if w.Problem != "" {
+		if w.Problem != "" && !w.Gone {
 			n++
 		}
 	}

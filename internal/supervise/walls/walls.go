@@ -112,11 +112,12 @@ func keep(job handover.Job) (*protect.Guard, error) {
 	if job.Contain.Level != paddock.Full || job.Contain.ReadOnly { // nothing there can be changed
 		return nil, nil
 	}
-	root, err := os.OpenFile(job.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	// By no link: the job has its place without any, so one is somebody else's.
+	fd, err := unix.Openat2(unix.AT_FDCWD, job.Root, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
-		return nil, err
+		return nil, &os.PathError{Op: "open", Path: job.Root, Err: err}
 	}
-	return protect.Keep(root, lifted(job))
+	return protect.Keep(os.NewFile(uintptr(fd), job.Root), lifted(job))
 }
 
 func (w *Walls) plan() error {

@@ -47,6 +47,10 @@ type Found struct {
 	// DirFile is the working directory, opened with O_PATH; nil unless it lies
 	// inside a root.
 	DirFile *os.File
+	// Root is where the root was that it lies in, with links followed. By its name it may
+	// lead elsewhere a moment later: of a workspace that lies in another, who runs there can
+	// put a link in its place.
+	Root string
 	// StdinFile is the file to feed in, opened for reading; nil unless it can be.
 	StdinFile *os.File
 
@@ -146,6 +150,7 @@ func (f *Finder) Find(ctx context.Context, q Query) *Found {
 	if found.DirFile == nil {
 		return found
 	}
+	found.Root = in.Real(found.Dir.Root)
 	for _, p := range q.Wanted.Paths {
 		found.Paths[p] = in.Path(found.DirFile, found.Dir.Real, p)
 	}

@@ -8,6 +8,7 @@ package parcel
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 
@@ -54,7 +55,7 @@ func (m Maker) Make(ctx context.Context, dir *rundir.Dir, req paddock.Request, j
 	if err != nil {
 		return p, "find what is listed", err
 	}
-	root, err := judge.Workspace(grant)
+	root, err := rootOf(j)
 	if err != nil {
 		return p, "find the workspace", err
 	}
@@ -84,6 +85,16 @@ func (m Maker) Make(ctx context.Context, dir *rundir.Dir, req paddock.Request, j
 		p.Files = append(p.Files, c.File)
 	}
 	return p, "", nil
+}
+
+// rootOf is the root that was judged, where its name still leads there: to a directory
+// around it a link would lead, too, and whatever is in that would be the run's.
+func rootOf(j *judge.Judgement) (string, error) {
+	root, err := judge.Workspace(j.Decision.Grant)
+	if err == nil && root != j.Found.Root {
+		err = fmt.Errorf("%s leads elsewhere than it did when it was judged", j.Decision.Grant.Root)
+	}
+	return root, err
 }
 
 func isNil(f *os.File) bool { return f == nil }

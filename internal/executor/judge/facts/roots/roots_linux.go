@@ -302,6 +302,16 @@ func (r *Roots) Dir(name string) (policy.DirFacts, *os.File) {
 	return policy.DirFacts{Found: !leads.Inside && leads.Real != "", Real: leads.Real, Apart: r.apart(leads.Real)}, nil
 }
 
+// Real is where the root of that name was found, with links followed; empty if it wasn't.
+func (r *Roots) Real(name string) string {
+	for _, one := range r.list {
+		if one.name == name {
+			return one.real
+		}
+	}
+	return ""
+}
+
 // Path says where the argument p leads for a program that runs in dir.
 func (r *Roots) Path(dir *os.File, dirPath, p string) policy.PathFacts {
 	if p == "" {

@@ -44,6 +44,9 @@ func within(dir, p string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
+// Real isn't known.
+func (r Roots) Real(string) string { return "" }
+
 // Close has nothing to close.
 func (r Roots) Close() {}
 

@@ -33,6 +33,7 @@ import (
 	"paddock/internal/journal/writer"
 	"paddock/internal/relay"
 	"paddock/internal/relay/anchors"
+	"paddock/internal/store"
 	"paddock/internal/store/tables"
 	"paddock/internal/store/tables/postgres"
 	"paddock/internal/store/tables/sqlite"
@@ -117,7 +118,7 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 	}
 	a.Workspaces = workspaces.New(workspaces.Config{Store: s, Recorder: recorder{a.journal}, Roots: c.Roots, Now: c.Now})
 	if c.Hub != nil {
-		heads, err := anchors.Open(anchors.Config{Hub: c.Hub, State: c.State, Append: a.journal.Append, Now: c.Now, Warn: c.Warn})
+		heads, err := anchors.Open(anchors.Config{Hub: c.Hub, State: c.State, Append: a.journal.Append, Now: c.Now, Warn: c.Warn, Removed: removed(s)})
 		if err != nil {
 			return nil, errors.Join(err, a.Close())
 		}
@@ -137,6 +138,17 @@ func Open(ctx context.Context, c Config) (*Accounts, error) {
 		a.Gate.Audience = c.Origin + "/mcp"
 	}
 	return a, nil
+}
+
+// removed says of workers whether they were taken away.
+func removed(s store.Workers) func(context.Context, string) (bool, error) {
+	return func(ctx context.Context, worker string) (bool, error) {
+		w, err := s.Worker(ctx, store.WorkerID(worker))
+		if errors.Is(err, store.ErrNotFound) {
+			return false, nil // nobody takes rows away
+		}
+		return !w.Removed.IsZero(), err
+	}
 }
 
 // configured tells how a server is set up that starts, and what is new of that.

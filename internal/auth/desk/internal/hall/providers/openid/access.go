@@ -24,8 +24,10 @@ const (
 	mostKeys  = 256 << 10
 	// again is how long the provider isn't asked for its keys again, whatever is shown.
 	again = 30 * time.Second
-	// old is when they are read again although nothing is missing: some were revoked.
-	old = time.Hour
+	// old is when they are read again although nothing is missing: some were revoked. When
+	// they can't be read for as long as stale, they count no longer.
+	old   = time.Hour
+	stale = 24 * time.Hour
 )
 
 // An Access is what an access token says.
@@ -57,7 +59,7 @@ func (s *Source) Access(ctx context.Context, raw, audience string) (Access, erro
 	if len(raw) > mostToken || audience == "" {
 		return Access{}, denied("it is too long")
 	}
-	p, ctx, err := s.discovered(ctx)
+	p, ctx, err := s.seldom(ctx)
 	if err != nil {
 		return Access{}, err
 	}
@@ -65,10 +67,10 @@ func (s *Source) Access(ctx context.Context, raw, audience string) (Access, erro
 	if err != nil {
 		return Access{}, err
 	}
-	token, err := oidc.NewVerifier(s.conf.Issuer, keys, &oidc.Config{ClientID: audience, SupportedSigningAlgs: algorithms, Now: s.clock}).Verify(ctx, raw)
-	var asked *unasked
-	if errors.As(err, &asked) {
-		return Access{}, asked
+	shown := &showing{keySet: keys}
+	token, err := oidc.NewVerifier(s.conf.Issuer, shown, &oidc.Config{ClientID: audience, SupportedSigningAlgs: algorithms, Now: s.clock}).Verify(ctx, raw)
+	if shown.fault != nil {
+		return Access{}, shown.fault
 	}
 	if err != nil {
 		return Access{}, denied("%v", err)
@@ -80,12 +82,50 @@ func (s *Source) Access(ctx context.Context, raw, audience string) (Access, erro
 	switch {
 	case token.Subject == "" || len(token.Subject) > 255:
 		return Access{}, denied("it has no subject")
+	case !exact(token):
+		return Access{}, denied("it has a claim twice, or one that differs from another's name by capitals alone")
 	case token.Claims(&c) != nil:
 		return Access{}, denied("its claims have wrong types")
 	case c.Nonce != "":
 		return Access{}, denied("it is an ID token")
 	}
 	return Access{token.Subject, strings.Fields(c.Scope)}, nil
+}
+
+// seldom is discovered for what anybody can ask for: who couldn't be asked isn't asked again
+// at once.
+func (s *Source) seldom(ctx context.Context) (*oidc.Provider, context.Context, error) {
+	s.asking.Lock()
+	defer s.asking.Unlock()
+	now := s.clock()
+	if s.fault != nil && now.Sub(s.tried) < again {
+		return nil, nil, s.fault
+	}
+	p, ctx, err := s.discovered(ctx)
+	s.tried, s.fault = now, err
+	return p, ctx, err
+}
+
+// exact says whether a token names what is looked at once, and as it is written. The
+// library takes SUB for sub, and of two the last, where a provider lets people add claims
+// to their tokens and others read the first.
+func exact(token *oidc.IDToken) bool {
+	var text jsontext.Value
+	var all map[string]jsontext.Value
+	if token.Claims(&text) != nil || json.Unmarshal(text, &all) != nil {
+		return false
+	}
+	for name := range all {
+		for _, ours := range []string{
+			"iss", "sub", "aud", "exp", "nbf", "iat", "nonce", "azp", "scope", "at_hash", "_claim_names", "_claim_sources",
+			"email", "email_verified", "preferred_username", "name",
+		} {
+			if name != ours && strings.EqualFold(name, ours) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // keysOf are the keys by which the provider signs.
@@ -111,18 +151,23 @@ type keySet struct {
 	client *http.Client
 	clock  func() time.Time
 
-	mu   sync.Mutex
-	keys []jose.JSONWebKey // guarded by mu
-	read time.Time         // guarded by mu; when they were asked for
+	asking sync.Mutex // by who asks the provider, which may take long
+
+	mu    sync.Mutex
+	keys  []jose.JSONWebKey // guarded by mu
+	read  time.Time         // guarded by mu; when they were asked for last
+	got   time.Time         // guarded by mu; when there was an answer
+	fault error             // guarded by mu; why there was none the last time
 }
 
-// unasked says why there are no keys to compare with.
-type unasked struct{ error }
-
-func (u *unasked) Unwrap() error { return u.error }
+// A showing is the keys, as one token is held to them.
+type showing struct {
+	*keySet
+	fault error // why there are no keys to compare with; the library makes a text of what is returned
+}
 
 // VerifySignature returns what is signed by a key of the provider.
-func (k *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error) {
+func (k *showing) VerifySignature(ctx context.Context, raw string) ([]byte, error) {
 	signed, err := jose.ParseSigned(raw, allowed())
 	if err != nil {
 		return nil, err
@@ -137,7 +182,8 @@ func (k *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error
 	for _, fresh := range []bool{false, true} {
 		keys, err := k.current(ctx, fresh)
 		if err != nil {
-			return nil, &unasked{err}
+			k.fault = err
+			return nil, err
 		}
 		known := false
 		for _, key := range keys {
@@ -157,23 +203,39 @@ func (k *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error
 }
 
 // current are the keys as they were read last; fresh asks for newer ones, if that isn't
-// too soon.
+// too soon. Who needs none waits for nobody.
 func (k *keySet) current(ctx context.Context, fresh bool) ([]jose.JSONWebKey, error) {
+	if keys, err, ok := k.had(fresh); ok {
+		return keys, err
+	}
+	k.asking.Lock()
+	defer k.asking.Unlock()
+	if keys, err, ok := k.had(fresh); ok { // somebody asked meanwhile
+		return keys, err
+	}
+	got, err := k.ask(ctx)
+	k.mu.Lock()
+	k.read, k.fault = k.clock(), err // also if it failed
+	if err == nil {
+		k.keys, k.got = got, k.read
+	}
+	k.mu.Unlock()
+	keys, err, _ := k.had(false)
+	return keys, err
+}
+
+// had are the keys that are there; ok says that they needn't be asked for now.
+func (k *keySet) had(fresh bool) (keys []jose.JSONWebKey, err error, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	since := k.clock().Sub(k.read)
-	if !k.read.IsZero() && (since < again || !fresh && since < old) {
-		return k.keys, nil
+	now := k.clock()
+	if k.got.IsZero() || now.Sub(k.got) >= stale {
+		err = k.fault
+	} else {
+		keys = k.keys
 	}
-	k.read = k.clock() // also if that fails
-	got, err := k.ask(ctx)
-	if err != nil && k.keys == nil {
-		return nil, err
-	}
-	if err == nil {
-		k.keys = got
-	}
-	return k.keys, nil
+	since := now.Sub(k.read)
+	return keys, err, !k.read.IsZero() && (since < again || !fresh && since < old && err == nil)
 }
 
 func (k *keySet) ask(ctx context.Context) ([]jose.JSONWebKey, error) {

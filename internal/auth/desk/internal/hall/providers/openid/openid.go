@@ -38,6 +38,10 @@ type Source struct {
 	mu    sync.Mutex
 	found *oidc.Provider // guarded by mu
 	keys  *keySet        // guarded by mu; by which access tokens are checked
+
+	asking sync.Mutex // by seldom, and before mu
+	tried  time.Time  // guarded by asking
+	fault  error      // guarded by asking; why it couldn't be asked then
 }
 
 // New returns the provider, which is asked by client.
@@ -117,6 +121,8 @@ func (s *Source) Proof(ctx context.Context, code string, a hall.Ask) (hall.Proof
 		return hall.Proof{}, denied("it has no subject")
 	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(a.Nonce)) != 1:
 		return hall.Proof{}, denied("its nonce isn't the one that was sent")
+	case !exact(token):
+		return hall.Proof{}, denied("it has a claim twice, or one that differs from another's name by capitals alone")
 	case token.Claims(&c) != nil:
 		return hall.Proof{}, denied("its claims have wrong types")
 	case c.AuthorizedParty != "" && c.AuthorizedParty != s.conf.ClientID, c.AuthorizedParty == "" && len(token.Audience) > 1:
