@@ -195,7 +195,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	}
 	defer func() { err = errors.Join(err, all.Close()) }()
 	defer people.Tidy(ctx, all, log)()
-	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: all.Rows(), Hints: all.Hints(), Idle: s.NoWorker, Runs: s.Runs, PerAccount: s.PerAccount, Times: s.Leases, Elsewhere: crew.Linked(workers), Version: thisVersion().Version, Traces: traces.Tracer})
+	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: all.Rows(), Hints: all.Hints(), Idle: s.NoWorker, Runs: s.Runs, PerAccount: s.PerAccount, PerWorkspace: s.PerWorkspace, Spaces: s.Workspaces, Times: s.Leases, Elsewhere: crew.Linked(workers), Version: thisVersion().Version, Traces: traces.Tracer})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -55,6 +55,8 @@ func TestWordsSayEverySetting(t *testing.T) {
 			continue
 		case f.Kind() == reflect.String:
 			f.SetString("x")
+		case f.Kind() == reflect.Bool:
+			f.SetBool(true)
 		default:
 			f.Set(reflect.ValueOf([]string{"x"}))
 		}
