@@ -202,7 +202,7 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	defer queue.Close()
 	all.Through(queue)
 	serveTools(d, rooms)
-	tools := remote.New(ctx, d, thisVersion().Version, judging(s, policies), queue, conf.MCP(s), log)
+	tools := remote.New(ctx, d, thisVersion().Version, judging(s, policies), queue, all, conf.MCP(s), log)
 	defer tools.Close()
 	door, err := newDoor(ctx, d, s, behind{rooms, queue, policies, all, tools, workers, traces}, log)
 	if err != nil {
