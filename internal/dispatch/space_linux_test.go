@@ -66,8 +66,12 @@ func TestRunsOfAWorkspace(t *testing.T) {
 			t.Errorf("in %s: %+v", dir, run)
 		}
 		defer func() {
-			if r := settled(t, s, run.ID); r.State != paddock.Exited {
+			r := settled(t, s, run.ID)
+			if r.State != paddock.Exited || r.Workspace != rows.Workspace(site, []string{b.work}) {
 				t.Errorf("when there was room: %+v", r)
+			}
+			if known := rows.Record(r, &b.key.Public, time.Now()); known.WorkspaceMark != string(r.Workspace) || known.Workspace != "" {
+				t.Errorf("its row says %+v", known)
 			}
 		}()
 	}

@@ -133,7 +133,7 @@ func label(c paddock.Command) string {
 // signed.
 func Record(r store.Run, key *sign.Public, now time.Time) paddock.Run {
 	run := paddock.Run{
-		ID: r.ID, State: r.State, Label: r.Label, Argv: []string{}, Principal: paddock.Principal{Kind: paddock.User, ID: r.Principal}, Door: paddock.DoorHTTP,
+		ID: r.ID, State: r.State, Label: r.Label, Argv: []string{}, WorkspaceMark: string(r.Workspace), Principal: paddock.Principal{Kind: paddock.User, ID: r.Principal}, Door: paddock.DoorHTTP,
 		CreatedAt: r.Created.Time, RequestDigest: r.Request,
 		Stdout: paddock.StreamSummary{Bytes: r.StdoutBytes, Digest: r.StdoutDigest}, Stderr: paddock.StreamSummary{Bytes: r.StderrBytes, Digest: r.StderrDigest},
 	}
