@@ -13,8 +13,8 @@ import (
 // Start is the input of run_command_bg.
 type Start struct {
 	Argv           []string          `json:"argv" jsonschema:"the program's word and its arguments, one entry per word; no shell"`
-	Workspace      string            `json:"workspace,omitzero" jsonschema:"name of the workspace to run in, which is the only root then; a directory that a clone made in it follows after a slash"`
 	Cwd            string            `json:"cwd,omitzero" jsonschema:"working directory inside a root; absolute or relative to the first root, which is the default"`
+	Workspace      string            `json:"workspace,omitzero" jsonschema:"name of the workspace to run in, which is the only root then; a directory that a clone made in it follows after a slash"`
 	TimeoutMs      *int64            `json:"timeoutMs,omitzero" jsonschema:"end the task after so many milliseconds; can only lower the policy's limit"`
 	IdleMs         *int64            `json:"idleMs,omitzero" jsonschema:"end the task when it prints nothing for so many milliseconds; can only lower the policy's limit"`
 	Label          string            `json:"label,omitzero" jsonschema:"a name for people"`
