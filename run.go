@@ -292,16 +292,18 @@ const (
 
 // A Run is the record of one execution, as every door shows it.
 type Run struct {
-	ID        RunID     `json:"id"`
-	State     State     `json:"state"`
-	Label     string    `json:"label"`
-	Argv      []string  `json:"argv"`
-	Dir       string    `json:"dir"`
-	Workspace string    `json:"workspace,omitempty"` // that it was confined to, where the root is one
-	Principal Principal `json:"principal"`
-	Door      Door      `json:"door"`
-	Tied      bool      `json:"tied,omitempty"`
-	CreatedAt time.Time `json:"created_at"`
+	ID        RunID    `json:"id"`
+	State     State    `json:"state"`
+	Label     string   `json:"label"`
+	Argv      []string `json:"argv"`
+	Dir       string   `json:"dir"`
+	Workspace string   `json:"workspace,omitempty"` // that it was confined to, where the root is one
+	// WorkspaceMark names it where only a queue's row is known of the run; nobody is told.
+	WorkspaceMark string    `json:"-"`
+	Principal     Principal `json:"principal"`
+	Door          Door      `json:"door"`
+	Tied          bool      `json:"tied,omitempty"`
+	CreatedAt     time.Time `json:"created_at"`
 	// StartedAt is when the program became the program.
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	// Duration from StartedAt to the end, or to now while running.

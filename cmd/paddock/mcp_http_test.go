@@ -35,14 +35,17 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // token makes one with those scopes.
-func (s *served) token(scopes ...string) (word, id string) {
+func (s *served) token(scopes ...string) (word, id string) { return s.tokenFor("*", scopes...) }
+
+// tokenFor makes one for a workspace.
+func (s *served) tokenFor(workspace string, scopes ...string) (word, id string) {
 	s.y.t.Helper()
 	var made struct {
 		Word  string `json:"word"`
 		Token struct{ ID string }
 		ID    string
 	}
-	text, err := json.Marshal(map[string]any{"name": "agent", "scopes": scopes, "lasts_ms": 3_600_000})
+	text, err := json.Marshal(map[string]any{"name": "agent", "scopes": scopes, "workspaces": []string{workspace}, "lasts_ms": 3_600_000})
 	if err != nil {
 		s.y.t.Fatal(err)
 	}
@@ -143,6 +146,66 @@ func TestServeMCP(t *testing.T) {
 	if err != nil || strings.Contains(string(log), word) || strings.Contains(string(log), "prog") || !strings.Contains(string(log), `route="POST /mcp" status=200`) {
 		t.Errorf("the log (%v):\n%s", err, log)
 	}
+}
+
+// An agent whose token is for one workspace has what it starts run there, and knows of
+// nothing else.
+func TestServeMCPWithin(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	s := y.serveIn(append(slices.Clone(y.command().Env), "PADDOCK_WORKSPACES="+filepath.Join(y.work, "proj")))
+	s.enter()
+	var elsewhere paddock.Run
+	for _, name := range []string{"site", "other"} {
+		s.ask(http.MethodPost, "/api/v1/workspaces", `{"name":"`+name+`"}`, http.StatusCreated, nil)
+	}
+	s.ask(http.MethodPost, "/api/v1/runs", `{"argv":["prog","say","secret"],"workspace":"other"}`, http.StatusCreated, &elsewhere)
+	word, _ := s.tokenFor("site", "mcp.*", "runs.*")
+	plain := &http.Transport{}
+	defer plain.CloseIdleConnections()
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "0"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: bearing{word, plain}}, MaxRetries: -1,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }() // the server has ended by then
+	tool := func(name string, in map[string]any) (text string, refused bool) {
+		t.Helper()
+		r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := json.Marshal(r.StructuredContent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out), r.IsError
+	}
+	text, refused := tool("run_command_bg", map[string]any{"argv": []string{"prog", "pwd"}})
+	var started struct {
+		TaskID paddock.RunID
+		Cwd    string
+	}
+	if err := json.Unmarshal([]byte(text), &started); err != nil || refused || !strings.HasSuffix(started.Cwd, "/proj/admin/site") {
+		t.Fatalf("%s, %v", text, err)
+	}
+	if text, refused := tool("command_status", map[string]any{"taskId": started.TaskID, "waitMs": 45_000}); refused || !strings.Contains(text, "/proj/admin/site") || !strings.Contains(text, `"exited"`) {
+		t.Error(text)
+	}
+	for _, in := range []map[string]any{{"workspace": "other"}, {"cwd": filepath.Join(y.work, "proj/admin/other")}, {"cwd": "../other"}, {"stdin": map[string]any{"taskId": elsewhere.ID}}} {
+		in["argv"] = []string{"prog", "pwd"}
+		if text, refused := tool("run_command_bg", in); !refused || strings.Contains(text, "secret") {
+			t.Errorf("%v: %s", in, text)
+		}
+	}
+	if text, refused := tool("command_output", map[string]any{"taskId": elsewhere.ID}); !refused || strings.Contains(text, "secret") {
+		t.Error(text)
+	}
+	if text, refused := tool("command_list", map[string]any{}); refused || strings.Contains(text, string(elsewhere.ID)) || !strings.Contains(text, string(started.TaskID)) {
+		t.Error(text)
+	}
+	s.end()
 }
 
 // Sessions of earlier revisions are their token's, as far as that goes, and end with the

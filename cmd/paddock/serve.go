@@ -195,14 +195,14 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	}
 	defer func() { err = errors.Join(err, all.Close()) }()
 	defer people.Tidy(ctx, all, log)()
-	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: all.Rows(), Hints: all.Hints(), Idle: s.NoWorker, Runs: s.Runs, PerAccount: s.PerAccount, Times: s.Leases, Elsewhere: crew.Linked(workers), Version: thisVersion().Version, Traces: traces.Tracer})
+	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: all.Rows(), Hints: all.Hints(), Idle: s.NoWorker, Runs: s.Runs, PerAccount: s.PerAccount, PerWorkspace: s.PerWorkspace, Spaces: s.Workspaces, Times: s.Leases, Elsewhere: crew.Linked(workers), Version: thisVersion().Version, Traces: traces.Tracer})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer queue.Close()
 	all.Through(queue)
 	serveTools(d, rooms)
-	tools := remote.New(ctx, d, thisVersion().Version, judging(s, policies), queue, conf.MCP(s), log)
+	tools := remote.New(ctx, d, thisVersion().Version, judging(s, policies), queue, all, conf.MCP(s), log)
 	defer tools.Close()
 	door, err := newDoor(ctx, d, s, behind{rooms, queue, policies, all, tools, workers, traces}, log)
 	if err != nil {

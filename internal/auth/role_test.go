@@ -197,7 +197,8 @@ func TestScope(t *testing.T) {
 		{"runs.*", auth.Operator, false, "[runs.attach runs.follow runs.keep runs.kill runs.list runs.output runs.read runs.remove runs.start]"},
 		{"runs.*", auth.Operator, true, "[runs.attach runs.follow runs.kill runs.list runs.output runs.read runs.start]"},
 		{"audit.*", auth.Operator, false, "is nothing that such a token can do"},
-		{"mcp.*", auth.Operator, true, "is nothing that such a token can do"},
+		{"mcp.*", auth.Operator, true, "[mcp.use]"},
+		{"git.*", auth.Operator, true, "is nothing that such a token can do"},
 	} {
 		got, err := auth.Scope([]string{tc.word}, tc.owner, tc.narrow)
 		said := fmt.Sprint(got)

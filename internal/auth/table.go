@@ -115,7 +115,7 @@ var table = []row{
 	{DelegatesRead, [4]Reach{Own, Own, Own, All}, 0},
 	{DelegatesCancel, [4]Reach{Nothing, Own, Own, All}, 0},
 
-	{MCPUse, [4]Reach{Own, Own, Own, Own}, 0},
+	{MCPUse, [4]Reach{Own, Own, Own, Own}, placed},
 
 	{PolicyRead, [4]Reach{Nothing, Nothing, Nothing, All}, 0},
 	{PolicyExplain, [4]Reach{Nothing, All, All, All}, placed},

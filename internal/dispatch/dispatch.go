@@ -75,7 +75,9 @@ type Config struct {
 	Looked *hint.Bell
 	// Own is that worker, to which runs are offered first; nil where it isn't to be.
 	Own *shift.Own
-	Now func() time.Time
+	// Spaces are roots in which workspaces are.
+	Spaces []string
+	Now    func() time.Time
 	// Traces is told how long things took; nil isn't.
 	Traces *trace.Tracer
 }

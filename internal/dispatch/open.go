@@ -43,7 +43,7 @@ type Service struct {
 func Open(ctx context.Context, rooms *app.App, s Store, key *sign.Key, m Machine, idle bool, elsewhere Elsewhere) (*Service, error) {
 	m.ID, m.Keys = WorkerOf(&key.Public), []*sign.Public{&key.Public}
 	b := machine.Bells{Offers: s}
-	c := Config{App: rooms, Runs: s, Key: key, Worker: m.ID, Elsewhere: elsewhere, Shared: !m.Alone, Queued: &b.Queued, Changed: &b.Changed, Told: &b.Told, Looked: &b.Looked, Own: &b.Own, Now: m.Now, Traces: m.Traces}
+	c := Config{App: rooms, Runs: s, Key: key, Worker: m.ID, Elsewhere: elsewhere, Shared: !m.Alone, Queued: &b.Queued, Changed: &b.Changed, Told: &b.Told, Looked: &b.Looked, Own: &b.Own, Spaces: m.Spaces, Now: m.Now, Traces: m.Traces}
 	if idle {
 		c.Worker = ""
 	} else if err := machine.Enlist(ctx, s, m); err != nil {

@@ -34,6 +34,7 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	if f.cfg.Shared {
 		at.Needs = append(slices.Clone(at.Needs), machine.Signer(&f.cfg.Key.Public))
 	}
+	at.Roots = f.cfg.Spaces
 	part, asked := f.cfg.Traces.Asked(ctx, f.cfg.Now)
 	defer asked()
 	var policy paddock.Digest

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,13 +36,16 @@ type field struct {
 	times   lease.Times
 }
 
-func newField(t *testing.T, times lease.Times) *field {
+func newField(t *testing.T, times lease.Times) *field { return newFieldAt(t, times, time.Now) }
+
+// newFieldAt is newField with a server that has its own clock.
+func newFieldAt(t *testing.T, times lease.Times, now func() time.Time) *field {
 	t.Helper()
 	f := &field{t: t, address: storetest.Database(t), door: newBox(t), times: times}
 	f.admin = database(t, f.address, postgres.Options{MostConnections: 4})
 	f.theirs = workerUser(t, f.address)
 	f.service, _ = f.door.serve(f.admin, true, func(m *dispatch.Machine) {
-		m.Alone, m.Times, m.Hints = false, times, hints(f.address)
+		m.Alone, m.Times, m.Hints, m.Now = false, times, hints(f.address), now
 	})
 	return f
 }
@@ -243,26 +247,44 @@ func TestCancelElsewhere(t *testing.T) {
 }
 
 // A worker that falls silent is noticed, its runs are lost only when its supervisors have
-// ended them, and that they did is written down at the worker.
+// ended them, and that they did is written down at the worker. How long a silence lasts is
+// for the server's clock to say, which goes when the test says so; the supervisors' is real.
 func TestASilentWorker(t *testing.T) {
 	t.Parallel()
-	f := newField(t, lease.Times{Beat: 200 * time.Millisecond, Lease: 2 * time.Second, DeadMan: 6 * time.Second, Margin: 8 * time.Second})
-	b, _, stop := f.worker("silent", nil)
+	var passed atomic.Int64
+	begun := time.Now()
+	slow := lease.Times{Beat: 50 * time.Millisecond, Lease: time.Minute, DeadMan: 10_000 * time.Hour, Margin: time.Minute}
+	f := newFieldAt(t, slow, func() time.Time { return begun.Add(time.Duration(passed.Load())) })
+	b, _, stop := f.worker("silent", func(m *dispatch.Machine) {
+		m.Times = lease.Times{Beat: 200 * time.Millisecond, Lease: 2 * time.Second, DeadMan: 10 * time.Second, Margin: 8 * time.Second}
+	})
 	run, err := f.service.Start(t.Context(), request(alice, "sleep 600"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	row(t, f.admin, run.ID, func(r store.Run) bool { return r.State == paddock.Running })
 	stop()
-	row(t, f.admin, run.ID, func(r store.Run) bool { return r.State == paddock.Unreachable })
+	row(t, f.admin, run.ID, func(r store.Run) bool { // the last beat may be seen late, and counts from then
+		passed.Add(int64(slow.Lease))
+		return r.State == paddock.Unreachable
+	})
+	var here paddock.Run
+	for range 10 { // a dead-man time, and then however long a busy machine takes
+		if here, err = b.app.Wait(t.Context(), boss, run.ID, paddock.MaxWait); err != nil || here.State.Settled() {
+			break
+		}
+	}
+	if err != nil || !here.State.Settled() || here.Outcome.Reason.Kind != paddock.ReasonLease || here.Outcome.Survivors != 0 {
+		t.Fatalf("at the worker: %+v, %v", here.Outcome, err)
+	}
+	if r, err := f.admin.Run(t.Context(), store.Everyone(), run.ID); err != nil || r.State != paddock.Unreachable {
+		t.Errorf("before its time the row says %s, %v", r.State, err)
+	}
+	passed.Add(int64(2 * slow.DeadMan))
 	if r := settled(t, f.admin, run.ID); r.State != paddock.Lost {
 		t.Errorf("the row says %s, %s", r.State, r.Outcome)
 	}
-	here, err := b.app.Status(t.Context(), boss, run.ID)
-	if err != nil || !here.State.Settled() || here.Outcome.Reason.Kind != paddock.ReasonLease || here.Outcome.Survivors != 0 {
-		t.Errorf("at the worker: %+v, %v", here.Outcome, err)
-	}
-	if run, err = f.service.Wait(t.Context(), alice, run.ID, time.Minute); err != nil || run.State != paddock.Lost {
+	if run, err = f.service.Wait(t.Context(), alice, run.ID, paddock.MaxWait); err != nil || run.State != paddock.Lost {
 		t.Errorf("at the server: %+v, %v", run, err)
 	}
 }

@@ -120,6 +120,7 @@ func New(ctx context.Context, cfg Config) (*Door, error) {
 	d.count()
 	d.system()
 	d.runs()
+	approvals.Routes(d.in, cfg.App, narrow.Roots(cfg.Workspaces), cfg.Vouch)
 	d.rules()
 	if cfg.More != nil {
 		cfg.More(d.in)

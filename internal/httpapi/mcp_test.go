@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"paddock"
 	"paddock/internal/auth"
+	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/agents"
 	"paddock/internal/httpapi/entry/gate"
 )
@@ -21,11 +21,12 @@ type pretended struct {
 	asked int
 }
 
-func (p *pretended) Serve(w http.ResponseWriter, r *http.Request, who paddock.Principal, may func(auth.Verb) bool, still func() error) {
+func (p *pretended) Serve(c *entry.Call) {
+	who, may := c.Caller.Self(), c.Caller.May
 	p.mu.Lock()
 	p.asked++
 	p.mu.Unlock()
-	_, _ = fmt.Fprintf(w, "%s %s %s start=%t git=%t still=%v", r.Method, who.Kind, who.ID, may(auth.RunsStart), may(auth.GitRead), still())
+	_, _ = fmt.Fprintf(c, "%s %s %s start=%t git=%t still=%v", c.Method, who.Kind, who.ID, may(auth.RunsStart), may(auth.GitRead), c.Still())
 }
 
 func (p *pretended) reached() int {

@@ -7,7 +7,6 @@ import (
 	"paddock"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
-	"paddock/internal/httpapi/entry/gate/approvals"
 	"paddock/internal/httpapi/entry/table"
 )
 
@@ -38,9 +37,8 @@ type PolicyOf struct {
 	Text string        `json:"text"`
 }
 
-// rules adds the routes that are about policies and approvals.
+// rules adds the routes that are about policies.
 func (d *Door) rules() {
-	approvals.Routes(d.in, d.cfg.App, d.cfg.Vouch)
 	now := entry.Row{Route: table.Route{Method: http.MethodGet, Path: "/api/v1/policy", ID: "getPolicy", Summary: "The policy that applies now", Tag: "policy"}, Verb: gate.PolicyRead}
 	entry.Add(d.in, now, func(context.Context, *entry.Call, *entry.Nothing) (Policy, error) {
 		if d.cfg.Policy == nil {

@@ -15,10 +15,13 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/approval"
 	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
+	"paddock/internal/httpapi/entry/gate/approvals"
 	"paddock/internal/httpapi/entry/gate/search"
+	"paddock/internal/journal/sign"
 	"paddock/internal/testproc"
 )
 
@@ -101,6 +104,50 @@ func TestWorkspaces(t *testing.T) {
 	into[workspaces.Workspace](t, s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"site"}`), http.StatusCreated)
 }
 
+// token makes "token" the operator's, for one workspace and with every scope.
+func (s *stand) token(workspace string) {
+	c := s.desk.accounts["operator"]
+	who := auth.Who{User: c.Who.User, Name: c.Who.Name, Role: c.Who.Role, Token: "t0", Workspaces: []string{workspace}}
+	for _, v := range auth.Verbs() {
+		who.Scopes = append(who.Scopes, string(v))
+	}
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	s.desk.accounts["token"] = gate.Caller{Name: c.Name, Role: c.Role, Who: who}
+}
+
+// Of what persons are asked such a token sees what is to run in its workspace.
+func TestApprovalsOfOneWorkspace(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	person, err := sign.Create(filepath.Join(s.dir, "person"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("version: 1\nroots: [{path: %s}]\nexecutables: [{name: sh, path: /bin/sh, args: any}]\ncontainment: {require: off}\nrules: [{name: there, ask: 'true'}]\napprovals:\n  keys: [{name: p, key: '%s'}]\n", s.dir, approval.KeyText(&person.Public))
+	if err := os.WriteFile(s.dir+"/policy.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	asked := map[string]paddock.ApprovalID{}
+	for _, name := range []string{"site", "other"} {
+		into[workspaces.Workspace](t, s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"`+name+`"}`), http.StatusCreated)
+		run := into[paddock.Run](t, s.do(http.MethodPost, "/api/v1/runs", "operator", `{"argv":["sh","-c","exit 7"],"workspace":"`+name+`"}`), http.StatusCreated)
+		asked[name] = run.Approval
+		defer s.do(http.MethodPost, "/api/v1/runs/"+string(run.ID)+"/kill", "operator", "{}")
+	}
+	s.token("site")
+	if l := into[approvals.Listing](t, s.get("/api/v1/approvals", "token"), http.StatusOK); len(l.Approvals) != 1 || l.Approvals[0].ID != asked["site"] || asked["site"] == "" {
+		t.Errorf("%+v", l)
+	}
+	for _, path := range []string{"", "/question"} {
+		s.get("/api/v1/approvals/"+string(asked["site"])+path, "token").into(t, http.StatusOK, nil)
+		s.get("/api/v1/approvals/"+string(asked["other"])+path, "token").problem(t, http.StatusNotFound, paddock.NotFound)
+	}
+	if l := into[approvals.Listing](t, s.get("/api/v1/approvals", "operator"), http.StatusOK); len(l.Approvals) != 2 {
+		t.Errorf("%+v", l)
+	}
+}
+
 // A token for one workspace starts nothing elsewhere, and sees nothing that ran elsewhere.
 func TestTokenOfOneWorkspace(t *testing.T) {
 	t.Parallel()
@@ -108,14 +155,7 @@ func TestTokenOfOneWorkspace(t *testing.T) {
 	for _, name := range []string{"site", "other"} {
 		into[workspaces.Workspace](t, s.do(http.MethodPost, "/api/v1/workspaces", "operator", `{"name":"`+name+`"}`), http.StatusCreated)
 	}
-	c := s.desk.accounts["operator"]
-	who := auth.Who{User: c.Who.User, Name: c.Who.Name, Role: c.Who.Role, Token: "t0", Workspaces: []string{"site"}}
-	for _, v := range auth.Verbs() {
-		who.Scopes = append(who.Scopes, string(v))
-	}
-	s.desk.mu.Lock()
-	s.desk.accounts["token"] = gate.Caller{Name: c.Name, Role: c.Role, Who: who}
-	s.desk.mu.Unlock()
+	s.token("site")
 
 	elsewhere := s.finished("operator", `{"argv":["sh","-c","echo other"],"workspace":"other"}`)
 	nowhere := s.finished("operator", `{"argv":["sh","-c","echo none"]}`)

@@ -98,6 +98,9 @@ type Config struct {
 	Git func() bool
 	// Delegates says whether the policy lets agents be started, likewise.
 	Delegates func() bool
+	// Workspace is the directory in which a command starts that names a workspace, or
+	// names none; nil means that there are none.
+	Workspace func(ctx context.Context, name string) (string, error)
 	// Tools are the names of those that there are; nil means all.
 	Tools []string
 	// Delegate is the id of the delegate that this serves; empty serves none.

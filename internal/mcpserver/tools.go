@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"paddock"
 	"paddock/internal/mcpserver/answer"
 	"paddock/internal/mcpserver/ask"
 	"paddock/internal/mcpserver/person"
+	"paddock/internal/mcpserver/schema"
 	"paddock/internal/mcpserver/texts"
 )
 
@@ -22,11 +24,15 @@ type tool struct {
 // tools is the table of every tool.
 func (s *session) tools() []tool {
 	yes, no := true, false
+	start := newTool(s, mcp.Tool{
+		Name: "run_command_bg", Title: "Run a command in the background", Description: texts.Start + texts.Permitted(s.Words()),
+		Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes},
+	}, (*session).start)
+	if s.Workspace == nil {
+		start.InputSchema = schema.Once[ask.Start]("outside", func() *jsonschema.Schema { return schema.Without(inputSchema[ask.Start](), "workspace") })
+	}
 	return []tool{
-		newTool(s, mcp.Tool{
-			Name: "run_command_bg", Title: "Run a command in the background", Description: texts.Start + texts.Permitted(s.Words()),
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes},
-		}, (*session).start),
+		start,
 		newTool(s, mcp.Tool{
 			Name: "command_status", Title: "Status of a command", Description: texts.Status,
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},

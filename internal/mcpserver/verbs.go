@@ -21,6 +21,9 @@ func (s *session) start(ctx context.Context, c call, in ask.Start) (answer.Start
 		return answer.Started{}, err
 	}
 	cmd, err := in.Command()
+	if err == nil {
+		cmd.Workspace, err = s.place(ctx, in.Workspace)
+	}
 	if err != nil {
 		return answer.Started{}, err
 	}
@@ -55,6 +58,17 @@ func (s *session) start(ctx context.Context, c call, in ask.Start) (answer.Start
 		})
 	}
 	return answer.NewStarted(run, s.counters(ctx)), nil
+}
+
+// place is the directory of a workspace.
+func (s *session) place(ctx context.Context, name string) (string, error) {
+	switch {
+	case s.Workspace != nil:
+		return s.Workspace(ctx, name)
+	case name != "":
+		return "", ask.NoWorkspaces()
+	}
+	return "", nil
 }
 
 // status is command_status.
@@ -165,7 +179,7 @@ func (s *session) counters(ctx context.Context) (out answer.Counters) {
 	c, err := s.App.Counters(ctx, s.Principal)
 	if err == nil {
 		out.Running, out.Finished = &c.Running, &c.Finished
-	} else if ctx.Err() == nil {
+	} else if _, refused := errors.AsType[*paddock.Refusal](err); !refused && ctx.Err() == nil {
 		s.Log.Error("counting runs", "err", err)
 	}
 	return out

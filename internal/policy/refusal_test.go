@@ -377,8 +377,8 @@ func TestRefusal_cwd_outside_root(t *testing.T) {
 	// A workspace narrows, whatever was found.
 	in := func(w string) func(*paddock.Request) { return func(r *paddock.Request) { r.Command.Workspace = w } }
 	refused(t, paddock.CwdOutsideRoot, paddock.GateDirectory,
-		refusalCase{name: "the root of a workspace", change: in("/srv/checkout/a"), facts: at("/srv/checkout", "/srv/checkout"), want: "isn't inside a root. Only the workspace /srv/checkout/a counts here, which must be", line: 2},
-		refusalCase{name: "another workspace", change: in("/srv/checkout/a"), facts: at("/srv/checkout/b", "/srv/checkout/b"), want: "isn't inside a root. Only the workspace /srv/checkout/a counts here, which must be", line: 2},
+		refusalCase{name: "the root of a workspace", change: in("/srv/checkout/a"), facts: at("/srv/checkout", "/srv/checkout"), want: "isn't inside a root. Only the workspace /srv/checkout/a counts here, which must be a directory inside a root of the policy, without links in its name.", line: 2},
+		refusalCase{name: "another workspace", change: in("/srv/checkout/a"), facts: at("/srv/checkout/b", "/srv/checkout/b"), want: "isn't inside a root. Only the workspace /srv/checkout/a counts here, which must be a directory inside a root of the policy, without links in its name.", line: 2},
 		refusalCase{name: "no workspace of the root", change: in("/srv/checkoutx"), facts: at("/srv/checkoutx", "/srv/checkoutx"), want: "isn't inside", line: 2},
 		refusalCase{name: "dots", change: in("/srv/checkout/../x"), facts: at("/srv/x", "/srv/checkout/../x"), want: "isn't inside", line: 2},
 		refusalCase{name: "a relative one", change: in("a"), facts: at("a", "a"), want: "isn't inside", line: 2},

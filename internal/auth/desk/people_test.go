@@ -253,7 +253,7 @@ func TestTokenRequests(t *testing.T) {
 		"no such scope":      {func(r *tokens.Request) { r.Scopes = []string{"*"} }, paddock.InvalidRequest, "nothing that such a token can do"},
 		"what no token can":  {func(r *tokens.Request) { r.Scopes = []string{"approvals.vote"} }, paddock.InvalidRequest, "can't be done by a token"},
 		"what he can't":      {func(r *tokens.Request) { r.Scopes = []string{"audit.read"} }, paddock.Forbidden, "With the role operator"},
-		"no workspace's":     {func(r *tokens.Request) { r.Scopes = []string{"mcp.use"} }, paddock.InvalidRequest, "mcp.use isn't held to workspaces"},
+		"no workspace's":     {func(r *tokens.Request) { r.Scopes = []string{"git.read"} }, paddock.InvalidRequest, "git.read isn't held to workspaces"},
 		"no workspaces":      {func(r *tokens.Request) { r.Workspaces = nil }, paddock.InvalidRequest, "1 to 64 workspaces"},
 		"too many":           {func(r *tokens.Request) { r.Workspaces = many }, paddock.InvalidRequest, "1 to 64 workspaces"},
 		"a bad workspace":    {func(r *tokens.Request) { r.Workspaces = []string{"a\x00"} }, paddock.InvalidRequest, "the name of a workspace"},

@@ -52,6 +52,8 @@ type Machine struct {
 	// Times are the usual ones where they are zero.
 	Times  lease.Times
 	Limits fair.Limits
+	// Spaces are roots in which workspaces are, each as ROOT/ACCOUNT/NAME, for a server.
+	Spaces []string
 	// Hints calls heard with the hints of the store until ctx ends or that fails; nil
 	// where this process is the only one.
 	Hints func(ctx context.Context, heard func(string)) error

@@ -38,12 +38,31 @@ func Scope(p paddock.Principal) store.Scope {
 	return store.Of(Owner(p))
 }
 
+// Workspace is how rows name the workspace that a command is confined to, if it is to one:
+// by its directory, in a form that rows can have. What a clone made in a workspace counts
+// as a part of it. Roots are those that workspaces are in, each as ROOT/ACCOUNT/NAME.
+func Workspace(dir string, roots []string) store.WorkspaceID {
+	if dir == "" {
+		return ""
+	}
+	for _, root := range roots {
+		below, ok := strings.CutPrefix(dir, strings.TrimSuffix(root, "/")+"/")
+		if parts := strings.SplitN(below, "/", 3); ok && len(parts) == 3 {
+			dir = strings.TrimSuffix(dir, "/"+parts[2])
+		}
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return store.WorkspaceID("d-" + hex.EncodeToString(sum[:20]))
+}
+
 // A Placement says by whom a run may be carried out, and when.
 type Placement struct {
 	// Needs are labels that the worker must have.
 	Needs []string
 	// Priority orders one's own runs: the highest first, from -100 to 100.
 	Priority int64
+	// Roots are those in which workspaces are.
+	Roots []string
 }
 
 // Check refuses what is no place.
@@ -87,7 +106,7 @@ func Entry(req paddock.Request, at Placement, policy paddock.Digest, from trace.
 		return store.Run{}, "", paddock.Refused(paddock.InvalidRequest, "The request is too long to be queued: signed it has %d bytes and may have %d. Put what it reads into a file.", len(envelope), store.MostEnvelope)
 	}
 	return store.Run{
-		ID: id, Owner: Owner(req.Principal), Principal: req.Principal.ID, State: paddock.Queued, Priority: at.Priority, Needs: at.Needs,
+		ID: id, Owner: Owner(req.Principal), Principal: req.Principal.ID, Workspace: Workspace(req.Command.Workspace, at.Roots), State: paddock.Queued, Priority: at.Priority, Needs: at.Needs,
 		Label: label(req.Command), Envelope: envelope, Key: once, Request: o.Digest, Created: store.At(id.Time()),
 	}, o.Nonce, nil
 }
@@ -114,12 +133,12 @@ func label(c paddock.Command) string {
 // signed.
 func Record(r store.Run, key *sign.Public, now time.Time) paddock.Run {
 	run := paddock.Run{
-		ID: r.ID, State: r.State, Label: r.Label, Argv: []string{}, Principal: paddock.Principal{Kind: paddock.User, ID: r.Principal}, Door: paddock.DoorHTTP,
+		ID: r.ID, State: r.State, Label: r.Label, Argv: []string{}, WorkspaceMark: string(r.Workspace), Principal: paddock.Principal{Kind: paddock.User, ID: r.Principal}, Door: paddock.DoorHTTP,
 		CreatedAt: r.Created.Time, RequestDigest: r.Request,
 		Stdout: paddock.StreamSummary{Bytes: r.StdoutBytes, Digest: r.StdoutDigest}, Stderr: paddock.StreamSummary{Bytes: r.StderrBytes, Digest: r.StderrDigest},
 	}
 	if o, ok := Order(r, key); ok {
-		run.Argv, run.Dir, run.PolicyDigest = o.Request.Command.Argv, o.Request.Command.Dir, o.Policy
+		run.Argv, run.Dir, run.Workspace, run.PolicyDigest = o.Request.Command.Argv, o.Request.Command.Dir, o.Request.Command.Workspace, o.Policy
 	}
 	if !r.Started.IsZero() {
 		run.StartedAt = &r.Started.Time

@@ -69,7 +69,9 @@ type Settings struct {
 	// PerAccount is how many runs of one account workers that this server has may carry out
 	// at once; 0 stands for any number.
 	PerAccount int64
-	MCP        MCP
+	// PerWorkspace likewise, of one workspace.
+	PerWorkspace int64
+	MCP          MCP
 }
 
 // Acceptable lists what a database may be only where somebody says so: one that lets us
@@ -189,6 +191,7 @@ func document() shape.Object {
 			{Name: "all_streams", Doc: "event streams of all.", Shape: count},
 			{Name: "runs", Doc: "runs that the server's own worker carries out at once; others wait in the queue.", Shape: count},
 			{Name: "runs_of_account", Doc: "runs of one account, on all workers, past which the server's own takes none of it.", Shape: count},
+			{Name: "runs_of_workspace", Doc: "runs of one workspace, likewise.", Shape: count},
 			{Name: "mcp_sessions", Doc: "sessions of one account at /mcp; one more ends the one that was used the longest ago.", Shape: count},
 			{Name: "mcp_all_sessions", Doc: "sessions of all at /mcp.", Shape: count},
 			{Name: "mcp_requests", Doc: "requests of one account that are under way at /mcp, streams included.", Shape: count},
@@ -327,11 +330,12 @@ func (r *reader) settings(l Limits) Settings {
 			}
 			return ""
 		}) == "none",
-		Runs:        int64(r.number("limits.runs", 1000)),
-		PerAccount:  int64(r.number("limits.runs_of_account", 0)),
-		MCP:         r.mcp(),
-		Connections: int(r.number("limits.connections", 20_000)),
-		Limits:      r.limits(l),
+		Runs:         int64(r.number("limits.runs", 1000)),
+		PerAccount:   int64(r.number("limits.runs_of_account", 0)),
+		PerWorkspace: int64(r.number("limits.runs_of_workspace", 0)),
+		MCP:          r.mcp(),
+		Connections:  int(r.number("limits.connections", 20_000)),
+		Limits:       r.limits(l),
 	}
 	s.Providers, s.Traces, s.Leases = r.providers(s.PublicURL), r.traces(), r.leases()
 	r.lists(&s)

@@ -25,6 +25,7 @@ func (s Settings) Words() map[string]string {
 		"store.postgres": s.Postgres, "store.accept": strings.Join(s.Accept, ", "), "workspaces": strings.Join(s.Workspaces, ", "),
 		"worker": worker, "log": s.LogFormat, "pprof": strconv.FormatBool(s.Pprof),
 		"limits.connections": strconv.Itoa(s.Connections), "limits.runs": strconv.FormatInt(s.Runs, 10),
+		"limits.runs_of_workspace":   strconv.FormatInt(s.PerWorkspace, 10),
 		"limits.requests_per_second": rate(l.PerSecond), "limits.burst": strconv.Itoa(l.Burst),
 		"limits.all_per_second": rate(l.AllPerSecond), "limits.all_burst": strconv.Itoa(l.AllBurst),
 		"limits.streams": strconv.Itoa(l.Streams), "limits.all_streams": strconv.Itoa(l.AllStreams),

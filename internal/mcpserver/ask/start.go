@@ -14,6 +14,7 @@ import (
 type Start struct {
 	Argv           []string          `json:"argv" jsonschema:"the program's word and its arguments, one entry per word; no shell"`
 	Cwd            string            `json:"cwd,omitzero" jsonschema:"working directory inside a root; absolute or relative to the first root, which is the default"`
+	Workspace      string            `json:"workspace,omitzero" jsonschema:"name of the workspace to run in, which is the only root then; a directory that a clone made in it follows after a slash"`
 	TimeoutMs      *int64            `json:"timeoutMs,omitzero" jsonschema:"end the task after so many milliseconds; can only lower the policy's limit"`
 	IdleMs         *int64            `json:"idleMs,omitzero" jsonschema:"end the task when it prints nothing for so many milliseconds; can only lower the policy's limit"`
 	Label          string            `json:"label,omitzero" jsonschema:"a name for people"`
@@ -30,6 +31,13 @@ type Stdin struct {
 	File   string  `json:"file,omitzero" jsonschema:"a file inside a root, absolute or relative to cwd"`
 	TaskID string  `json:"taskId,omitzero" jsonschema:"an ended task of yours whose output is read"`
 	Stream string  `json:"stream,omitzero" jsonschema:"which output of taskId: stdout unless given"`
+}
+
+// NoWorkspaces refuses the name of one where there are none.
+func NoWorkspaces() *paddock.Refusal {
+	r := paddock.Refused(paddock.NotFound, "there are no workspaces here")
+	r.Hint = "Leave workspace out; cwd says where the program runs."
+	return r
 }
 
 // mostMillis is the longest time that can be counted.
@@ -61,7 +69,7 @@ func (in Start) Check() error {
 	if n := in.DiskLimit; n != nil && *n < 1 {
 		return invalid("diskLimit is %d; want at least 1", *n)
 	}
-	texts := map[string]string{"cwd": in.Cwd, "label": in.Label, "idempotencyKey": in.IdempotencyKey}
+	texts := map[string]string{"workspace": in.Workspace, "cwd": in.Cwd, "label": in.Label, "idempotencyKey": in.IdempotencyKey}
 	for name, value := range in.Env {
 		texts["a name in env"], texts["env."+name] = name, value
 	}

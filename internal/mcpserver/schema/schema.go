@@ -43,6 +43,15 @@ func Once[T any](use string, make func() *jsonschema.Schema) *jsonschema.Schema 
 	return s.(*jsonschema.Schema) //nolint:errcheck // the same
 }
 
+// Without is a schema that has no property of that name.
+func Without(s *jsonschema.Schema, name string) *jsonschema.Schema {
+	less := *s
+	less.Properties = maps.Clone(s.Properties)
+	delete(less.Properties, name)
+	less.PropertyOrder = slices.DeleteFunc(slices.Clone(s.PropertyOrder), func(one string) bool { return one == name })
+	return &less
+}
+
 // Either is the schema of what a tool answers: its result, or a refusal. Some
 // clients hold tool errors to the schema too, and some only look at the properties
 // of the outermost object, so both shapes share one list of properties and differ

@@ -29,9 +29,8 @@ const (
 
 // A Server speaks MCP.
 type Server interface {
-	// Serve answers one request of p. May says what the credential is good for, and
-	// still, while a stream is open, whether it is as good as it was.
-	Serve(w http.ResponseWriter, r *http.Request, p paddock.Principal, may func(auth.Verb) bool, still func() error)
+	// Serve answers one request of whoever calls, as far as his credential is good.
+	Serve(c *entry.Call)
 }
 
 // Config says how the routes are told of.
@@ -107,7 +106,7 @@ func (cfg Config) serve(c *entry.Call, s Server) error {
 	if c.URL.RawQuery != "" {
 		return paddock.Refused(paddock.InvalidRequest, "The URL of /mcp has no parameters.")
 	}
-	s.Serve(c.ResponseWriter, c.Request, c.Caller.Self(), c.Caller.May, c.Still)
+	s.Serve(c)
 	return nil
 }
 

@@ -84,10 +84,10 @@ func Rules(approved, all int) string {
 }
 
 // Roots says where a command may run: in the roots of the policy, or in the workspace that
-// it is confined to. Apart is said where it would run among workspaces.
+// it is confined to; who is confined isn't told the others. Apart is said where it would run among workspaces.
 func Roots(roots []string, workspace string, apart bool) string {
 	if workspace != "" {
-		return "Only the workspace " + Shown(workspace) + " counts here, which must be a directory inside a root, without links in its name. Roots: " + List(roots)
+		return "Only the workspace " + Shown(workspace) + " counts here, which must be a directory inside a root of the policy, without links in its name"
 	}
 	if apart {
 		return "Workspaces are there, which are used by their names: say in which. Roots: " + List(roots)

@@ -30,13 +30,14 @@ type settings struct {
 	id       store.WorkerID
 	postgres string
 	capacity int64
-	account  int64 // runs of one account; 0 is any number
-	labels   []string
-	spaces   []string // roots in which nothing starts without a workspace
-	keys     []*sign.Public
-	servers  []server
-	times    lease.Times
-	traces   wanted.Settings
+	// account is how many runs of one account, workspace of one workspace; 0 is any number
+	account, workspace int64
+	labels             []string
+	spaces             []string // roots in which nothing starts without a workspace
+	keys               []*sign.Public
+	servers            []server
+	times              lease.Times
+	traces             wanted.Settings
 }
 
 func document() shape.Object {
@@ -50,6 +51,7 @@ func document() shape.Object {
 		span.Key(),
 		{Name: "capacity", Doc: "How many runs are carried out at once.", Shape: shape.Integer{Min: 1, Max: 100_000}},
 		{Name: "runs_of_account", Doc: "Runs of one account, on all workers, past which this one takes none of it.", Shape: shape.Integer{Min: 1, Max: 100_000}},
+		{Name: "runs_of_workspace", Doc: "Runs of one workspace, likewise.", Shape: shape.Integer{Min: 1, Max: 100_000}},
 		{Name: "workspaces", Doc: "Roots of the policy in which servers make workspaces; nothing starts there without one.", Shape: shape.List{Of: path}},
 		wanted.Key(),
 		{Name: "labels", Doc: "What runs may need of a worker.", Shape: shape.List{Of: shape.Text{Say: "a word such as gpu", Loose: true}}},
@@ -105,6 +107,8 @@ func (s *settings) take(file string, v *shape.Value) (faults []string) {
 			s.capacity, _ = strconv.ParseInt(at.Text, 10, 64) // the shape has looked at it
 		case "runs_of_account":
 			s.account, _ = strconv.ParseInt(at.Text, 10, 64) // the shape has looked at it
+		case "runs_of_workspace":
+			s.workspace, _ = strconv.ParseInt(at.Text, 10, 64) // likewise
 		case "workspaces":
 			for _, one := range at.Items() {
 				if s.spaces = append(s.spaces, one.Text); !filepath.IsAbs(one.Text) {

@@ -64,6 +64,9 @@ type Server struct {
 	Times    lease.Times
 	// PerAccount is how many runs of one account there may be on workers; 0 is any number.
 	PerAccount int64
+	// PerWorkspace likewise, of one workspace; Spaces are the roots in which those are.
+	PerWorkspace int64
+	Spaces       []string
 	// Elsewhere reaches the runs of other workers.
 	Elsewhere dispatch.Elsewhere
 	Version   string
@@ -82,7 +85,7 @@ func Serve(ctx context.Context, d *desk.Desk, s Server) (*dispatch.Service, erro
 	}
 	m := machine(d, s.Executor)
 	m.Version, m.Capacity, m.Alone, m.Hints, m.Times, m.Traces = s.Version, s.Runs, s.Hints == nil, s.Hints, s.Times, s.Traces
-	m.Limits.Owner = s.PerAccount
+	m.Limits.Owner, m.Limits.Workspace, m.Spaces = s.PerAccount, s.PerWorkspace, s.Spaces
 	return dispatch.Open(ctx, s.App, s.Store, key, m, s.Idle, s.Elsewhere)
 }
 
@@ -176,7 +179,7 @@ func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
 	m := machine(d, e)
 	m.Traces = traces.Tracer
 	m.ID, m.Labels, m.Capacity, m.Version, m.Keys, m.Hints, m.Times = s.id, s.labels, s.capacity, rig.Version, s.keys, hints, s.times
-	m.Limits.Owner = s.account
+	m.Limits.Owner, m.Limits.Workspace = s.account, s.workspace
 	d.Say("note", "worker "+string(s.id)+" takes runs from the queue")
 	linked := link(ctx, d, s, e)
 	defer linked()

@@ -10,6 +10,7 @@ package approvals
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"paddock"
 	"paddock/internal/approval"
@@ -29,6 +30,27 @@ type House interface {
 // Vouch adds our word that a second factor was shown to a vote that somebody brings, where
 // it was; nil never does.
 type Vouch = func(who auth.Who, vote []byte) ([]byte, error)
+
+// Sees says of the root that something is to run in whether the caller's credential is for
+// it; nil where it is for all.
+type Sees = func(context.Context, gate.Caller) (func(root string) bool, error)
+
+// seen is one that the caller may see.
+func seen(ctx context.Context, c *entry.Call, h House, sees Sees, id paddock.ApprovalID) (paddock.Approval, error) {
+	there, err := sees(ctx, c.Caller)
+	if err != nil {
+		return paddock.Approval{}, err
+	}
+	a, err := h.Approval(ctx, c.As(), id)
+	if err == nil && there != nil && !there(a.Matter.Root) {
+		return paddock.Approval{}, missing()
+	}
+	return a, err
+}
+
+func missing() error {
+	return paddock.Refused(paddock.NotFound, "There is no such approval among those that you may see.")
+}
 
 // Listing is a list of what persons were asked.
 type Listing struct {
@@ -53,18 +75,25 @@ type oneApproval struct {
 func (o oneApproval) approval() (paddock.ApprovalID, error) {
 	id, err := approval.ParseID(o.ID)
 	if err != nil {
-		return "", paddock.Refused(paddock.NotFound, "There is no such approval among those that you may see.")
+		return "", missing()
 	}
 	return id, nil
 }
 
 // Routes adds the routes.
-func Routes(in *entry.Entrance, h House, vouch Vouch) {
+func Routes(in *entry.Entrance, h House, sees Sees, vouch Vouch) {
 	route := func(method, path, id, summary string, verb gate.Verb) entry.Row {
 		return entry.NewRow(method, "approvals"+path, id, summary, "approvals", verb)
 	}
 	entry.Add(in, route(http.MethodGet, "", "listApprovals", "What persons were asked, newest first", gate.ApprovalsList), func(ctx context.Context, c *entry.Call, _ *entry.Nothing) (Listing, error) {
+		there, err := sees(ctx, c.Caller)
+		if err != nil {
+			return Listing{}, err
+		}
 		all, err := h.Approvals(ctx, c.As())
+		if there != nil {
+			all = slices.DeleteFunc(all, func(a paddock.Approval) bool { return !there(a.Matter.Root) })
+		}
 		return Listing{all}, err
 	})
 	entry.Add(in, route(http.MethodGet, "/{id}", "getApproval", "One of them", gate.ApprovalsRead), func(ctx context.Context, c *entry.Call, one *oneApproval) (paddock.Approval, error) {
@@ -72,11 +101,14 @@ func Routes(in *entry.Entrance, h House, vouch Vouch) {
 		if err != nil {
 			return paddock.Approval{}, err
 		}
-		return h.Approval(ctx, c.As(), id)
+		return seen(ctx, c, h, sees, id)
 	})
 	entry.Add(in, route(http.MethodGet, "/{id}/question", "getQuestion", "The text that is signed", gate.ApprovalsRead), func(ctx context.Context, c *entry.Call, one *oneApproval) (Question, error) {
 		id, err := one.approval()
 		if err != nil {
+			return Question{}, err
+		}
+		if _, err := seen(ctx, c, h, sees, id); err != nil {
 			return Question{}, err
 		}
 		text, err := h.Question(ctx, c.As(), id)

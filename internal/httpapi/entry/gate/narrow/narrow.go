@@ -4,13 +4,15 @@
 //
 // # Limits
 //
-// Whose a run is, is the house's to know; this only leaves out more. A page of a list may
-// have fewer runs than was asked for.
+// Whose a run is, is the house's to know; this only leaves out more. A page of a list
+// looks at 2,000 runs at most, and may have fewer than was asked for; its cursor is then the
+// id of a run that isn't shown.
 package narrow
 
 import (
+	"cmp"
 	"context"
-	"slices"
+	"errors"
 	"time"
 
 	"paddock"
@@ -73,18 +75,42 @@ func Path(ctx context.Context, w Workspaces, c gate.Caller, name string, wanted 
 		return "", paddock.Refused(paddock.InvalidRequest, "The worktree isn't there yet, so nothing can be said of it; leave it out.")
 	case w != nil:
 		return w.Path(ctx, c, name)
-	case name != "":
+	case name != "" || c.Who.Narrow():
 		return "", paddock.Refused(paddock.NotFound, "There are no workspaces here.")
 	}
 	return "", nil
 }
 
+// Sees says of runs whether c's credential is for where they are; nil where it is for all.
+func Sees(ctx context.Context, w Workspaces, c gate.Caller) (func(paddock.Run) bool, error) {
+	if !c.Who.Narrow() {
+		return nil, nil
+	}
+	var sees func(paddock.Run) bool
+	var err error
+	if w != nil {
+		sees, err = w.Sees(ctx, c)
+	}
+	if sees == nil { // nobody knows where those are
+		sees = func(paddock.Run) bool { return false }
+	}
+	return sees, err
+}
+
+// Roots is Sees of the roots that things are to run in.
+func Roots(w Workspaces) func(context.Context, gate.Caller) (func(root string) bool, error) {
+	return func(ctx context.Context, c gate.Caller) (func(string) bool, error) {
+		sees, err := Sees(ctx, w, c)
+		if sees == nil {
+			return nil, err
+		}
+		return func(root string) bool { return sees(paddock.Run{Workspace: root}) }, err
+	}
+}
+
 // For returns h as far as c's credential is for it.
 func For(ctx context.Context, h House, w Workspaces, c gate.Caller) (House, error) {
-	if w == nil {
-		return h, nil
-	}
-	sees, err := w.Sees(ctx, c)
+	sees, err := Sees(ctx, w, c)
 	return To(h, sees), err
 }
 
@@ -170,8 +196,35 @@ func (n narrowed) Type(ctx context.Context, p paddock.Principal, id paddock.RunI
 	return n.House.Type(ctx, p, id, t)
 }
 
+const (
+	usual  = 50   // runs of a page where nobody says how many
+	looked = 2000 // runs that one page looks at
+)
+
+// List goes on until the page is full, so that what runs elsewhere doesn't take its place.
 func (n narrowed) List(ctx context.Context, p paddock.Principal, f app.Filter) (app.Listing, error) {
-	l, err := n.House.List(ctx, p, f)
-	l.Runs = slices.DeleteFunc(slices.Clone(l.Runs), func(r paddock.Run) bool { return !n.sees(r) })
-	return l, err
+	out, most := app.Listing{Runs: []paddock.Run{}}, cmp.Or(f.Limit, usual)
+	var broken error
+	for seen := 0; ; {
+		l, err := n.House.List(ctx, p, f)
+		var some *app.Unreadable
+		if err != nil && !errors.As(err, &some) {
+			return app.Listing{}, err
+		}
+		broken = cmp.Or(broken, err)
+		for i, r := range l.Runs {
+			if !n.sees(r) {
+				continue
+			}
+			if out.Runs = append(out.Runs, r); len(out.Runs) == most && (i+1 < len(l.Runs) || l.Next != "") {
+				out.Next = r.ID
+				return out, broken
+			}
+		}
+		seen += len(l.Runs)
+		if f.Before = l.Next; l.Next == "" || seen >= looked {
+			out.Next = l.Next
+			return out, broken
+		}
+	}
 }

@@ -70,7 +70,8 @@ func find(ctx context.Context, house House, p paddock.Principal, q query, fault 
 		return found, paddock.Refused(paddock.InvalidRequest, "q has %d characters and limit is %d; q has from 1 to %d bytes, and limit is from 1 to %d.", utf8.RuneCountInString(q.Text), q.Limit, longText, most)
 	}
 	text := strings.ToLower(q.Text)
-	for at := paddock.RunID(q.Cursor); ; {
+	pages := 0
+	for at := paddock.RunID(q.Cursor); ; pages++ {
 		list, err := house.List(ctx, p, app.Filter{Limit: page, Before: at})
 		var broken *app.Unreadable
 		if errors.As(err, &broken) { // the others are an answer
@@ -93,7 +94,7 @@ func find(ctx context.Context, house House, p paddock.Principal, q query, fault 
 		if at = list.Next; at == "" {
 			return found, nil
 		}
-		if found.Looked >= looked {
+		if found.Looked >= looked || pages*page >= looked { // of some nothing may be seen
 			found.Next = at
 			return found, nil
 		}

@@ -74,3 +74,21 @@ func TestFind(t *testing.T) {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
+
+// blind shows nothing of what it has, and has no end.
+type blind struct{ asked int }
+
+func (b *blind) List(context.Context, paddock.Principal, app.Filter) (app.Listing, error) {
+	b.asked++
+	return app.Listing{Next: paddock.RunID(fmt.Sprint(b.asked))}, nil
+}
+
+// A token that sees little of what there is doesn't have all of it read at once.
+func TestFindEnds(t *testing.T) {
+	t.Parallel()
+	b := &blind{}
+	found, err := find(t.Context(), b, paddock.Principal{}, query{Text: "x"}, nil)
+	if err != nil || len(found.Runs) != 0 || found.Next == "" || b.asked > 25 {
+		t.Errorf("%+v after %d, %v", found, b.asked, err)
+	}
+}

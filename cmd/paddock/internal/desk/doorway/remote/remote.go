@@ -5,6 +5,9 @@
 // the tool. Since a session is found again only with the same tools, a token that may
 // less doesn't get at what one that may more began.
 //
+// A token that is for some workspaces alone has the tools for runs, which start there and
+// show what runs there; all others are closed to it.
+//
 // # Limits
 //
 // Who asks was found out before. How MCP is carried, and for how long sessions last, is
@@ -13,6 +16,7 @@ package remote
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -23,24 +27,37 @@ import (
 	"paddock/cmd/paddock/internal/desk/doorway"
 	"paddock/internal/app"
 	"paddock/internal/auth"
+	"paddock/internal/httpapi/entry"
+	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/mcpserver"
 	"paddock/internal/mcpserver/wire/streamable"
 )
 
+// Verbs are those of tools, and what must be known to hold them to workspaces.
+type Verbs interface {
+	mcpserver.Verbs
+	narrow.House
+}
+
 // A Server answers MCP clients over HTTP.
 type Server struct {
 	config func(paddock.Principal) mcpserver.Config
+	verbs  Verbs
+	spaces narrow.Workspaces
 	door   *streamable.Door
 }
 
-// New returns a Server; Close, or the end of ctx, ends its sessions.
-func New(ctx context.Context, d *desk.Desk, version string, policies doorway.Policies, verbs mcpserver.Verbs, limits streamable.Limits, log *slog.Logger) *Server {
+// New returns a Server; Close, or the end of ctx, ends its sessions. Spaces are where
+// callers start what they start; nil means that there are no workspaces.
+func New(ctx context.Context, d *desk.Desk, version string, policies doorway.Policies, verbs Verbs, spaces narrow.Workspaces, limits streamable.Limits, log *slog.Logger) *Server {
 	return &Server{
 		config: func(p paddock.Principal) mcpserver.Config {
 			cfg := doorway.Config(d, version, policies, p)
-			cfg.App, cfg.Log = verbs, log
+			cfg.Log = log
 			return cfg
 		},
+		verbs: verbs, spaces: spaces,
 		door: streamable.New(ctx, streamable.Config{Limits: limits, ToolError: mcpserver.ToolError, Log: log, Now: d.Now}),
 	}
 }
@@ -48,27 +65,52 @@ func New(ctx context.Context, d *desk.Desk, version string, policies doorway.Pol
 // Close ends all sessions and streams; runs go on.
 func (s *Server) Close() { s.door.Close() }
 
-// Serve answers one request of p, with the tools that its credential is good for.
-func (s *Server) Serve(w http.ResponseWriter, r *http.Request, p paddock.Principal, may func(auth.Verb) bool, still func() error) {
-	tools := tools(may)
+// Serve answers one request, with the tools and in the workspaces that the caller's
+// credential is good for.
+func (s *Server) Serve(c *entry.Call) { s.serve(c, c.Request, c.Caller, c.Still) }
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, who gate.Caller, still func() error) {
+	tools := tools(who.May)
 	s.door.Serve(w, r, streamable.Caller{
-		Owner: p.ID, Scope: strings.Join(tools, " "), Still: still,
+		Owner: who.Self().ID, Scope: scope(tools, who), Still: still,
 		Open: func(ctx context.Context, only string) (streamable.Opened, error) {
-			cfg, tools := s.config(p), tools
+			cfg, tools := s.config(who.Self()), tools
 			if slices.Contains(tools, only) {
 				tools = []string{only}
 			}
-			cfg.Tools, cfg.App = tools, narrowed{cfg.App, may}
+			cfg.Tools, cfg.App = tools, s.good(who)
+			if s.spaces != nil {
+				cfg.Workspace = placed{s.spaces, who}.path
+			}
 			server, gone, end, err := mcpserver.Open(ctx, cfg)
 			return streamable.Opened{Server: server, Gone: gone, End: end}, err
 		},
 	})
 }
 
+// scope is what a session is found by beside its owner: what his credential is good for.
+func scope(tools []string, who gate.Caller) string {
+	scope := strings.Join(tools, " ")
+	if who.Who.Narrow() {
+		in := slices.Sorted(slices.Values(who.Who.Workspaces))
+		scope += fmt.Sprintf(" in %q", in)
+	}
+	return scope
+}
+
+// good are the verbs as far as who's credential is good for them.
+func (s *Server) good(who gate.Caller) mcpserver.Verbs {
+	all := narrowed{s.verbs, who.May}
+	if who.Who.Narrow() {
+		return within{all, placed{s.spaces, who}}
+	}
+	return all
+}
+
 // narrowed are the verbs as far as a credential is good for what tools do on the way: a
 // person at the client may take back what waits for approval, or hand in a vote.
 type narrowed struct {
-	mcpserver.Verbs
+	Verbs
 	may func(auth.Verb) bool
 }
 

@@ -10,7 +10,6 @@ import (
 	"paddock"
 	"paddock/internal/app"
 	"paddock/internal/auth"
-	"paddock/internal/mcpserver"
 	"paddock/internal/policy/compiled/document/shape/table"
 	"paddock/internal/testproc"
 )
@@ -46,7 +45,7 @@ func TestWants(t *testing.T) {
 
 // pretended verbs say that they were asked.
 type pretended struct {
-	mcpserver.Verbs
+	Verbs
 	asked []string
 }
 

@@ -134,7 +134,11 @@ func (s *Workspaces) removeBelow(ctx context.Context, who auth.Who, name, into s
 		return err
 	}
 	dir := path.Join(where(w), into)
-	busy, err := s.busy(ctx, func(r paddock.Run) bool { return r.Workspace == where(w) || within(r, dir) })
+	there := s.there(w)
+	busy, err := s.busy(ctx, func(r paddock.Run) bool {
+		elsewhere := r.Workspace == "" && there(r) // on another machine, in whichever directory
+		return elsewhere || r.Workspace == where(w) || within(r, dir)
+	})
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"paddock"
 	"paddock/internal/app"
 	"paddock/internal/auth"
+	"paddock/internal/dispatch/rows"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/store"
@@ -136,18 +137,26 @@ func (s *Workspaces) Sees(ctx context.Context, c gate.Caller) (func(paddock.Run)
 	if !c.Who.Narrow() {
 		return nil, nil
 	}
-	var dirs []string
+	var some []func(paddock.Run) bool
 	for _, name := range c.Who.Workspaces {
 		w, err := s.Store.WorkspaceNamed(ctx, c.Who.User, name)
 		if err == nil {
-			dirs = append(dirs, where(w))
+			some = append(some, s.there(w))
 		} else if !errors.Is(err, store.ErrNotFound) {
 			return nil, err
 		}
 	}
 	return func(r paddock.Run) bool {
-		return slices.ContainsFunc(dirs, func(dir string) bool { return within(r, dir) })
+		return slices.ContainsFunc(some, func(there func(paddock.Run) bool) bool { return there(r) })
 	}, nil
+}
+
+// there says of runs whether they are in w. Of what another machine has the queue's row
+// may be all that is known, which has a mark.
+func (s *Workspaces) there(w store.Workspace) func(paddock.Run) bool {
+	dir := where(w)
+	mark := string(rows.Workspace(dir, s.Roots))
+	return func(r paddock.Run) bool { return within(r, dir) || r.Workspace == "" && r.WorkspaceMark == mark }
 }
 
 // make makes one for who.
@@ -216,7 +225,7 @@ func (s *Workspaces) remove(ctx context.Context, who auth.Who, name string) erro
 	if err := who.May(auth.WorkspacesRemove, who.Whose(w.Owner)); err != nil {
 		return err
 	}
-	busy, err := s.busy(ctx, func(r paddock.Run) bool { return within(r, where(w)) })
+	busy, err := s.busy(ctx, s.there(w))
 	if err != nil {
 		return err
 	}
