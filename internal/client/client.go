@@ -161,8 +161,8 @@ func (c *Client) problem(status string, body io.Reader) error {
 	return fmt.Errorf("the server %s answers %s: %s", c.base.Host, status, p.Detail)
 }
 
-// ask sends and decodes the answer.
-func (c *Client) ask(ctx context.Context, method, path string, query words, body, into any) error {
+// Ask sends and decodes the answer.
+func (c *Client) Ask(ctx context.Context, method, path string, query map[string][]string, body, into any) error {
 	limited, cancel := context.WithTimeout(ctx, paddock.MaxWait+answerTime)
 	defer cancel()
 	a, err := c.send(limited, method, path, url.Values(query), body)

@@ -8,7 +8,6 @@ package afar
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,7 @@ import (
 
 // commands work with a server.
 func commands() []string {
-	return []string{"ps", "run", "attach", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers"}
+	return []string{"ps", "run", "attach", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers", "audit export"}
 }
 
 // Check refuses --server beside a command that looks at this machine.
@@ -36,8 +35,10 @@ func Check(cmd *cobra.Command) error {
 		return nil
 	}
 	words := strings.Fields(cmd.CommandPath())
-	if len(words) > 1 && slices.Contains(commands(), words[1]) {
-		return nil
+	for _, c := range commands() {
+		if len(words) > 1 && strings.HasPrefix(strings.Join(words[1:], " ")+" ", c+" ") {
+			return nil
+		}
 	}
 	return desk.Usage("paddock "+strings.Join(words[1:], " ")+" works on this machine, not on a server", "with --server work: "+strings.Join(commands(), ", "))
 }
