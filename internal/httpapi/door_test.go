@@ -39,6 +39,7 @@ import (
 	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/gate/past"
 	"paddock/internal/httpapi/entry/gate/past/attested"
+	"paddock/internal/httpapi/entry/gate/past/ruling"
 	"paddock/internal/httpapi/entry/gate/profile"
 	"paddock/internal/httpapi/entry/gate/quota"
 	"paddock/internal/httpapi/entry/gate/search"
@@ -223,6 +224,7 @@ func open(t testing.TB, change func(*Config)) *stand {
 			quota.Routes(in, used.House{State: state, Policy: executor.PolicyFile(policy), Now: time.Now})
 			evident := func(p paddock.Principal) (*evidence.Evidence, error) { return evidence.Open(p, state, time.Now) }
 			past.Routes(in, evident)
+			ruling.Routes(in, evident)
 			attested.Routes(in, attested.Config{
 				Seen: func(ctx context.Context, c gate.Caller) (attested.House, error) {
 					return narrow.For(ctx, s.app, spaces, c)

@@ -26,7 +26,7 @@ import (
 
 // commands work with a server.
 func commands() []string {
-	return []string{"ps", "run", "attach", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers", "audit export"}
+	return []string{"ps", "run", "attach", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers", "audit export", "policy changes"}
 }
 
 // Check refuses --server beside a command that looks at this machine.

@@ -11,6 +11,7 @@ import (
 	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/gate/past"
 	"paddock/internal/httpapi/entry/gate/past/attested"
+	"paddock/internal/httpapi/entry/gate/past/ruling"
 	"paddock/internal/httpapi/entry/gate/quota"
 	"paddock/internal/httpapi/entry/gate/search"
 )
@@ -27,6 +28,7 @@ func Routes(d *desk.Desk, house narrow.House, spaces narrow.Workspaces, used quo
 			return evidence.Open(p, d.StateDir(d.State), d.Now)
 		}
 		past.Routes(in, open)
+		ruling.Routes(in, open)
 		attested.Routes(in, attested.Config{
 			Seen: func(ctx context.Context, c gate.Caller) (attested.House, error) {
 				return narrow.For(ctx, house, spaces, c)
