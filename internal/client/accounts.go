@@ -126,7 +126,7 @@ func (c *Client) Invite(ctx context.Context, what NewInvitation) (made Invited, 
 
 // RemoveInvitation takes one back.
 func (c *Client) RemoveInvitation(ctx context.Context, id string) error {
-	return c.tell(ctx, http.MethodDelete, "invitations/"+inPath(id), nil)
+	return c.Tell(ctx, http.MethodDelete, "invitations/"+inPath(id), nil)
 }
 
 // Tokens lists API tokens, newest first.
@@ -146,5 +146,5 @@ func (c *Client) MakeToken(ctx context.Context, what NewToken) (made MadeToken, 
 
 // RevokeToken ends one for good.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
-	return c.tell(ctx, http.MethodDelete, "tokens/"+inPath(id), nil)
+	return c.Tell(ctx, http.MethodDelete, "tokens/"+inPath(id), nil)
 }

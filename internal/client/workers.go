@@ -49,5 +49,5 @@ func (c *Client) ChangeWorker(ctx context.Context, name, mode string) (w Worker,
 
 // RemoveWorker takes one away that has no runs.
 func (c *Client) RemoveWorker(ctx context.Context, name string) error {
-	return c.tell(ctx, http.MethodDelete, "workers/"+inPath(name), nil)
+	return c.Tell(ctx, http.MethodDelete, "workers/"+inPath(name), nil)
 }

@@ -26,7 +26,7 @@ import (
 
 // commands work with a server.
 func commands() []string {
-	return []string{"ps", "run", "attach", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers", "audit export", "policy changes"}
+	return []string{"ps", "run", "attach", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers", "login", "logout", "audit export", "policy changes"}
 }
 
 // Check refuses --server beside a command that looks at this machine.
@@ -45,11 +45,15 @@ func Check(cmd *cobra.Command) error {
 
 // Open returns the verbs of the server.
 func Open(d *desk.Desk) (desk.Verbs, error) {
-	c, err := client.New(d.ServerURL(), d.Getenv("PADDOCK_TOKEN"))
+	token, err := d.Token()
 	if err != nil {
 		return nil, err
 	}
-	seats, err := sits.New(d.ServerURL(), d.Getenv("PADDOCK_TOKEN"))
+	c, err := client.New(d.ServerURL(), token)
+	if err != nil {
+		return nil, err
+	}
+	seats, err := sits.New(d.ServerURL(), token)
 	if err != nil {
 		return nil, err
 	}

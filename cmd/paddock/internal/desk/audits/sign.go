@@ -142,7 +142,11 @@ func (d commands) asked(cmd *cobra.Command, at, run string) error {
 	if err != nil {
 		return err
 	}
-	c, err := client.New(at, d.Getenv("PADDOCK_TOKEN"))
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	c, err := client.New(at, token)
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,11 @@ func (d command) list(ctx context.Context, after int64, limit int) (page ruled.C
 // ask asks a server, or the state directory here.
 func (d command) ask(afar func(*client.Client) error, here func(*evidence.Evidence) error) error {
 	if at := d.ServerURL(); at != "" {
-		c, err := client.New(at, d.Getenv("PADDOCK_TOKEN"))
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		c, err := client.New(at, token)
 		if err != nil {
 			return err
 		}
