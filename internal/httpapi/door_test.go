@@ -35,6 +35,7 @@ import (
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
+	"paddock/internal/httpapi/entry/gate/accounts/opened/principals"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
 	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/gate/past"
@@ -216,6 +217,7 @@ func open(t testing.TB, change func(*Config)) *stand {
 			people.Routes(in)
 			profile.Routes(in, true)
 			spaces.Routes(in)
+			principals.Routes(in, kept, time.Now)
 			machines.New(machines.Config{Store: kept, Hub: hub, Heads: s.heads, Recorder: noRecord{}, Now: time.Now}).Routes(in)
 			agents.Routes(in, s.mcp, agents.Config{Docs: "https://paddock.example/docs/mcp.md"})
 			search.Routes(in, func(ctx context.Context, c gate.Caller) (search.House, error) {
