@@ -106,6 +106,9 @@ func (d commands) enter(ctx context.Context, at string, want client.NewToken) er
 		return &said
 	}
 	if err != nil {
+		if e.Made.Word != "" { // the session wasn't ended; the token needn't stay, too
+			err = errors.Join(err, enter.End(context.WithoutCancel(ctx), at, e.Made.Word))
+		}
 		return err
 	}
 	l := desk.Login{Server: at, Name: e.Name, Token: e.Made.Word, ID: e.Made.Token.ID}
