@@ -30,7 +30,7 @@ func everywhere(root *cobra.Command, d *desk.Desk) {
 	})
 	root.PersistentFlags().StringVar(&d.State, "state", "", "state `DIR` (default $PADDOCK_STATE, $XDG_STATE_HOME/paddock or ~/.local/state/paddock)")
 	root.PersistentFlags().StringVar(&d.Policy, "policy", "", "policy `FILE` (default $PADDOCK_POLICY, the project's own, or /etc/paddock/policy.yaml)")
-	root.PersistentFlags().StringVar(&d.Server, "server", "", "`URL` of a server to work with, with the token in $PADDOCK_TOKEN (default $PADDOCK_SERVER, or the state directory here)")
+	root.PersistentFlags().StringVar(&d.Server, "server", "", "`URL` of a server to work with, with the token in $PADDOCK_TOKEN or that of paddock login (default $PADDOCK_SERVER, or the state directory here)")
 	root.PersistentFlags().BoolVar(&d.JSON, "json", false, "print JSON instead of text")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := desk.NotEmpty(cmd, "state", "policy", "dir", "server"); err != nil {

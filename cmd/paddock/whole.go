@@ -23,6 +23,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/kept"
 	"paddock/cmd/paddock/internal/desk/pages"
 	"paddock/cmd/paddock/internal/desk/people"
+	"paddock/cmd/paddock/internal/desk/people/enter"
 	"paddock/cmd/paddock/internal/desk/plans"
 	"paddock/cmd/paddock/internal/desk/repos"
 	"paddock/cmd/paddock/internal/desk/rules"
@@ -105,6 +106,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 	add("runs", asked.Command(d), states.Command(d, databases(d)), repos.Command(d), plans.Command(d), delegates.Command(d))
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", stdio.Command(d, func() stdio.Rig { return agentsRig(d) }), serveCommand(d), crew.Command(d, workerRig(d)), conf.Command(d))
+	add("doors", enter.Commands(d)...)
 	add("doors", people.Commands(d, accountsHere(d))...)
 	root.AddCommand(built.Command(d, version), manCommand(d))
 	root.InitDefaultCompletionCmd()

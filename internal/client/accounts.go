@@ -90,13 +90,13 @@ func (c *Client) Users(ctx context.Context) ([]User, error) {
 	var all struct {
 		Users []User `json:"users"`
 	}
-	err := c.ask(ctx, http.MethodGet, "users", nil, nil, &all)
+	err := c.Ask(ctx, http.MethodGet, "users", nil, nil, &all)
 	return all.Users, err
 }
 
 // ChangeUser gives a user another role, or keeps one out.
 func (c *Client) ChangeUser(ctx context.Context, name string, what Change) (u User, err error) {
-	err = c.ask(ctx, http.MethodPost, "users/"+inPath(name), nil, what, &u)
+	err = c.Ask(ctx, http.MethodPost, "users/"+inPath(name), nil, what, &u)
 	return u, err
 }
 
@@ -105,7 +105,7 @@ func (c *Client) Link(ctx context.Context, name string, reset bool) (code Code, 
 	body := struct {
 		Reset bool `json:"reset,omitempty"`
 	}{reset}
-	err = c.ask(ctx, http.MethodPost, "users/"+inPath(name)+"/link", nil, body, &code)
+	err = c.Ask(ctx, http.MethodPost, "users/"+inPath(name)+"/link", nil, body, &code)
 	return code, err
 }
 
@@ -114,19 +114,19 @@ func (c *Client) Invitations(ctx context.Context) ([]Invitation, error) {
 	var all struct {
 		Invitations []Invitation `json:"invitations"`
 	}
-	err := c.ask(ctx, http.MethodGet, "invitations", nil, nil, &all)
+	err := c.Ask(ctx, http.MethodGet, "invitations", nil, nil, &all)
 	return all.Invitations, err
 }
 
 // Invite lets one person make an account.
 func (c *Client) Invite(ctx context.Context, what NewInvitation) (made Invited, err error) {
-	err = c.ask(ctx, http.MethodPost, "invitations", nil, what, &made)
+	err = c.Ask(ctx, http.MethodPost, "invitations", nil, what, &made)
 	return made, err
 }
 
 // RemoveInvitation takes one back.
 func (c *Client) RemoveInvitation(ctx context.Context, id string) error {
-	return c.tell(ctx, http.MethodDelete, "invitations/"+inPath(id), nil)
+	return c.Tell(ctx, http.MethodDelete, "invitations/"+inPath(id), nil)
 }
 
 // Tokens lists API tokens, newest first.
@@ -134,17 +134,17 @@ func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 	var all struct {
 		Tokens []Token `json:"tokens"`
 	}
-	err := c.ask(ctx, http.MethodGet, "tokens", nil, nil, &all)
+	err := c.Ask(ctx, http.MethodGet, "tokens", nil, nil, &all)
 	return all.Tokens, err
 }
 
 // MakeToken makes one; its word is told once.
 func (c *Client) MakeToken(ctx context.Context, what NewToken) (made MadeToken, err error) {
-	err = c.ask(ctx, http.MethodPost, "tokens", nil, what, &made)
+	err = c.Ask(ctx, http.MethodPost, "tokens", nil, what, &made)
 	return made, err
 }
 
 // RevokeToken ends one for good.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
-	return c.tell(ctx, http.MethodDelete, "tokens/"+inPath(id), nil)
+	return c.Tell(ctx, http.MethodDelete, "tokens/"+inPath(id), nil)
 }

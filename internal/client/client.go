@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/client/jar"
 	"paddock/internal/client/within"
 )
 
@@ -56,14 +57,13 @@ func New(address, token string) (*Client, error) {
 		return nil, refuse("The token has characters that no token has.")
 	}
 	transport := &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: paddock.MaxWait + answerTime,
-		MaxIdleConnsPerHost:   4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: paddock.MaxWait + answerTime,
+		MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
 	}
 	return &Client{
 		base: &url.URL{Scheme: u.Scheme, Host: u.Host}, token: token, wait: pause,
-		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		http: &http.Client{Transport: transport, Jar: jar.For(token), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil
 }
 
@@ -154,15 +154,15 @@ func (c *Client) problem(status string, body io.Reader) error {
 	}
 	if p.Refusal != nil {
 		if p.Refusal.Code == paddock.Unauthenticated {
-			p.Refusal.Hint = "Set PADDOCK_TOKEN to a valid token."
+			p.Refusal.Hint = "Log in with paddock login, or set PADDOCK_TOKEN to a valid token."
 		}
 		return p.Refusal
 	}
 	return fmt.Errorf("the server %s answers %s: %s", c.base.Host, status, p.Detail)
 }
 
-// ask sends and decodes the answer.
-func (c *Client) ask(ctx context.Context, method, path string, query words, body, into any) error {
+// Ask sends and decodes the answer.
+func (c *Client) Ask(ctx context.Context, method, path string, query map[string][]string, body, into any) error {
 	limited, cancel := context.WithTimeout(ctx, paddock.MaxWait+answerTime)
 	defer cancel()
 	a, err := c.send(limited, method, path, url.Values(query), body)
@@ -183,8 +183,8 @@ func (c *Client) ask(ctx context.Context, method, path string, query words, body
 	return nil
 }
 
-// tell asks for what has no answer but that it is done.
-func (c *Client) tell(ctx context.Context, method, path string, body any) error {
+// Tell asks for what has no answer but that it is done.
+func (c *Client) Tell(ctx context.Context, method, path string, body any) error {
 	ctx, cancel := context.WithTimeout(ctx, paddock.MaxWait+answerTime)
 	defer cancel()
 	a, err := c.send(ctx, method, path, nil, body)

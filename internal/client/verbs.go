@@ -41,19 +41,19 @@ func (c *Client) Start(ctx context.Context, req paddock.Request) (run paddock.Ru
 		r.Hint = "Start it with -d, then follow it with logs -f."
 		return run, r
 	}
-	err = c.ask(ctx, http.MethodPost, "runs", nil, of(req), &run)
+	err = c.Ask(ctx, http.MethodPost, "runs", nil, of(req), &run)
 	return run, err
 }
 
 // Explain says what would be decided.
 func (c *Client) Explain(ctx context.Context, req paddock.Request) (d paddock.Decision, err error) {
-	err = c.ask(ctx, http.MethodPost, "policy/explain", nil, of(req), &d)
+	err = c.Ask(ctx, http.MethodPost, "policy/explain", nil, of(req), &d)
 	return d, err
 }
 
 // Status returns the run as of now.
 func (c *Client) Status(ctx context.Context, _ paddock.Principal, id paddock.RunID) (run paddock.Run, err error) {
-	err = c.ask(ctx, http.MethodGet, "runs/"+inPath(id), nil, nil, &run)
+	err = c.Ask(ctx, http.MethodGet, "runs/"+inPath(id), nil, nil, &run)
 	return run, err
 }
 
@@ -70,7 +70,7 @@ func (c *Client) Wait(ctx context.Context, _ paddock.Principal, id paddock.RunID
 		var run paddock.Run
 		query := words{}
 		query.number("wait_ms", one.Milliseconds())
-		if err := c.ask(ctx, http.MethodGet, "runs/"+inPath(id), query, nil, &run); err != nil {
+		if err := c.Ask(ctx, http.MethodGet, "runs/"+inPath(id), query, nil, &run); err != nil {
 			return run, err
 		}
 		if left -= one; run.State.Settled() || wait > 0 && left <= 0 {
@@ -104,13 +104,13 @@ func (c *Client) Output(ctx context.Context, _ paddock.Principal, id paddock.Run
 		q.text("since", req.Since.Format(time.RFC3339Nano))
 	}
 	q.number("wait_ms", time.Duration(req.Wait).Milliseconds())
-	err = c.ask(ctx, http.MethodGet, "runs/"+inPath(id)+"/output", q, nil, &page)
+	err = c.Ask(ctx, http.MethodGet, "runs/"+inPath(id)+"/output", q, nil, &page)
 	return page, err
 }
 
 // Kill ends a run.
 func (c *Client) Kill(ctx context.Context, _ paddock.Principal, id paddock.RunID, req app.KillRequest) (run paddock.Run, err error) {
-	err = c.ask(ctx, http.MethodPost, "runs/"+inPath(id)+"/kill", nil, req, &run)
+	err = c.Ask(ctx, http.MethodPost, "runs/"+inPath(id)+"/kill", nil, req, &run)
 	return run, err
 }
 
@@ -144,13 +144,13 @@ func (c *Client) List(ctx context.Context, _ paddock.Principal, f app.Filter) (l
 	q.text("cursor", string(f.Before))
 	q.text("label", f.Label)
 	q.yes("active", f.Active)
-	err = c.ask(ctx, http.MethodGet, "runs", q, nil, &l)
+	err = c.Ask(ctx, http.MethodGet, "runs", q, nil, &l)
 	return l, err
 }
 
 // Detail returns the whole record of a run.
 func (c *Client) Detail(ctx context.Context, _ paddock.Principal, id paddock.RunID) (d app.Detail, err error) {
-	err = c.ask(ctx, http.MethodGet, "runs/"+inPath(id)+"/detail", nil, nil, &d)
+	err = c.Ask(ctx, http.MethodGet, "runs/"+inPath(id)+"/detail", nil, nil, &d)
 	return d, err
 }
 
@@ -162,7 +162,7 @@ type text struct {
 // PolicyText returns the text of the policy that allowed a run.
 func (c *Client) PolicyText(ctx context.Context, _ paddock.Principal, id paddock.RunID) ([]byte, error) {
 	var t text
-	err := c.ask(ctx, http.MethodGet, "runs/"+inPath(id)+"/policy", nil, nil, &t)
+	err := c.Ask(ctx, http.MethodGet, "runs/"+inPath(id)+"/policy", nil, nil, &t)
 	return []byte(t.Text), err
 }
 
@@ -171,20 +171,20 @@ func (c *Client) Approvals(ctx context.Context, _ paddock.Principal) ([]paddock.
 	var all struct {
 		Approvals []paddock.Approval `json:"approvals"`
 	}
-	err := c.ask(ctx, http.MethodGet, "approvals", nil, nil, &all)
+	err := c.Ask(ctx, http.MethodGet, "approvals", nil, nil, &all)
 	return all.Approvals, err
 }
 
 // Approval returns one of them.
 func (c *Client) Approval(ctx context.Context, _ paddock.Principal, id paddock.ApprovalID) (a paddock.Approval, err error) {
-	err = c.ask(ctx, http.MethodGet, "approvals/"+inPath(id), nil, nil, &a)
+	err = c.Ask(ctx, http.MethodGet, "approvals/"+inPath(id), nil, nil, &a)
 	return a, err
 }
 
 // Question returns the exact text that is signed.
 func (c *Client) Question(ctx context.Context, _ paddock.Principal, id paddock.ApprovalID) ([]byte, error) {
 	var t text
-	err := c.ask(ctx, http.MethodGet, "approvals/"+inPath(id)+"/question", nil, nil, &t)
+	err := c.Ask(ctx, http.MethodGet, "approvals/"+inPath(id)+"/question", nil, nil, &t)
 	return []byte(t.Text), err
 }
 
@@ -193,6 +193,6 @@ func (c *Client) Vote(ctx context.Context, _ paddock.Principal, id paddock.Appro
 	body := struct {
 		Envelope string `json:"envelope"`
 	}{string(envelope)}
-	err = c.ask(ctx, http.MethodPost, "approvals/"+inPath(id)+"/votes", nil, body, &a)
+	err = c.Ask(ctx, http.MethodPost, "approvals/"+inPath(id)+"/votes", nil, body, &a)
 	return a, err
 }

@@ -31,23 +31,23 @@ type AddedWorker struct {
 // Workers lists them, newest first.
 func (c *Client) Workers(ctx context.Context) ([]Worker, error) {
 	all := map[string][]Worker{}
-	err := c.ask(ctx, http.MethodGet, "workers", nil, nil, &all)
+	err := c.Ask(ctx, http.MethodGet, "workers", nil, nil, &all)
 	return all["workers"], err
 }
 
 // AddWorker adds one by a name.
 func (c *Client) AddWorker(ctx context.Context, name string) (made AddedWorker, err error) {
-	err = c.ask(ctx, http.MethodPost, "workers", nil, map[string]string{"name": name}, &made)
+	err = c.Ask(ctx, http.MethodPost, "workers", nil, map[string]string{"name": name}, &made)
 	return made, err
 }
 
 // ChangeWorker says what work one takes: open, cordoned or draining.
 func (c *Client) ChangeWorker(ctx context.Context, name, mode string) (w Worker, err error) {
-	err = c.ask(ctx, http.MethodPatch, "workers/"+inPath(name), nil, map[string]string{"mode": mode}, &w)
+	err = c.Ask(ctx, http.MethodPatch, "workers/"+inPath(name), nil, map[string]string{"mode": mode}, &w)
 	return w, err
 }
 
 // RemoveWorker takes one away that has no runs.
 func (c *Client) RemoveWorker(ctx context.Context, name string) error {
-	return c.tell(ctx, http.MethodDelete, "workers/"+inPath(name), nil)
+	return c.Tell(ctx, http.MethodDelete, "workers/"+inPath(name), nil)
 }

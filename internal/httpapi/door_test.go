@@ -35,9 +35,12 @@ import (
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
+	"paddock/internal/httpapi/entry/gate/accounts/opened/principals"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
 	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/gate/past"
+	"paddock/internal/httpapi/entry/gate/past/attested"
+	"paddock/internal/httpapi/entry/gate/past/ruling"
 	"paddock/internal/httpapi/entry/gate/profile"
 	"paddock/internal/httpapi/entry/gate/quota"
 	"paddock/internal/httpapi/entry/gate/search"
@@ -214,13 +217,24 @@ func open(t testing.TB, change func(*Config)) *stand {
 			people.Routes(in)
 			profile.Routes(in, true)
 			spaces.Routes(in)
+			principals.Routes(in, kept, time.Now)
 			machines.New(machines.Config{Store: kept, Hub: hub, Heads: s.heads, Recorder: noRecord{}, Now: time.Now}).Routes(in)
 			agents.Routes(in, s.mcp, agents.Config{Docs: "https://paddock.example/docs/mcp.md"})
 			search.Routes(in, func(ctx context.Context, c gate.Caller) (search.House, error) {
 				return narrow.For(ctx, s.app, spaces, c)
 			})
 			quota.Routes(in, used.House{State: state, Policy: executor.PolicyFile(policy), Now: time.Now})
-			past.Routes(in, func(p paddock.Principal) (*evidence.Evidence, error) { return evidence.Open(p, state, time.Now) })
+			evident := func(p paddock.Principal) (*evidence.Evidence, error) { return evidence.Open(p, state, time.Now) }
+			past.Routes(in, evident)
+			ruling.Routes(in, evident)
+			attested.Routes(in, attested.Config{
+				Seen: func(ctx context.Context, c gate.Caller) (attested.House, error) {
+					return narrow.For(ctx, s.app, spaces, c)
+				},
+				Open: func() (*evidence.Evidence, error) {
+					return evident(paddock.Principal{Kind: paddock.Operator, ID: "server"})
+				},
+			})
 		},
 		Workers: hub.Connected,
 		App:     s.app, Gate: s.desk, Limits: entry.DefaultLimits(), Version: "test",

@@ -80,7 +80,7 @@ func (d *Door) system() {
 	entry.Add(d.in, who, func(_ context.Context, c *entry.Call, _ *entry.Nothing) (Me, error) { return me(c.Caller), nil })
 	login := entry.Row{Route: table.Route{Method: http.MethodPost, Path: "/api/v1/login", ID: "login", Summary: "Log in by the code of a one-time link, by name and password, or by an invitation with both to be", Tag: "session"}, Verb: gate.Login}
 	entry.Add(d.in, login, d.login)
-	logout := entry.Row{Route: table.Route{Method: http.MethodPost, Path: "/api/v1/logout", ID: "logout", Summary: "End the session", Tag: "session", Status: http.StatusNoContent}, Verb: gate.Logout}
+	logout := entry.Row{Route: table.Route{Method: http.MethodPost, Path: "/api/v1/logout", ID: "logout", Summary: "End the session, or the token that is shown", Tag: "session", Status: http.StatusNoContent}, Verb: gate.Logout}
 	entry.Add(d.in, logout, func(_ context.Context, c *entry.Call, _ *entry.Nothing) (entry.Nothing, error) {
 		cookie, err := d.cfg.Gate.Logout(c.Request)
 		if err == nil && cookie != nil {

@@ -3,7 +3,9 @@ package evidence
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"paddock"
@@ -57,6 +59,18 @@ type Predicate struct {
 	} `json:"journal"`
 }
 
+// ErrDisagrees is of a run whose record, output and entries don't fit together.
+var ErrDisagrees = errors.New("it doesn't agree with what was told of it, so nothing is attested")
+
+// Has reports whether the record of a run is here.
+func (e *Evidence) Has(id paddock.RunID) (bool, error) {
+	_, err := e.state.Run(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Attest verifies a settled run and signs a statement about it.
 func (e *Evidence) Attest(ctx context.Context, id paddock.RunID, key *sign.Key) (sign.Envelope, error) {
 	r, err := e.VerifyRun(ctx, id, Against{})
@@ -67,7 +81,7 @@ func (e *Evidence) Attest(ctx context.Context, id paddock.RunID, key *sign.Key) 
 		return sign.Envelope{}, paddock.Refused(paddock.Conflict, "Run %s goes on: there is nothing to attest before its end.", id)
 	}
 	if !r.Whole() {
-		return sign.Envelope{}, fmt.Errorf("run %s doesn't agree with what was told of it, so nothing is attested: paddock verify %s says more", id, id)
+		return sign.Envelope{}, fmt.Errorf("run %s: %w: paddock verify %s says more", id, ErrDisagrees, id)
 	}
 	text, err := json.Marshal(r.statement())
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/cmd/paddock/internal/desk/logins"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/app"
 	"paddock/internal/app/attach"
@@ -102,14 +103,41 @@ func (d *Desk) ServerURL() string {
 	return d.Getenv("PADDOCK_SERVER")
 }
 
+// A Login is what lets us in at a server.
+type Login = logins.Login
+
+// Logins is where the logins of the user are kept.
+func (d *Desk) Logins() logins.Dir {
+	if base := d.base("XDG_CONFIG_HOME", ".config"); base != "" {
+		return logins.Dir(base + "/logins")
+	}
+	return ""
+}
+
+// Token is what lets us in at the server: that of the environment, or of a login.
+func (d *Desk) Token() (string, error) {
+	if word := d.Getenv("PADDOCK_TOKEN"); word != "" {
+		return word, nil
+	}
+	l, err := d.Logins().Of(d.ServerURL())
+	if err != nil {
+		return "", Usage(err.Error(), "paddock logout --forget removes it")
+	}
+	if l.Token != "" && !l.Expires.After(d.Now()) {
+		return "", logins.Over(l)
+	}
+	return l.Token, nil
+}
+
 // Operator is who uses this command: the person of the state directory, who
 // sees every run in it.
 func (d *Desk) Operator() paddock.Principal {
 	return paddock.Principal{Kind: paddock.Operator, ID: "operator:uid=" + strconv.Itoa(d.UID)}
 }
 
-// The words of package screen, for the rooms below.
+// The words of packages screen and logins, for the rooms below.
 var (
+	Origin    = logins.Origin
 	Plain     = screen.Plain
 	Quote     = screen.Quote
 	QuoteAll  = screen.QuoteAll

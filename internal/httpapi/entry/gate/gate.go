@@ -32,7 +32,7 @@ type Gate interface {
 	// Login exchanges what proves who somebody is for a session.
 	Login(ctx context.Context, from From, proof Proof) (Session, error)
 	// Logout ends the session that r is part of and returns the cookie that takes it
-	// out of the browser.
+	// out of the browser, or ends the token that r shows; then there is no cookie.
 	Logout(r *http.Request) (*http.Cookie, error)
 }
 
@@ -106,7 +106,7 @@ func (c Caller) May(v Verb) bool {
 	if Permits(Anybody, v) {
 		return true
 	}
-	if c.Who.Narrow() && !v.Placed() { // it would reach further than the credential is for
+	if c.Who.Narrow() && !v.Placed() && v != Logout { // it would reach further than the credential is for
 		return false
 	}
 	return !c.Nobody() && Permits(c.Role, v) && (c.Verbs == nil || slices.Contains(c.Verbs, v))

@@ -8,7 +8,6 @@ package afar
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,7 @@ import (
 
 // commands work with a server.
 func commands() []string {
-	return []string{"ps", "run", "attach", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers"}
+	return []string{"ps", "run", "attach", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers", "login", "logout", "audit export", "policy changes"}
 }
 
 // Check refuses --server beside a command that looks at this machine.
@@ -36,19 +35,25 @@ func Check(cmd *cobra.Command) error {
 		return nil
 	}
 	words := strings.Fields(cmd.CommandPath())
-	if len(words) > 1 && slices.Contains(commands(), words[1]) {
-		return nil
+	for _, c := range commands() {
+		if len(words) > 1 && strings.HasPrefix(strings.Join(words[1:], " ")+" ", c+" ") {
+			return nil
+		}
 	}
 	return desk.Usage("paddock "+strings.Join(words[1:], " ")+" works on this machine, not on a server", "with --server work: "+strings.Join(commands(), ", "))
 }
 
 // Open returns the verbs of the server.
 func Open(d *desk.Desk) (desk.Verbs, error) {
-	c, err := client.New(d.ServerURL(), d.Getenv("PADDOCK_TOKEN"))
+	token, err := d.Token()
 	if err != nil {
 		return nil, err
 	}
-	seats, err := sits.New(d.ServerURL(), d.Getenv("PADDOCK_TOKEN"))
+	c, err := client.New(d.ServerURL(), token)
+	if err != nil {
+		return nil, err
+	}
+	seats, err := sits.New(d.ServerURL(), token)
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,15 @@
 package audits
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app/evidence"
+	"paddock/internal/client"
+	"paddock/internal/client/papers"
 	"paddock/internal/journal/sign"
 )
 
@@ -100,9 +103,14 @@ func (d commands) exportCommand() *cobra.Command {
 		Short: "Print the journal, or a signed statement about one run",
 		Long: `Print the journal's entries, a JSON object a line. With --run verify that run and
 print an in-toto statement about it, in a signed DSSE envelope: this command, with
-this policy, printed exactly this. docs/journal.md says how others check it.`,
+this policy, printed exactly this. docs/journal.md says how others check it.
+
+With --server the server does so, for runs that it carried out and that you may see.`,
 		Args: desk.Wants(0, 0, "no words"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if at := d.ServerURL(); at != "" {
+				return d.asked(cmd, at, run)
+			}
 			if run == "" {
 				d.JSON = true
 				return d.with(func(e *evidence.Evidence) error { return d.list(cmd, e, evidence.Filter{}) })
@@ -123,4 +131,28 @@ this policy, printed exactly this. docs/journal.md says how others check it.`,
 	cmd.Flags().StringVar(&run, "run", "", "attest this settled `RUN`")
 	cmd.Flags().StringVar(&key, "key", "", keyFlag)
 	return cmd
+}
+
+// asked prints the statement that a server makes.
+func (d commands) asked(cmd *cobra.Command, at, run string) error {
+	if run == "" || cmd.Flags().Changed("key") {
+		return desk.Usage("a server makes statements about runs, signed with its own key", "with --server, give --run and no --key")
+	}
+	id, err := desk.RunID(run)
+	if err != nil {
+		return err
+	}
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	c, err := client.New(at, token)
+	if err != nil {
+		return err
+	}
+	envelope, err := papers.Statement(cmd.Context(), c, id)
+	if err = errors.Join(err, c.Close()); err != nil {
+		return err
+	}
+	return d.Object(envelope)
 }

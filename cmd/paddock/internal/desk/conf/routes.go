@@ -10,6 +10,8 @@ import (
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/narrow"
 	"paddock/internal/httpapi/entry/gate/past"
+	"paddock/internal/httpapi/entry/gate/past/attested"
+	"paddock/internal/httpapi/entry/gate/past/ruling"
 	"paddock/internal/httpapi/entry/gate/quota"
 	"paddock/internal/httpapi/entry/gate/search"
 )
@@ -22,8 +24,16 @@ func Routes(d *desk.Desk, house narrow.House, spaces narrow.Workspaces, used quo
 			return narrow.For(ctx, house, spaces, c)
 		})
 		quota.Routes(in, used)
-		past.Routes(in, func(p paddock.Principal) (*evidence.Evidence, error) {
+		open := func(p paddock.Principal) (*evidence.Evidence, error) {
 			return evidence.Open(p, d.StateDir(d.State), d.Now)
+		}
+		past.Routes(in, open)
+		ruling.Routes(in, open)
+		attested.Routes(in, attested.Config{
+			Seen: func(ctx context.Context, c gate.Caller) (attested.House, error) {
+				return narrow.For(ctx, house, spaces, c)
+			},
+			Open: func() (*evidence.Evidence, error) { return open(d.Operator()) },
 		})
 	}
 }

@@ -40,7 +40,11 @@ func Commands(d *desk.Desk, open Opener) []*cobra.Command {
 // with asks a server, or the accounts here.
 func (d commands) with(ctx context.Context, f func(c *client.Client) error) error {
 	if at := d.ServerURL(); at != "" {
-		c, err := client.New(at, d.Getenv("PADDOCK_TOKEN"))
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		c, err := client.New(at, token)
 		if err != nil {
 			return err
 		}

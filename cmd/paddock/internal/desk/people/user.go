@@ -25,7 +25,7 @@ docs/accounts.md has the roles.`,
   paddock user disable ann
   paddock user link admin          a code that logs admin in once`,
 	})
-	cmd.AddCommand(d.userList(), d.userShow(), d.userRole(), d.userDisable(true), d.userDisable(false), d.userLink())
+	cmd.AddCommand(d.userList(), d.userActive(), d.userShow(), d.userRole(), d.userDisable(true), d.userDisable(false), d.userLink())
 	return cmd
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/rules/changes"
 	"paddock/cmd/paddock/internal/desk/rules/inspect"
 	"paddock/cmd/paddock/internal/desk/rules/intake"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
@@ -36,6 +37,7 @@ it, then a paddock.yaml here or above whose exact content was trusted, then
 		Program: func(word string) string { return survey.Program(word, at.Getenv) },
 	})...)
 	program := func(name string) string { return survey.Program(name, at.Getenv) }
+	cmd.AddCommand(changes.Command(at))
 	cmd.AddCommand(intake.Command(at, intake.Files{Read: lookup.ReadAny, Real: lookup.RealPath, Program: program}))
 	return cmd
 }

@@ -107,7 +107,7 @@ func caller(who auth.Who, until time.Time) gate.Caller {
 
 func allowed(who auth.Who, v auth.Verb) bool {
 	if !slices.Contains(auth.Verbs(), v) { // the door's own: logging out, what everybody may
-		return who.Token == ""
+		return who.Token == "" || v == gate.Logout
 	}
 	return who.May(v, auth.Mine) == nil || who.May(v, auth.Foreign) == nil
 }
@@ -158,7 +158,7 @@ func (g *Gate) way() presented.Way {
 	return presented.Loopback
 }
 
-// Logout ends the session that r shows.
+// Logout ends the session that r shows, or the token.
 func (g *Gate) Logout(r *http.Request) (*http.Cookie, error) {
 	if g.others(r) {
 		return g.other.Logout(r)
@@ -166,6 +166,9 @@ func (g *Gate) Logout(r *http.Request) (*http.Cookie, error) {
 	who, err := g.who(r)
 	if err != nil {
 		return nil, err
+	}
+	if who.Token != "" {
+		return nil, g.desk.Tokens.End(r.Context(), who)
 	}
 	if who.Session != "" {
 		if err := g.desk.Logout(r.Context(), who); err != nil {

@@ -132,11 +132,32 @@ func TestPasswordAndToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := g.Identify(request(t, nil, word))
-	if err != nil || c.Name != "ann" || !slices.Equal(c.Verbs, []gate.Verb{gate.RunsList}) || c.May(gate.RunsStart) || c.May(gate.Logout) || !c.May(gate.Health) {
+	if err != nil || c.Name != "ann" || !slices.Equal(c.Verbs, []gate.Verb{gate.Logout, gate.RunsList}) || c.May(gate.RunsStart) || !c.May(gate.Logout) || !c.May(gate.Health) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	_, err = g.Identify(request(t, in.Cookie, word))
 	refused(t, err, paddock.InvalidRequest)
+	// A token may end itself, one for some workspaces too, and nothing else of its owner's.
+	other, _, err := d.Tokens.Make(t.Context(), e.Who, desk.TokenRequest{Name: "site", Scopes: []string{"runs.list"}, Workspaces: []string{"site"}, Lasts: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []string{word, other} {
+		if c, err := g.Identify(request(t, nil, one)); err != nil || !c.May(gate.Logout) || c.May(gate.TokensRevoke) {
+			t.Errorf("%+v, %v", c, err)
+		}
+		if gone, err := g.Logout(request(t, nil, one)); gone != nil || err != nil {
+			t.Errorf("%v, %v", gone, err)
+		}
+		_, err = g.Identify(request(t, nil, one))
+		refused(t, err, paddock.Unauthenticated)
+		_, err = g.Logout(request(t, nil, one))
+		refused(t, err, paddock.Unauthenticated)
+	}
+	if _, err := g.Identify(request(t, in.Cookie, "")); err != nil {
+		t.Error(err)
+	}
+	refused(t, d.Tokens.End(t.Context(), in.Caller.Who), paddock.InvalidRequest)
 	// Too many tries are told as what they are, with the time to wait.
 	for range 11 {
 		_, err = g.Login(t.Context(), gate.From{Addr: "192.0.2.1"}, gate.Proof{Name: "ann", Password: "wrong"})

@@ -51,7 +51,16 @@ func (p Places) KeepPolicy(dir string, digest paddock.Digest, text []byte) error
 // PolicyOf returns the text that the run in the directory dir was decided by, of
 // which digest is; the error is fs.ErrNotExist when it isn't there as it was.
 func PolicyOf(dir string, digest paddock.Digest) ([]byte, error) {
-	text, err := durable.Read(filepath.Join(dir, policyName), mostText)
+	return read(filepath.Join(dir, policyName), digest)
+}
+
+// TextOf is PolicyOf for whatever the state directory keeps, by its digest.
+func TextOf(state string, digest paddock.Digest) ([]byte, error) {
+	return read(filepath.Join(state, Policies, digest.Hex()), digest)
+}
+
+func read(path string, digest paddock.Digest) ([]byte, error) {
+	text, err := durable.Read(path, mostText)
 	if err != nil {
 		return nil, err
 	}

@@ -177,3 +177,14 @@ func (d *Desk) Revoke(ctx context.Context, by auth.Who, id store.TokenID) error 
 	}
 	return hall.Refusal(d.hall.Store.RevokeToken(ctx, by.Scope(auth.TokensRevoke), id, d.hall.Now()), "token")
 }
+
+// End ends the token that was shown, which every one may do to itself.
+func (d *Desk) End(ctx context.Context, by auth.Who) error {
+	if by.Token == "" {
+		return paddock.Refused(paddock.InvalidRequest, "No token was shown that could be ended.")
+	}
+	if err := d.hall.Record(ctx, by, auth.Event{What: auth.TokenRevoked, Detail: auth.Label(string(by.Token))}); err != nil {
+		return err
+	}
+	return hall.Refusal(d.hall.Store.RevokeToken(ctx, store.Of(by.User), by.Token, d.hall.Now()), "token")
+}

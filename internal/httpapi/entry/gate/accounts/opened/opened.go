@@ -25,6 +25,7 @@ import (
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/httpapi/entry/gate/accounts"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/machines"
+	"paddock/internal/httpapi/entry/gate/accounts/opened/principals"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/served"
 	"paddock/internal/httpapi/entry/gate/accounts/opened/workspaces"
 	"paddock/internal/journal"
@@ -230,6 +231,7 @@ func (a *Accounts) FirstLink(ctx context.Context) (code string, until time.Time,
 func (a *Accounts) Routes(in *entry.Entrance) {
 	a.Gate.Routes(in)
 	a.Workspaces.Routes(in)
+	principals.Routes(in, a.store, a.now)
 	if a.workers != nil {
 		a.workers.Routes(in)
 	}
