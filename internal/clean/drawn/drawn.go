@@ -193,6 +193,8 @@ func allowed(inner []byte, last byte) bool {
 	}
 	prefix := len(inner) > 0 && inner[0] >= '<'
 	switch {
+	case bytes.ContainsAny(inner[min(1, len(inner)):], "<=>?"): // some take it for a prefix there, too
+		return false
 	case intermediates != "":
 		return !prefix && (intermediates == " " && last == 'q' || intermediates == "!" && last == 'p' && len(inner) == 0)
 	case prefix && inner[0] == '?' && (last == 'h' || last == 'l'):

@@ -37,7 +37,7 @@ func TestLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
 		"\x05", "\x00", "\x7f", "\x1bZ", "\x1b[c", "\x1b[0c", "\x1b[>c", "\x1b[=c", "\x1b[5n", "\x1b[6n", "\x1b[?6n", "\x1b[?15n", "\x1b[21t", "\x1b[8;1;1t", "\x1b[14t", "\x1b[x", "\x1b[i", "\x1b[5i",
-		"\x1b[?25$p", "\x1b[4$p", "\x1b[>q", "\x1b[>0q", "\x1b[?u", "\x1b[>1u", "\x1b[?1m", "\x1b[>4;1m", "\x1b[?1;1;0S", "\x1b[1;2;3;4;5T", "\x1b[2;1y", "\x1b[2h", "\x1b[20h", "\x1b[?2031h", "\x1b[?9001h", "\x1b[?25;9001h", "\x1b[1;1;1;1*y", "\x1b[?h",
+		"\x1b[?25$p", "\x1b[4$p", "\x1b[>q", "\x1b[>0q", "\x1b[?u", "\x1b[>1u", "\x1b[?1m", "\x1b[>4;1m", "\x1b[?1;1;0S", "\x1b[1;2;3;4;5T", "\x1b[2;1y", "\x1b[2h", "\x1b[20h", "\x1b[?2031h", "\x1b[?9001h", "\x1b[?25;9001h", "\x1b[1;1;1;1*y", "\x1b[?h", "\x1b[1?u", "\x1b[1>4;1m", "\x1b[4;?25m", "\x1b[?>J",
 		"\x1b]0;title\a", "\x1b]52;c;aGk=\a", "\x1b]52;c;?\x1b\\", "\x1b]11;?\a", "\x1b]4;1;?\x1b\\", "\x1b]8;;http://x\a", "\x1b]1337;File=:AA\a", "\x1b]9;hi\a",
 		"\x1bP$qm\x1b\\", "\x1bP+q544e\x1b\\", "\x1b_Gi=1;AAAA\x1b\\", "\x1b^pm\x1b\\", "\x1bXsos\x1b\\", "\x1b%@", "\x1b%G", "\x1b F", "\x1b G", "\x1b#3", "\x1b(Z", "\x1b $x",
 		"\u009b6n", "\u009d52;c;?\a", "\u0090$qm\u009c", "\u0085", "\x1b[" + strings.Repeat("1;", 40) + "m", "\x1b[1", "\x1b", "\x1b]unending",
