@@ -176,3 +176,29 @@ func TestPersonAtATerminal(t *testing.T) {
 		t.Errorf("the terminal was %+v and is %+v", before, after)
 	}
 }
+
+// TestPipedAtATerminal: all of a pipe is typed, however late the program reads, and who runs
+// what is over at once is told of no keys.
+func TestPipedAtATerminal(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	text, err := os.ReadFile(filepath.Join(y.work, "policy.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := strings.Replace(string(text), "executables:", "executables:\n  - {name: sh, path: /bin/sh, args: any, pty: true, line_breaks: true}", 1)
+	if err := os.WriteFile(filepath.Join(y.work, "policy.yaml"), []byte(with), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ line, in, want string }{
+		{"echo hi", "", "hi\r\n"},
+		{"sleep 0.3; head -n 5000 | wc -l", strings.Repeat(strings.Repeat("x", 59)+"\n", 5000), "5000\r\n"},
+	} {
+		cmd := y.command("run", "--tty", "--", "sh", "-c", c.line)
+		cmd.Stdin = strings.NewReader(c.in)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.HasSuffix(string(out), c.want) || strings.Contains(string(out), "[paddock") {
+			t.Errorf("%s: %v, …%q", c.line, err, out[max(0, len(out)-300):])
+		}
+	}
+}
