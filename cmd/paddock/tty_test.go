@@ -202,3 +202,21 @@ func TestPipedAtATerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestNoTerminalToSitAt: who attaches to a run without a terminal is told what shows it.
+func TestNoTerminalToSitAt(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	id, err := y.command("run", "-d", "--", "prog", "say", "hi").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := y.command("wait", strings.TrimSpace(string(id))).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	out, err := y.command("attach", strings.TrimSpace(string(id))).CombinedOutput()
+	var exit *testproc.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 125 || !strings.Contains(string(out), "has no terminal") || !strings.Contains(string(out), "paddock logs -f "+strings.TrimSpace(string(id))) {
+		t.Errorf("%v: %s", err, out)
+	}
+}

@@ -181,6 +181,7 @@ func (f *Front) Detail(ctx context.Context, p paddock.Principal, id paddock.RunI
 	d := app.Detail{Run: at.run, EnvironmentNames: []string{}}
 	d.Request = paddock.Request{Principal: at.run.Principal, Door: at.run.Door, Command: paddock.Command{Argv: at.run.Argv, Dir: at.run.Dir, Label: at.run.Label}}
 	if o, ok := rows.Order(*at.row, &f.cfg.Key.Public); ok {
+		d.Request.Command.Terminal = o.Request.Command.Terminal
 		if names := o.Request.Command.EnvironmentNames(); names != nil {
 			d.EnvironmentNames = names
 		}
