@@ -193,7 +193,7 @@ func (t *Terminal) Type(in wire.Typed) error {
 		return nil // who asked didn't hear that it was done
 	}
 	take := in.Take && t.hand != in.Hand
-	resize := in.Size != nil && *in.Size != t.size
+	resize := in.Size != nil && (take || *in.Size != t.size) // the program may have changed it
 	switch {
 	case t.master == nil:
 		return wire.Fault(wire.Failed, "the program has no terminal now: it hasn't started yet, or is over")
