@@ -88,6 +88,17 @@ func TestFullHidesTheState(t *testing.T) {
 	}
 }
 
+// At full a run gets some terminals, and no run all that the machine has.
+func TestFullBoundsTerminals(t *testing.T) {
+	t.Parallel()
+	w := contained(t, "{require: full}")
+	run := w.held(`n() { [ $1 = 0 ] || (
+		for fd in 3 4 5 6 7 8 9; do eval "command exec $fd<>/dev/ptmx" 2>/dev/null && echo x; done; n $(($1 - 1))); }; n 12`)
+	if got := strings.Count(w.text(run, Stdout), "x"); got != 64 {
+		t.Errorf("it opened %d terminals of 84; %s", got, w.text(run, Stderr))
+	}
+}
+
 // outside makes a directory that is no part of any workspace, and not in /tmp,
 // which every program may write at standard.
 func outside(t *testing.T, content string) string {

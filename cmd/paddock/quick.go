@@ -43,5 +43,6 @@ func elsewhere(*desk.Desk) (desk.Verbs, error) { return nil, becomeWhole() }
 // becomeWhole goes on as the program that has everything, with the same words,
 // environment and descriptors. It returns only an error.
 func becomeWhole() error {
-	return desk.Usage(stages.BecomeServer(os.Args[1:], os.Environ(), stages.AllHanded).Error(), "")
+	err := stages.BecomeServer(os.Args[1:], os.Environ(), stages.AllHanded)
+	return desk.Usage("this program starts runs and reads them, and becomes the one beside it for all else: "+err.Error(), "")
 }

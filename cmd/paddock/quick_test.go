@@ -69,6 +69,18 @@ func TestQuick(t *testing.T) {
 			t.Errorf("%v with nothing beside it: %d, %s", c.args, status, said)
 		}
 	}
+	// What was built without the server is called like it: it ends, wherever it got to.
+	for name, put := range map[string]func(string, string) error{"the same": os.Link, "a link": os.Symlink, "a copy": copyProgram} {
+		if err := put(quick, whole); err != nil {
+			t.Fatal(err)
+		}
+		if said, status := do(nil, "version"); status != 125 || !strings.Contains(said, "is this very program, built without the server: install it with") {
+			t.Errorf("%s beside it: %d, %s", name, status, said)
+		}
+		if err := os.Remove(whole); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.Link(testproc.Build(t, "paddock/cmd/paddock"), whole); err != nil {
 		t.Fatal(err)
 	}
@@ -87,4 +99,12 @@ func TestQuick(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "is a valid policy") {
 		t.Errorf("%v: %s", err, out)
 	}
+}
+
+func copyProgram(from, to string) error {
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, b, 0o755)
 }

@@ -176,3 +176,47 @@ func TestPersonAtATerminal(t *testing.T) {
 		t.Errorf("the terminal was %+v and is %+v", before, after)
 	}
 }
+
+// TestPipedAtATerminal: all of a pipe is typed, however late the program reads, and who runs
+// what is over at once is told of no keys.
+func TestPipedAtATerminal(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	text, err := os.ReadFile(filepath.Join(y.work, "policy.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := strings.Replace(string(text), "executables:", "executables:\n  - {name: sh, path: /bin/sh, args: any, pty: true, line_breaks: true}", 1)
+	if err := os.WriteFile(filepath.Join(y.work, "policy.yaml"), []byte(with), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ line, in, want string }{
+		{"echo hi", "", "hi\r\n"},
+		{"sleep 0.3; head -n 5000 | wc -l", strings.Repeat(strings.Repeat("x", 59)+"\n", 5000), "5000\r\n"},
+	} {
+		cmd := y.command("run", "--tty", "--", "sh", "-c", c.line)
+		cmd.Stdin = strings.NewReader(c.in)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.HasSuffix(string(out), c.want) || strings.Contains(string(out), "[paddock") {
+			t.Errorf("%s: %v, …%q", c.line, err, out[max(0, len(out)-300):])
+		}
+	}
+}
+
+// TestNoTerminalToSitAt: who attaches to a run without a terminal is told what shows it.
+func TestNoTerminalToSitAt(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	id, err := y.command("run", "-d", "--", "prog", "say", "hi").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := y.command("wait", strings.TrimSpace(string(id))).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	out, err := y.command("attach", strings.TrimSpace(string(id))).CombinedOutput()
+	var exit *testproc.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 125 || !strings.Contains(string(out), "has no terminal") || !strings.Contains(string(out), "paddock logs -f "+strings.TrimSpace(string(id))) {
+		t.Errorf("%v: %s", err, out)
+	}
+}

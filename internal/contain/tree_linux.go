@@ -255,13 +255,18 @@ func (p *Plan) attributes(path string, set uint64, flags int) {
 	p.setup("seal "+path, unix.SYS_MOUNT_SETATTR, Number(at), Text(path), Number(flags), Memory(bytesOf(&attr)), Number(32))
 }
 
+// mostTerminals is how many terminals a run may have at once.
+const mostTerminals = 64
+
 func (p *Plan) dev(tmpfs string, made map[string]bool) {
 	p.mount("tmpfs", "dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=0755,size=1m")
 	for _, dir := range []string{"dev/shm", "dev/pts"} {
 		p.directory(dir, made)
 	}
 	p.mount("tmpfs", "dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, tmpfs)
-	p.mount("devpts", "dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
+	// The machine has some thousands of terminals for all instances together: without a bound
+	// one run could take them all, and no other got its own.
+	p.mount("devpts", "dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, fmt.Sprintf("newinstance,ptmxmode=0666,mode=0620,max=%d", mostTerminals))
 	for name, target := range map[string]string{
 		"dev/fd": "/proc/self/fd", "dev/stdin": "/proc/self/fd/0", "dev/stdout": "/proc/self/fd/1", "dev/stderr": "/proc/self/fd/2", "dev/ptmx": "pts/ptmx",
 	} {

@@ -158,7 +158,7 @@ func nothing(at place, req paddock.PageRequest) paddock.Page {
 	if req.Stream == "" {
 		req.Stream = paddock.Stdout
 	}
-	return paddock.Page{Stream: req.Stream, Encoding: "utf-8", EOF: at.run.State.Settled()}
+	return paddock.Page{Stream: req.Stream, Offset: req.Offset, NextOffset: req.Offset, Encoding: "utf-8", EOF: at.run.State.Settled()}
 }
 
 // Detail returns the whole record of a run, as far as it is known.
@@ -181,6 +181,7 @@ func (f *Front) Detail(ctx context.Context, p paddock.Principal, id paddock.RunI
 	d := app.Detail{Run: at.run, EnvironmentNames: []string{}}
 	d.Request = paddock.Request{Principal: at.run.Principal, Door: at.run.Door, Command: paddock.Command{Argv: at.run.Argv, Workspace: at.run.Workspace, Dir: at.run.Dir, Label: at.run.Label}}
 	if o, ok := rows.Order(*at.row, &f.cfg.Key.Public); ok {
+		d.Request.Command.Terminal = o.Request.Command.Terminal
 		if names := o.Request.Command.EnvironmentNames(); names != nil {
 			d.EnvironmentNames = names
 		}
@@ -231,7 +232,9 @@ func (f *Front) Type(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	case err != nil:
 		return err
 	case at.house == nil:
-		return paddock.Refused(paddock.Conflict, "The run hasn't started, or is over: nobody reads what is typed.")
+		r := paddock.Refused(paddock.Conflict, "The run hasn't started, or is over: nobody reads what is typed.")
+		r.Hint = "Look at the run's state, and read what it printed."
+		return r
 	}
 	return at.house.Type(ctx, p, id, t)
 }

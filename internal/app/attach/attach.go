@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"paddock"
 	"paddock/internal/executor"
@@ -42,6 +43,9 @@ type Attachment struct {
 	Typed <-chan paddock.Typing
 	// Refused is told of what wasn't done. Then the attachment goes on watching.
 	Refused func(error)
+	// Piped is of what no person types: what the program doesn't read yet is typed when it
+	// does, and nothing that comes after it before.
+	Piped bool
 }
 
 // Type asks something of the terminal of a run: to be the one who types, to be of another
@@ -90,6 +94,9 @@ func (v *Verbs) types(ctx context.Context, p paddock.Principal, id paddock.RunID
 				continue
 			}
 			err := v.Type(ctx, p, id, t)
+			for a.Piped && Later(err) && pause(ctx) {
+				err = v.Type(ctx, p, id, t)
+			}
 			var refusal *paddock.Refusal
 			if errors.As(err, &refusal) && a.Refused != nil {
 				a.Refused(refusal)
@@ -97,5 +104,26 @@ func (v *Verbs) types(ctx context.Context, p paddock.Principal, id paddock.RunID
 				return err
 			}
 		}
+	}
+}
+
+// Again is after how long it is tried again to type what the program didn't read yet.
+const Again = 50 * time.Millisecond
+
+// Later reports whether what wasn't typed may be when the program has read.
+func Later(err error) bool {
+	var refusal *paddock.Refusal
+	return errors.As(err, &refusal) && refusal.Retryable
+}
+
+// pause lets a moment pass, and reports whether it did before ctx ended.
+func pause(ctx context.Context) bool {
+	timer := time.NewTimer(Again)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }

@@ -50,8 +50,9 @@ const mostHeld = 64
 func New(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Reset is what puts a terminal right on which something was drawn: the first screen, a
-// cursor that shows, plain text, no reports of the mouse, of focus and of pastes.
-const Reset = "\x1b[!p\x1b[?1049l\x1b[?1000;1002;1003;1004;1005;1006;1015;2004;2026l\x1b[?1;5l\x1b[?7;25h\x1b[4l\x1b>\x1b(B\x0f\x1b[m\r"
+// cursor that shows, plain text, all lines that scroll (not every terminal knows how to be
+// reset, so that is said, too), no reports of the mouse, of focus and of pastes.
+const Reset = "\x1b[!p\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[?1000;1002;1003;1004;1005;1006;1015;2004;2026l\x1b[?1;5l\x1b[?7;25h\x1b[4l\x1b>\x1b(B\x0f\x1b[m\r"
 
 // Write passes on what of p may, except for a sequence or a character that it leaves
 // incomplete.
@@ -193,6 +194,8 @@ func allowed(inner []byte, last byte) bool {
 	}
 	prefix := len(inner) > 0 && inner[0] >= '<'
 	switch {
+	case bytes.ContainsAny(inner[min(1, len(inner)):], "<=>?"): // some take it for a prefix there, too
+		return false
 	case intermediates != "":
 		return !prefix && (intermediates == " " && last == 'q' || intermediates == "!" && last == 'p' && len(inner) == 0)
 	case prefix && inner[0] == '?' && (last == 'h' || last == 'l'):
@@ -203,10 +206,12 @@ func allowed(inner []byte, last byte) bool {
 		return false
 	case last == 'h' || last == 'l':
 		return each(string(inner), []int{4})
+	case last == 'b': // repeats a character, in some terminals as often as it says
+		return len(inner) <= 4
 	case last == 'T':
 		return !bytes.ContainsAny(inner, ";:")
 	}
-	return strings.IndexByte("@ABCDEFGHIJKLMPSXZ`abdefgmrsu", last) >= 0
+	return strings.IndexByte("@ABCDEFGHIJKLMPSXZ`adefgmrsu", last) >= 0
 }
 
 // each reports whether all numbers of a list are among these.

@@ -90,12 +90,13 @@ type sitting struct {
 	done    int64            // the last number that was answered
 	waiting []paddock.Typing // unanswered
 	room    chan struct{}    // has one when something was answered
+	again   chan struct{}    // has one when something is to be sent again
 }
 
 // Attach passes on what is printed until the run is over and all of it is, and has done what
 // is typed meanwhile. When ctx ends, it returns; the run goes on.
 func (s *Server) Attach(ctx context.Context, id paddock.RunID, a attach.Attachment) error {
-	one := &sitting{Server: s, run: id, a: a, at: a.Offset, size: paddock.TerminalSize{Rows: 24, Columns: 80}, room: make(chan struct{}, 1)}
+	one := &sitting{Server: s, run: id, a: a, at: a.Offset, size: paddock.TerminalSize{Rows: 24, Columns: 80}, room: make(chan struct{}, 1), again: make(chan struct{}, 1)}
 	since, delay := time.Now(), 100*time.Millisecond
 	for {
 		one.heard = false
@@ -195,6 +196,10 @@ func (s *sitting) hears(ctx context.Context, conn *websocket.Conn) (over bool, e
 		}
 		switch w.Type {
 		case "done", "refused":
+			if s.a.Piped && w.Refusal != nil && w.Refusal.Retryable {
+				ring(s.again)
+				continue
+			}
 			s.answered(w.Number)
 			if w.Refusal != nil && s.a.Refused != nil {
 				s.a.Refused(w.Refusal)
@@ -232,29 +237,34 @@ func (s *sitting) answered(number int64) {
 	for len(s.waiting) > 0 && s.waiting[0].Number <= number {
 		s.waiting = s.waiting[1:]
 	}
+	ring(s.room)
+}
+
+func ring(bell chan<- struct{}) {
 	select {
-	case s.room <- struct{}{}:
+	case bell <- struct{}{}:
 	default:
 	}
 }
 
+// most is how many things may be unanswered: what is to come after what wasn't typed yet
+// waits for that.
+func (s *sitting) most() int {
+	if s.a.Piped {
+		return 1
+	}
+	return mostWaiting
+}
+
 // types sends what waits for an answer, and then what is typed.
 func (s *sitting) types(ctx context.Context, conn *websocket.Conn) {
-	s.mu.Lock()
-	again := append([]paddock.Typing(nil), s.waiting...)
-	if s.done > 0 { // says which attachment this is, and does nothing: that number was done
-		again = append([]paddock.Typing{{Hand: s.hand, Number: s.done, Size: &s.size}}, again...)
-	}
-	s.mu.Unlock()
-	for _, t := range again {
-		if send(ctx, conn, t) != nil {
-			return
-		}
+	if s.resend(ctx, conn) != nil {
+		return
 	}
 	for {
 		s.mu.Lock()
 		typed := s.a.Typed
-		if len(s.waiting) >= mostWaiting {
+		if len(s.waiting) >= s.most() {
 			typed = nil
 		}
 		s.mu.Unlock()
@@ -262,6 +272,10 @@ func (s *sitting) types(ctx context.Context, conn *websocket.Conn) {
 		case <-ctx.Done():
 			return
 		case <-s.room:
+		case <-s.again:
+			if s.wait(ctx, attach.Again) != nil || s.resend(ctx, conn) != nil {
+				return
+			}
 		case t, more := <-typed:
 			s.mu.Lock()
 			if !more {
@@ -279,6 +293,22 @@ func (s *sitting) types(ctx context.Context, conn *websocket.Conn) {
 			}
 		}
 	}
+}
+
+// resend sends what waits for an answer.
+func (s *sitting) resend(ctx context.Context, conn *websocket.Conn) error {
+	s.mu.Lock()
+	again := append([]paddock.Typing(nil), s.waiting...)
+	if s.done > 0 { // says which attachment this is, and does nothing: that number was done
+		again = append([]paddock.Typing{{Hand: s.hand, Number: s.done, Size: &s.size}}, again...)
+	}
+	s.mu.Unlock()
+	for _, t := range again {
+		if err := send(ctx, conn, t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func send(ctx context.Context, conn *websocket.Conn, t paddock.Typing) error {

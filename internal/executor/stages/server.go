@@ -39,6 +39,8 @@ func BecomeServer(argv, env []string, handed int) error {
 		return fmt.Errorf("the server can't be used: %w", err)
 	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
 		return fmt.Errorf("the server %s isn't an executable file: %s", path, install)
+	case same(self, info): // it would become itself again and again, without an end
+		return fmt.Errorf("%s is this very program, built without the server: %s", path, install)
 	}
 	keep := 3 + handed
 	if handed == AllHanded {
@@ -48,4 +50,10 @@ func BecomeServer(argv, env []string, handed int) error {
 		return fmt.Errorf("the server %s can't be started: %w", path, err)
 	}
 	return nil
+}
+
+// same reports whether the program at path is the one of info.
+func same(path string, info os.FileInfo) bool {
+	self, err := os.Stat(path)
+	return err == nil && os.SameFile(self, info)
 }

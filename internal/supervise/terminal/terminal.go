@@ -36,6 +36,9 @@ const (
 	MostWaiting = 64 << 10
 	// mostNotes bounds the record: of more changes of size or writer none is made.
 	mostNotes = 10_000
+	// mostSizes is from how many on no size alone is written: a window that is dragged about
+	// must not keep the next one from the keyboard.
+	mostSizes = mostNotes * 9 / 10
 	readSize  = 64 << 10
 )
 
@@ -190,7 +193,7 @@ func (t *Terminal) Type(in wire.Typed) error {
 		return nil // who asked didn't hear that it was done
 	}
 	take := in.Take && t.hand != in.Hand
-	resize := in.Size != nil && *in.Size != t.size
+	resize := in.Size != nil && (take || *in.Size != t.size) // the program may have changed it
 	switch {
 	case t.master == nil:
 		return wire.Fault(wire.Failed, "the program has no terminal now: it hasn't started yet, or is over")
@@ -200,8 +203,8 @@ func (t *Terminal) Type(in wire.Typed) error {
 		return wire.Fault(wire.Taken, "%s types there now; attach again to take the keyboard back", t.by)
 	case len(t.waiting)+len(in.Input) > MostWaiting:
 		return wire.Fault(wire.TooMany, "the program doesn't read what is typed: %d bytes wait for it already", len(t.waiting))
-	case (take || resize) && t.notes+2 > mostNotes:
-		return wire.Fault(wire.TooMany, "the terminal has changed its size or its writer %d times, and no more is written down", t.notes)
+	case (take || resize) && t.notes+2 > mostNotes, resize && !take && t.notes >= mostSizes:
+		return wire.Fault(wire.Failed, "the terminal has changed its size or its writer %d times, and no more is written down", t.notes)
 	}
 	if take {
 		if err := t.note(terminals.Note{Writer: in.By}); err != nil {

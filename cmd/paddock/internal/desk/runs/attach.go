@@ -41,6 +41,9 @@ unless --raw is given.`,
 				if err != nil {
 					return err
 				}
+				if err := d.onOne(cmd.Context(), v, r); err != nil {
+					return err
+				}
 				seat.Desk, seat.Run, seat.Offset = d.Desk, id, max(0, r.Stdout.Bytes-enough)
 				return d.sit(cmd.Context(), v, seat)
 			})
@@ -49,6 +52,18 @@ unless --raw is given.`,
 	cmd.Flags().BoolVar(&seat.Watch, "watch", false, "only watch, and type nothing")
 	cmd.Flags().BoolVar(&seat.Raw, "raw", false, "show all that is drawn as it is; only for programs that are trusted")
 	return cmd
+}
+
+// onOne refuses to sit where no terminal is: there every key would be taken, and none read.
+func (d commands) onOne(ctx context.Context, v desk.Verbs, r paddock.Run) error {
+	if r.StartedAt == nil {
+		return nil
+	}
+	whole, err := v.Detail(ctx, d.Operator(), r.ID)
+	if err != nil || whole.Request.Command.Terminal != nil {
+		return err
+	}
+	return desk.Usage("run "+string(r.ID)+" has no terminal", "paddock logs -f "+string(r.ID)+" shows what it prints; paddock run --tty starts one with a terminal, where the policy says `pty: true`")
 }
 
 // onTerminal starts the run and sits at its terminal.

@@ -53,6 +53,9 @@ const (
 	answerTime = 20 * time.Second
 	// leaveTime is how long a message may take to leave.
 	leaveTime = 30 * time.Second
+	// piece is how much is sent at once: less than a message may have, since as much is held
+	// for each client that doesn't read.
+	piece = 32 << 10
 	// wait is how long the house is asked to wait for output.
 	wait = 30 * time.Second
 )
@@ -233,12 +236,11 @@ func (s *seat) hears(ctx context.Context) {
 	}
 }
 
-// prints sends what is printed, from offset on, and at last how the run ended.
+// prints sends what is printed, from offset on, and at last how the run ended. While a
+// message leaves, which may take its time, nothing is held but that message.
 func (s *seat) prints(ctx context.Context, offset int64) error {
 	for {
-		page, err := s.house.Output(ctx, s.call.As(), s.run, paddock.PageRequest{
-			Stream: paddock.Stdout, Offset: offset, Limit: MostPrinted - numberBytes, Raw: true, Wait: paddock.Duration(wait),
-		})
+		message, next, over, err := s.read(ctx, offset)
 		var refusal *paddock.Refusal
 		if errors.As(err, &refusal) && refusal.Code != paddock.Away {
 			err := s.say(ctx, Word{Type: Failed, Refusal: refusal})
@@ -252,19 +254,13 @@ func (s *seat) prints(ctx context.Context, offset int64) error {
 		if err != nil {
 			return err
 		}
-		b := []byte(page.Content)
-		if page.Encoding == "base64" {
-			if b, err = base64.StdEncoding.DecodeString(page.Content); err != nil {
+		if len(message) > 0 {
+			if err := s.send(ctx, websocket.MessageBinary, message); err != nil {
 				return err
 			}
 		}
-		if len(b) > 0 {
-			if err := s.send(ctx, websocket.MessageBinary, Numbered(page.Offset, b)); err != nil {
-				return err
-			}
-		}
-		offset = page.NextOffset
-		if page.EOF {
+		offset = next
+		if over {
 			run, err := s.house.Look(ctx, s.call.As(), s.run)
 			if err != nil {
 				return err
@@ -274,6 +270,27 @@ func (s *seat) prints(ctx context.Context, offset int64) error {
 			return err
 		}
 	}
+}
+
+// read waits for what is printed from offset on, and returns it as it is sent, nothing if
+// nothing was; next is where the next begins, and over says that there is none.
+func (s *seat) read(ctx context.Context, offset int64) (message []byte, next int64, over bool, err error) {
+	page, err := s.house.Output(ctx, s.call.As(), s.run, paddock.PageRequest{
+		Stream: paddock.Stdout, Offset: offset, Limit: piece, Raw: true, Wait: paddock.Duration(wait),
+	})
+	if err != nil {
+		return nil, 0, false, err
+	}
+	b := []byte(page.Content)
+	if page.Encoding == "base64" {
+		if b, err = base64.StdEncoding.DecodeString(page.Content); err != nil {
+			return nil, 0, false, err
+		}
+	}
+	if len(b) > 0 {
+		message = Numbered(page.Offset, b)
+	}
+	return message, page.NextOffset, page.EOF, nil
 }
 
 func (s *seat) say(ctx context.Context, w Word) error {

@@ -15,6 +15,8 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/term"
 
@@ -66,7 +68,9 @@ func (s Seat) Sit(ctx context.Context, v desk.Verbs) (left bool, err error) {
 	if err := s.begun(ctx, v); err != nil {
 		return gone(away, err)
 	}
-	a := attach.Attachment{Offset: s.Offset, Out: s.Desk.Out, Refused: func(err error) { s.say(err.Error()) }}
+	var telling sync.WaitGroup
+	defer func() { leave(); telling.Wait() }()
+	a := attach.Attachment{Offset: s.Offset, Out: s.Desk.Out, Refused: s.refused(ctx, v, &telling), Piped: !s.person()}
 	if s.Desk.Terminal && !s.Raw {
 		a.Out = drawn.New(s.Desk.Out)
 	}
@@ -85,6 +89,27 @@ func (s Seat) Sit(ctx context.Context, v desk.Verbs) (left bool, err error) {
 		_, _ = io.WriteString(s.Desk.Out, drawn.Reset) // a terminal that is gone needs none
 	}
 	return gone(away, err)
+}
+
+// endTime is how long a run may take to be settled when its program is over.
+const endTime = 2 * time.Second
+
+// refused tells the person what wasn't done, and why. Who runs what is over at once hears
+// nothing of keys that came too late, and of many keys only once in a while.
+func (s Seat) refused(ctx context.Context, v desk.Verbs, telling *sync.WaitGroup) func(error) {
+	var busy atomic.Bool
+	return func(why error) {
+		if !busy.CompareAndSwap(false, true) {
+			return
+		}
+		telling.Go(func() {
+			defer busy.Store(false)
+			r, err := v.Wait(ctx, s.Desk.Operator(), s.Run, endTime)
+			if over := err == nil && r.State.Settled(); !over && ctx.Err() == nil {
+				s.say(why.Error())
+			}
+		})
+	}
 }
 
 // gone is what comes of sitting there: who left isn't told of what broke by that.
