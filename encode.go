@@ -42,6 +42,10 @@ func (c *Command) appendJSON(b []byte) []byte {
 	if !c.Stdin.IsZero() {
 		b = c.Stdin.appendJSON(append(b, `,"stdin":`...))
 	}
+	if t := c.Terminal; t != nil {
+		b = strconv.AppendInt(append(b, `,"terminal":{"rows":`...), int64(t.Rows), 10)
+		b = append(strconv.AppendInt(append(b, `,"columns":`...), int64(t.Columns), 10), '}')
+	}
 	b = appendNumber(b, `,"timeout_ms":`, int64(c.Timeout), c.Timeout.milliseconds())
 	b = appendNumber(b, `,"idle_ms":`, int64(c.Idle), c.Idle.milliseconds())
 	b = appendNumber(b, `,"output_limit":`, c.OutputLimit, c.OutputLimit)
