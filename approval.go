@@ -73,7 +73,9 @@ type Matter struct {
 	EnvironmentNames  []string `json:"environment_names"`
 	EnvironmentDigest Digest   `json:"environment_digest"`
 	// Stdin is of what the program reads; empty when it reads nothing.
-	Stdin       Digest    `json:"stdin,omitempty"`
+	Stdin Digest `json:"stdin,omitempty"`
+	// Terminal is set when it reads what is typed while it runs, which nobody judges.
+	Terminal    bool      `json:"terminal,omitempty"`
 	Limits      Limits    `json:"limits"`
 	Containment ContainAs `json:"containment"`
 }

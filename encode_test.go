@@ -77,6 +77,8 @@ func fill(v reflect.Value) {
 		fill(v.Elem())
 	case reflect.String:
 		v.SetString("x")
+	case reflect.Int:
+		v.SetInt(7)
 	case reflect.Int64:
 		v.SetInt(int64(7_000_000))
 	case reflect.Bool:

@@ -77,7 +77,9 @@ func (j *Judgement) Matter(ctx context.Context) (paddock.Matter, error) {
 	if err != nil {
 		return paddock.Matter{}, err
 	}
-	return matter.Of(ctx, j.request.Principal, *j.would, j.Decision.Refusals, j.programs(j.would.Grant), j.Found.Launch.File, stdin)
+	m, err := matter.Of(ctx, j.request.Principal, *j.would, j.Decision.Refusals, j.programs(j.would.Grant), j.Found.Launch.File, stdin)
+	m.Terminal = j.request.Command.Terminal != nil
+	return m, err
 }
 
 // Claimed has j, which judged a waiting run anew, be given what the run was when it

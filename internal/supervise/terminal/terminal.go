@@ -217,7 +217,7 @@ func (t *Terminal) Type(in wire.Typed) error {
 			return wire.Fault(wire.Failed, "the terminal can't be made that large: %v", err)
 		}
 	}
-	t.waiting, t.done = append(t.waiting, in.Input...), in.Number
+	t.waiting, t.done = append(t.waiting, in.Input...), max(t.done, in.Number) // none counts nothing
 	t.more.Broadcast()
 	return nil
 }

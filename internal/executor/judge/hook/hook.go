@@ -45,17 +45,28 @@ func Call(ctx context.Context, hook Hook, request paddock.Request, grant *paddoc
 func copyOf(req paddock.Request, g *paddock.Grant) Request {
 	c := &req.Command
 	c.Argv, c.Env, c.ReplaceEnv = slices.Clone(c.Argv), maps.Clone(c.Env), maps.Clone(c.ReplaceEnv)
-	if c.Stdin.Text != nil {
-		text := *c.Stdin.Text
-		c.Stdin.Text = &text
-	}
+	c.Stdin.Text, c.Terminal = own(c.Stdin.Text), own(c.Terminal)
 	grant := *g
 	grant.Argv, grant.Environment = slices.Clone(g.Argv), nil
 	grant.EnvironmentNames = slices.Clone(g.EnvironmentNames)
 	grant.Executable.Interpreters = slices.Clone(g.Executable.Interpreters)
-	if g.Rule != nil {
-		rule := *g.Rule
-		grant.Rule = &rule
+	grant.Secrets, grant.Rule = slices.Clone(g.Secrets), own(g.Rule)
+	held := &grant.Contain
+	held.Reach, held.Inject, held.Read = slices.Clone(held.Reach), slices.Clone(held.Inject), slices.Clone(held.Read)
+	held.Write, held.Executes, held.Account = slices.Clone(held.Write), slices.Clone(held.Executes), own(held.Account)
+	for i := range held.Inject {
+		if p := own(held.Inject[i].Provider); p != nil {
+			p.Argv, held.Inject[i].Provider = slices.Clone(p.Argv), p
+		}
 	}
 	return Request{Request: req, Grant: grant}
+}
+
+// own returns a copy of what p points to.
+func own[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
 }

@@ -124,7 +124,10 @@ func (d commands) show(a paddock.Approval) error {
 	}
 	lines = append(lines, [2]string{"directory", desk.Plain(m.Dir)}, [2]string{"variables", desk.Plain(strings.Join(m.EnvironmentNames, " "))})
 	stdin := "empty"
-	if m.Stdin != "" {
+	switch {
+	case m.Terminal:
+		stdin = "a terminal: whatever is typed there while it runs, which nobody judges"
+	case m.Stdin != "":
 		stdin = string(m.Stdin)
 	}
 	lines = append(lines,
