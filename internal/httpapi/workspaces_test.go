@@ -166,7 +166,7 @@ func TestTokenOfOneWorkspace(t *testing.T) {
 	s.do(http.MethodPost, "/api/v1/workspaces", "token", `{"name":"third"}`).problem(t, http.StatusNotFound, paddock.NotFound)
 	s.do(http.MethodDelete, "/api/v1/workspaces/other", "token", "").problem(t, http.StatusNotFound, paddock.NotFound)
 	for _, run := range []paddock.Run{elsewhere, nowhere} {
-		for _, path := range []string{"", "?wait_ms=1", "/detail", "/output", "/events"} {
+		for _, path := range []string{"", "?wait_ms=1", "/detail", "/statement", "/output", "/events"} {
 			s.get("/api/v1/runs/"+string(run.ID)+path, "token").problem(t, http.StatusNotFound, paddock.NotFound)
 		}
 		s.get("/api/v1/events?runs="+string(mine.ID)+","+string(run.ID), "token").problem(t, http.StatusNotFound, paddock.NotFound)
