@@ -81,7 +81,7 @@ func TestQuick(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Link(testproc.Build(t, "paddock/cmd/paddock"), whole); err != nil {
+	if err := os.Link(testproc.BuildTo(t, "plain", "paddock/cmd/paddock", "plain"), whole); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range cases {

@@ -60,6 +60,9 @@ func Program(t testing.TB, name string) string {
 		return path
 	}
 	path := filepath.Join(scratch(t), name)
+	if _, err := os.Lstat(path); err == nil {
+		t.Fatalf("testproc: %s has been built by Build; use BuildTo there", name)
+	}
 	if err := clone(self(t), path); err != nil {
 		t.Fatalf("testproc: making %s: %v", name, err)
 	}
@@ -94,6 +97,9 @@ func build(t testing.TB, pkg, sub string, flags ...string) string {
 	path := filepath.Join(scratch(t), sub, filepath.Base(pkg))
 	if builds.made[path] != "" {
 		return path
+	}
+	if _, err := os.Lstat(path); err == nil { // others start it, and would get what is built
+		t.Fatalf("testproc: %s is a helper of these tests already; use BuildTo", filepath.Base(pkg))
 	}
 	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", path}, flags...)
 	cmd := Command(t, "go", append(args, pkg)...)
