@@ -61,7 +61,7 @@ func Variables() []Variable {
 		{"principal", "string", "the id of who asks"},
 		{"principal_kind", "string", "operator, agent, host or user"},
 		{"env", "list of string", "the names of the variables that the caller asks for"},
-		{"stdin", "bool", "whether the caller gives a standard input"},
+		{"stdin", "bool", "whether the caller gives a standard input, or a terminal to type at"},
 	}
 }
 
