@@ -31,21 +31,27 @@ func TestWorkspaceIsExchanged(t *testing.T) {
 	}
 	over := make(chan struct{})
 	var work sync.WaitGroup
-	for a, b := range map[string]string{root + "/ann": root + "/link", root + "/ann/site/sub": root + "/sub"} {
+	// The inner ones are named by their directories: by a path through the link the test
+	// itself would carry the workspace's directory outside.
+	top, inner := opened(t, root), opened(t, root+"/ann/site")
+	for _, x := range []struct {
+		at   int
+		a, b string
+	}{{top, "ann", "link"}, {inner, "sub", "sub"}} {
 		work.Go(func() {
 			for {
 				select {
 				case <-over:
 					return
 				default:
-					_ = unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE) // one of both is away for a moment
+					_ = unix.Renameat2(x.at, x.a, top, x.b, unix.RENAME_EXCHANGE) // one of both is away for a moment
 				}
 			}
 		})
 	}
 	defer work.Wait()
 	defer close(over)
-	opened, refused := 0, 0
+	yes, refused := 0, 0
 	for i, begun := 0, time.Now(); i < 200 || i < 5000 && time.Since(begun) < 400*time.Millisecond; i++ {
 		r := Open([]string{root})
 		r.Confine(root + "/ann/site")
@@ -55,7 +61,7 @@ func TestWorkspaceIsExchanged(t *testing.T) {
 				refused++
 				continue
 			}
-			opened++
+			yes++
 			now, err := RealPath(dir)
 			if err != nil || strings.HasPrefix(now, outside) || !strings.HasPrefix(facts.Real, root) || facts.Root != root+"/ann/site" {
 				t.Fatalf("%q was opened as %+v, and is %s, %v", name, facts, now, err)
@@ -67,7 +73,18 @@ func TestWorkspaceIsExchanged(t *testing.T) {
 		}
 		r.Close()
 	}
-	if opened == 0 || refused == 0 {
-		t.Errorf("opened %d times and not %d times: nothing was tried", opened, refused)
+	if yes == 0 || refused == 0 {
+		t.Errorf("opened %d times and not %d times: nothing was tried", yes, refused)
 	}
+}
+
+// opened is the descriptor of a directory, until the test is over.
+func opened(t *testing.T, dir string) int {
+	t.Helper()
+	f, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return int(f.Fd())
 }
