@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,10 +14,7 @@ import (
 	"paddock"
 	"paddock/internal/approval"
 	"paddock/internal/journal/sign"
-	"paddock/internal/store/storetest"
-	"paddock/internal/store/tables/postgres"
 	"paddock/internal/testproc"
-	"paddock/internal/testproc/cluster"
 )
 
 // crew is a server that only queues, and a worker that is connected to it, whose policy
@@ -32,28 +28,8 @@ func (y *yard) crew(person *sign.Key) (s *served, end func()) {
 		t.Fatal(err)
 	}
 	y.write("policy.yaml", strings.Replace(string(text), "rules:\n", "rules:\n  - {name: ask-me, ask: 'true'}\n", 1)+"approvals: {keys: [{name: anna, key: '"+approval.KeyText(&person.Public)+"'}]}\n")
-	address := storetest.Database(t)
-	at, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	boss, err := url.Parse(cluster.Address(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := "w" + strings.TrimPrefix(at.Path, "/")
-	storetest.Do(t, boss.String(), "CREATE ROLE "+name+" LOGIN PASSWORD 'worker'")
-	y.write("server.pg", address)
-	y.write("token", strings.Repeat("t", 40))
-	s = y.serve("--no-worker", "--config", y.write("server.yaml", fmt.Sprintf("version: 1\nstore: {postgres: %s/server.pg}\ntoken_file: %[1]s/token\n", y.work)))
-	for _, right := range postgres.WorkerRights {
-		storetest.Do(t, address, strings.Replace(right, "ROLE", name, 1))
-	}
-	s.enter()
-	var added struct{ ID, Credential string }
-	s.ask(http.MethodPost, "/api/v1/workers", `{"name":"machine"}`, http.StatusCreated, &added)
+	s, at, added := y.queue()
 	y.write("worker.token", added.Credential)
-	at.User = url.UserPassword(name, "worker")
 	y.write("worker.pg", at.String())
 	worker := y.worker(y.write("worker.yaml", fmt.Sprintf("version: 1\nid: %s\npostgres: %s/worker.pg\norders: [%[2]s/home/.local/state/paddock/orders.key.pub]\nservers: [{url: '%s', token_file: %[2]s/worker.token}]\n", added.ID, y.work, s.url)))
 	return s, func() {

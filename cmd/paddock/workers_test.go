@@ -88,11 +88,11 @@ func (s *served) renounced(run *paddock.Run) {
 	}
 }
 
-// A server that only queues and a worker with a user of its own carry out a run together.
-// The worker's process is killed meanwhile; its next one has the run again.
-func TestWorkerIsKilled(t *testing.T) {
-	t.Parallel()
-	y := newYard(t)
+// queue is a server that only queues, with a token besides, a worker that it knows and the
+// database as that worker's own user sees it.
+func (y *yard) queue() (s *served, at *url.URL, worker struct{ ID, Credential string }) {
+	t := y.t
+	t.Helper()
 	address := storetest.Database(t)
 	at, err := url.Parse(address)
 	if err != nil {
@@ -106,14 +106,22 @@ func TestWorkerIsKilled(t *testing.T) {
 	storetest.Do(t, boss.String(), "CREATE ROLE "+name+" LOGIN PASSWORD 'worker'")
 	y.write("server.pg", address)
 	y.write("token", strings.Repeat("t", 40))
-	s := y.serve("--no-worker", "--config", y.write("server.yaml", fmt.Sprintf("version: 1\nstore: {postgres: %s/server.pg}\ntoken_file: %[1]s/token\n", y.work)))
+	s = y.serve("--no-worker", "--config", y.write("server.yaml", fmt.Sprintf("version: 1\nstore: {postgres: %s/server.pg}\ntoken_file: %[1]s/token\n", y.work)))
 	for _, right := range postgres.WorkerRights {
 		storetest.Do(t, address, strings.Replace(right, "ROLE", name, 1))
 	}
 	s.enter()
-	var added struct{ ID, Credential string }
-	s.ask(http.MethodPost, "/api/v1/workers", `{"name":"machine"}`, http.StatusCreated, &added)
+	s.ask(http.MethodPost, "/api/v1/workers", `{"name":"machine"}`, http.StatusCreated, &worker)
 	at.User = url.UserPassword(name, "worker")
+	return s, at, worker
+}
+
+// A server that only queues and a worker with a user of its own carry out a run together.
+// The worker's process is killed meanwhile; its next one has the run again.
+func TestWorkerIsKilled(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	s, at, added := y.queue()
 	y.write("worker.pg", at.String())
 	state, err := filepath.Glob(filepath.Join(y.work, "home", ".local/state/paddock/orders.key.pub"))
 	if err != nil || len(state) != 1 {

@@ -15,8 +15,8 @@ import (
 // onGround is a wish whose tree builds upon a ground.
 func onGround() Wish {
 	return Wish{
-		Level: paddock.Full, Network: "none", Root: "/srv/work", Dir: "/srv/work", Home: "/srv/home", Programs: []string{"/usr/bin/true"},
-		Account: &paddock.Account{UID: 7, GID: 8}, Shown: map[string]*os.File{"/srv/work": os.Stdin, "/srv/home": os.Stdin},
+		Level: paddock.Full, Network: "none", Root: "/srv/proj", Dir: "/srv/proj", Home: "/srv/home", Programs: []string{"/usr/bin/true"},
+		Account: &paddock.Account{UID: 7, GID: 8}, Shown: map[string]*os.File{"/srv/proj": os.Stdin, "/srv/home": os.Stdin},
 	}
 }
 
@@ -35,7 +35,7 @@ func TestWhatHasAGround(t *testing.T) {
 		"no account":            {func(w *Wish) { w.Account = nil }, false},
 		"a path to read":        {func(w *Wish) { w.Read = []string{"/srv/in"} }, false},
 		"a program elsewhere":   {func(w *Wish) { w.Programs = []string{"/srv/bin/tool"} }, false},
-		"a program in the root": {func(w *Wish) { w.Programs = []string{"/srv/work/tool"} }, true},
+		"a program in the root": {func(w *Wish) { w.Programs = []string{"/srv/proj/tool"} }, true},
 		"an overlay":            {func(w *Wish) { w.Overlay = "/srv/layer" }, false},
 		"a copy":                {func(w *Wish) { w.Copies = []Copy{{Path: "/srv/script"}} }, false},
 		"another size of /tmp":  {func(w *Wish) { w.Tmp = 1 << 20 }, false},
