@@ -67,7 +67,7 @@ func TestApprovalsOfAWorker(t *testing.T) {
 	waiting := func(code string) (paddock.Run, string) {
 		t.Helper()
 		var run paddock.Run
-		s.ask(http.MethodPost, "/api/v1/runs", `{"argv":["prog","exit","`+code+`"]}`, http.StatusAccepted, &run)
+		s.asks(http.MethodPost, "/api/v1/runs", `{"argv":["prog","exit","`+code+`"]}`, []int{http.StatusAccepted, http.StatusCreated}, &run) // queued still, or claimed by then
 		for run.State != paddock.Waiting {
 			s.ask(http.MethodGet, "/api/v1/runs/"+string(run.ID)+"?wait_ms=100", "", http.StatusOK, &run)
 			if run.State.Settled() {

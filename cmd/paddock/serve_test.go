@@ -89,6 +89,12 @@ func (s *served) end() {
 
 func (s *served) ask(method, path, body string, status int, into any) http.Header {
 	s.y.t.Helper()
+	return s.asks(method, path, body, []int{status}, into)
+}
+
+// asks is ask where the machine decides which of several statuses the answer has.
+func (s *served) asks(method, path, body string, statuses []int, into any) http.Header {
+	s.y.t.Helper()
 	r, err := http.NewRequestWithContext(s.y.t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
 		s.y.t.Fatal(err)
@@ -103,9 +109,7 @@ func (s *served) ask(method, path, body string, status int, into any) http.Heade
 	}
 	text, err := io.ReadAll(a.Body)
 	_ = a.Body.Close() // read
-	// Whether what was accepted has started by then is up to the machine.
-	fine := a.StatusCode == status || status == http.StatusAccepted && a.StatusCode == http.StatusCreated
-	if err != nil || !fine {
+	if err != nil || !slices.Contains(statuses, a.StatusCode) {
 		s.y.t.Fatalf("%s %s: %d, %v: %s", method, path, a.StatusCode, err, text)
 	}
 	if cookies := a.Cookies(); len(cookies) > 0 {

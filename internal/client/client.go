@@ -62,14 +62,14 @@ func New(address, token string) (*Client, error) {
 		MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
 	}
 	return &Client{
-		base: &url.URL{Scheme: u.Scheme, Host: u.Host}, token: token, wait: pause,
+		base: &url.URL{Scheme: u.Scheme, Host: u.Host}, token: token, wait: Pause,
 		http: &http.Client{Transport: transport, Jar: jar.For(token), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil
 }
 
 // Over returns a Client of a handler in this process.
 func Over(h http.Handler) *Client {
-	return &Client{base: &url.URL{Scheme: "http", Host: "localhost"}, wait: pause, http: &http.Client{Transport: within.Over(h)}}
+	return &Client{base: &url.URL{Scheme: "http", Host: "localhost"}, wait: Pause, http: &http.Client{Transport: within.Over(h)}}
 }
 
 func refuse(format string, args ...any) error {
@@ -81,8 +81,8 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
-// pause waits for d or for the end of ctx.
-func pause(ctx context.Context, d time.Duration) error {
+// Pause waits for d or for the end of ctx.
+func Pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

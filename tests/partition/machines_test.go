@@ -83,7 +83,7 @@ func within(t *testing.T, times string, do func(*field)) {
 	n := &network{t: t, prefix: fmt.Sprintf("pk%dx%d", os.Getpid(), fields.Add(1))}
 	defer n.remove()
 	n.make()
-	dir, err := os.MkdirTemp("", "paddock-partition-") //nolint:usetesting // the database's user can't pass t.TempDir's parent
+	dir, err := os.MkdirTemp("", "paddock-partition-") // the database's user can't pass t.TempDir's parent
 	must(t, err)
 	f := &field{t: t, net: n, dir: dir, work: filepath.Join(dir, "work"), token: strings.Repeat("t", 40), all: map[string]*machine{}, workers: map[string]string{}, times: times}
 	life, over := context.WithCancel(t.Context())

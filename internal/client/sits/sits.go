@@ -59,20 +59,9 @@ func New(address, token string) (*Server, error) {
 	var http1 http.Protocols
 	http1.SetHTTP1(true)
 	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second, Protocols: &http1}
-	return &Server{base: strings.TrimRight(address, "/"), token: token, wait: pause, http: &http.Client{
+	return &Server{base: strings.TrimRight(address, "/"), token: token, wait: client.Pause, http: &http.Client{
 		Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // A sitting is somebody at one terminal, over as many connections as it takes.

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -107,7 +106,6 @@ type server struct {
 	pause   func(ctx context.Context, d time.Duration, soon <-chan struct{})
 	changed chan struct{}
 
-	mu      sync.Mutex
 	entries []anchored.Detail
 	warned  []string
 }
@@ -216,9 +214,9 @@ func TestFirstEntriesAreKnownSoon(t *testing.T) {
 	}
 	s.restart()
 	s.keeper.Run(ctx)
-	want := []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 1, 60, 60}
-	for i := range want {
-		want[i] *= time.Second
+	var want []time.Duration
+	for _, seconds := range []int{1, 2, 4, 8, 16, 32, 60, 60, 1, 60, 60} {
+		want = append(want, time.Duration(seconds)*time.Second)
 	}
 	if !slices.Equal(waits, want) || len(s.entries) != 1 || !s.entries[0].First {
 		t.Errorf("it waited %v, want %v; %+v", waits, want, s.entries)

@@ -139,7 +139,6 @@ func talks() map[string]play {
 	log := func(lines ...string) play {
 		return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			for _, line := range lines {
-				//nolint:staticcheck // the suite asks for it as long as revisions have it
 				if err := req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: line}); err != nil {
 					return nil, err
 				}
@@ -192,7 +191,7 @@ func asks() map[string]play {
 			if err := json.Unmarshal(req.Params.Arguments, &in); err != nil {
 				return nil, err
 			}
-			said, err := req.Session.CreateMessage(ctx, question(in.Prompt)) //nolint:staticcheck // as above
+			said, err := req.Session.CreateMessage(ctx, question(in.Prompt))
 			if err != nil {
 				return nil, err
 			}
@@ -209,7 +208,7 @@ func asks() map[string]play {
 }
 
 func question(text string) *mcp.CreateMessageParams {
-	return &mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}, MaxTokens: 100} //nolint:staticcheck // as above
+	return &mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}, MaxTokens: 100}
 }
 
 func form(message, field, kind string) *mcp.ElicitParams {
@@ -289,20 +288,20 @@ func rounds() map[string]play {
 			return needs("", mcp.InputRequestMap{"capital_question": question("What is the capital of France?")}), nil
 		},
 		"test_input_required_result_list_roots": func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			if said, ok := req.Params.InputResponses["client_roots"].(*mcp.ListRootsResult); ok { //nolint:staticcheck // as above
+			if said, ok := req.Params.InputResponses["client_roots"].(*mcp.ListRootsResult); ok {
 				return answers(&mcp.TextContent{Text: fmt.Sprintf("%d roots", len(said.Roots))}), nil
 			}
-			return needs("", mcp.InputRequestMap{"client_roots": &mcp.ListRootsParams{}}), nil //nolint:staticcheck // as above
+			return needs("", mcp.InputRequestMap{"client_roots": &mcp.ListRootsParams{}}), nil
 		},
 		"test_input_required_result_multiple_inputs": func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			all := req.Params.InputResponses
 			name, _ := filled(all, "user_name")["name"].(string)
-			said, ok := all["client_roots"].(*mcp.ListRootsResult) //nolint:staticcheck // as above
+			said, ok := all["client_roots"].(*mcp.ListRootsResult)
 			if greeting := sampled(all, "greeting"); ok && name != "" && greeting != "" {
 				return answers(&mcp.TextContent{Text: fmt.Sprintf("%s %s, %d roots", greeting, name, len(said.Roots))}), nil
 			}
 			return needs(seal("several"), mcp.InputRequestMap{
-				"user_name": form("What is your name?", "name", "string"), "greeting": question("Say hello"), "client_roots": &mcp.ListRootsParams{}, //nolint:staticcheck // as above
+				"user_name": form("What is your name?", "name", "string"), "greeting": question("Say hello"), "client_roots": &mcp.ListRootsParams{},
 			}), nil
 		},
 		"test_input_required_result_multi_round":  severalRounds,
