@@ -108,16 +108,38 @@ type Approval struct {
 	// no other has.
 	Digest Digest `json:"digest"`
 	Matter Matter `json:"matter"`
+	// Says is what the rules that asked say of it, in the order of the matter's. It is no
+	// part of what is signed, but the policy is by its digest, and it is read there.
+	Says []RuleSays `json:"says,omitempty"`
 	// Approvers is how many must approve.
 	Approvers int `json:"approvers"`
 	// Uses is how many runs may be started by it, and Used the runs that were.
 	Uses  int     `json:"uses,omitempty"`
 	Used  []RunID `json:"used,omitempty"`
 	Votes []Vote  `json:"votes,omitempty"`
+	// Waits are the runs that wait for it now, Ended those that did and wait no more:
+	// that were ended, and not started by it.
+	Waits []RunID `json:"waits,omitempty"`
+	Ended []RunID `json:"ended,omitempty"`
 	// Void lists votes that don't count, and why.
 	Void []string `json:"void,omitempty"`
 	// Worker is the machine that asks, where that isn't the one that is asked for this.
 	Worker string `json:"worker,omitempty"`
+}
+
+// RuleSays is what a rule that asked says to persons.
+type RuleSays struct {
+	Rule string `json:"rule"`
+	// Message is the rule's; empty when it has none.
+	Message string `json:"message,omitempty"`
+	// Unknown is set when the text of its policy isn't kept any more, or not as it was.
+	Unknown bool `json:"unknown,omitempty"`
+}
+
+// Left reports whether it still could be answered, and nobody waits for that any more:
+// all who did have ended.
+func (a Approval) Left() bool {
+	return a.State == ApprovalWaiting && len(a.Waits) == 0 && len(a.Ended) > 0
 }
 
 // A Vote is what one person said.

@@ -148,7 +148,7 @@ var codes = []CodeInfo{
 	{GitNotAllowed, GatePolicy, "The policy has no `git` section, so there are no git tools.",
 		"Ask the operator to add `git: {executable: /usr/bin/git}` to the policy.", false},
 	{RevisionInvalid, "", "The revision isn't of the form that the git tools take, or names nothing in the repository.",
-		"Name a branch, a tag, HEAD or an object id, perhaps with ~N or ^N; git_log shows what there is.", false},
+		"Name a branch, a tag, HEAD or an object id, perhaps with ~N or ^N; git_branches lists branches and tags, git_log commits.", false},
 	{RepositoryRefused, "", "The repository leads outside of its root or is of a kind that the git tools don't read.",
 		"The message says what leads outside. The operator makes the whole repository lie inside the root.", false},
 	{LaunchDisabled, GatePolicy, "The policy doesn't let agents be started, so no task can be given to one.",

@@ -78,15 +78,16 @@ type Decision struct {
 	Effect        Effect `json:"effect"`
 	RequestDigest Digest `json:"request_digest"`
 	// PolicyDigest is of the policy file's bytes; empty when there is no policy.
-	PolicyDigest Digest       `json:"policy_digest,omitempty"`
-	Gates        []GateResult `json:"gates"`
+	PolicyDigest Digest  `json:"policy_digest,omitempty"`
+	Gates        Answers `json:"gates"`
 	// Refusals holds every reason against the request, in the order of the
 	// gates; the first is the one to show when only one fits.
 	Refusals []Refusal `json:"refusals,omitempty"`
 	// Approval is what persons approved, where a rule asked.
 	Approval ApprovalID `json:"approval,omitempty"`
-	// Grant is what an allowed command gets; nil unless Effect is Allow.
-	Grant *Grant `json:"grant,omitempty"`
+	// Granted is what an allowed command gets, as [Decision.Grant] says it; nothing
+	// unless Effect is Allow.
+	Granted Granted `json:"grant,omitzero"`
 }
 
 // Refusal returns the reason to show first, with the others counted in its
@@ -208,6 +209,9 @@ type ContainAs struct {
 	// Read and Write are paths beside the system's own and the root.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
+	// Real is set where no link may lead to what Read lists, whatever was put there
+	// since it was judged.
+	Real bool `json:"real,omitzero"`
 	// ReadOnly is set when the root, too, is only to be read.
 	ReadOnly bool `json:"read_only,omitempty"`
 	// RunAs is the policy's word for whose account a run gets; empty leaves it

@@ -40,6 +40,11 @@ func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s", r.Code, r.Messag
 // Refused makes a Refusal whose hint and retryable flag are the code's own;
 // the message is formatted.
 func Refused(code Code, format string, args ...any) *Refusal {
+	r := refused(code, format, args) // so that who copies it has made one, and not two
+	return &r
+}
+
+func refused(code Code, format string, args []any) Refusal {
 	info := code.Info()
-	return &Refusal{Code: code, Message: fmt.Sprintf(format, args...), Hint: info.Hint, Gate: info.Gate, Retryable: info.Retryable}
+	return Refusal{Code: code, Message: fmt.Sprintf(format, args...), Hint: info.Hint, Gate: info.Gate, Retryable: info.Retryable}
 }

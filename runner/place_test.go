@@ -165,7 +165,7 @@ func TestScripts(t *testing.T) {
 			t.Errorf("%s printed %q, want %q; exit %d, want %d", name, got, want, *run.Outcome.Reason.ExitCode, code)
 		}
 		d := w.explain(Command{Argv: []string{name, "one"}})
-		if d.Grant == nil || len(d.Grant.Executable.Interpreters) == 0 || !strings.HasSuffix(d.Grant.Executable.Interpreters[0].Path, map[string]string{"plain": "/bin/sh", "byenv": "/usr/bin/env"}[name]) {
+		if d.Grant() == nil || len(d.Grant().Executable.Interpreters) == 0 || !strings.HasSuffix(d.Grant().Executable.Interpreters[0].Path, map[string]string{"plain": "/bin/sh", "byenv": "/usr/bin/env"}[name]) {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
@@ -227,8 +227,8 @@ func TestPolicyIsReadAgain(t *testing.T) {
 	w.settle(w.sh("true"))
 	d, err := w.r.Explain(t.Context(), Command{Argv: []string{"sh", "-c", "true"}})
 	must(t, err)
-	if d.Effect != paddock.Allow || !strings.Contains(d.Gates[0].Detail, "doesn't count") || !strings.Contains(d.Gates[0].Detail, "unknown") {
-		t.Errorf("explained as %+v", d.Gates[0])
+	if said, _ := d.Gates.Of(paddock.GatePolicy); d.Effect != paddock.Allow || !strings.Contains(said.Detail, "doesn't count") || !strings.Contains(said.Detail, "unknown") {
+		t.Errorf("explained as %+v", said)
 	}
 	w.settle(w.sh("true")) // that it is broken is told once
 	journal, err := os.ReadFile(filepath.Join(w.state, "journal", "000001.jsonl"))

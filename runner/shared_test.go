@@ -241,7 +241,7 @@ func TestHookThatPanicsDenies(t *testing.T) {
 	for _, line := range []string{"panic", "nil"} {
 		_, err := w.try("echo " + line)
 		refused(t, err, paddock.RuleDenied)
-		if d := w.explain(Command{Argv: []string{"sh", "-c", "echo " + line}}); d.Effect != paddock.Deny || d.Grant != nil {
+		if d := w.explain(Command{Argv: []string{"sh", "-c", "echo " + line}}); d.Effect != paddock.Deny || d.Grant() != nil {
 			t.Errorf("explain: %+v", d)
 		}
 	}
@@ -515,7 +515,7 @@ func TestVariablesThatAreNotText(t *testing.T) {
 	if r := refused(t, err, paddock.InvalidRequest); r.Gate != paddock.GateEnvironment {
 		t.Errorf("gate %q", r.Gate)
 	}
-	for _, g := range w.explain(Command{Argv: []string{"sh"}}).Gates {
+	for g := range w.explain(Command{Argv: []string{"sh"}}).Gates.All() {
 		if want := map[paddock.Gate]paddock.Verdict{paddock.GateEnvironment: paddock.Refuse, paddock.GateHook: paddock.Skipped}[g.Gate]; want != "" && g.Verdict != want {
 			t.Errorf("%s: %s", g.Gate, g.Verdict)
 		}

@@ -58,14 +58,14 @@ func TestDemoBringsEveryModule(t *testing.T) {
 
 // freshMachine is the environment of somebody who has Go and nothing else: no
 // module is in the cache. Those that this machine has are served as a proxy
-// would serve them.
+// would serve them, and what it never needed is asked for where it asks.
 func freshMachine(t *testing.T) []string {
 	t.Helper()
 	have := goEnv(t, "GOMODCACHE")
 	fresh := filepath.Join(t.TempDir(), "modules")
 	path := filepath.Join(goEnv(t, "GOROOT"), "bin") + string(os.PathListSeparator) + os.Getenv("PATH")
 	return append(os.Environ(), "PATH="+path, "GOMODCACHE="+fresh, "GOFLAGS=-modcacherw",
-		"GOPROXY=file://"+filepath.Join(have, "cache", "download"))
+		"GOPROXY=file://"+filepath.Join(have, "cache", "download")+","+goEnv(t, "GOPROXY"))
 }
 
 func goEnv(t *testing.T, name string) string {

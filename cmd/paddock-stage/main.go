@@ -38,7 +38,7 @@ func main() {
 	role := func() error { return run("") }
 	if len(os.Args) == 2 {
 		switch os.Args[1] {
-		case "ahead", "ground":
+		case "ahead", "ground", "between", "hedge":
 			role = func() error { return run(os.Args[1]) }
 		case "egress":
 			role = proxy
@@ -52,8 +52,10 @@ func main() {
 	}
 }
 
-// run supervises one run. While it waits it makes early ready of what a contained one
-// needs: nothing, the process in between ("ahead"), or its tree as well ("ground").
+// run supervises one run. While it waits it makes early ready of what one needs: nothing,
+// the process in between of a run at full ("ahead"), its tree as well ("ground"), or the
+// process in between of a run at another level ("between"), and at standard what keeps it
+// from files as well ("hedge").
 func run(early string) error {
 	// Whatever else our starter had open is none of our business.
 	if err := unix.CloseRange(4, 1<<31-1, 0); err != nil {
@@ -69,36 +71,74 @@ func run(early string) error {
 	}
 	defer conn.Close()
 	rehearse.Run(func() bool { return control.HasJob(conn) })
-	var ready *ahead.Process
+	var forked *ahead.Process
 	var places *ahead.Places
 	if !control.HasJob(conn) {
 		places = ahead.FindPlaces()
+		defer places.Close()
 	}
 	if early != "" && !control.HasJob(conn) {
-		ready = ahead.Fork(early == "ground")
+		fork := map[string]func() *ahead.Process{
+			"ahead": func() *ahead.Process { return ahead.Fork(false) }, "ground": func() *ahead.Process { return ahead.Fork(true) }, "between": func() *ahead.Process { return ahead.ForkBetween(false) }, "hedge": func() *ahead.Process { return ahead.ForkBetween(true) },
+		}[early]
+		forked = fork()
 	}
-	text, descriptors, err := control.ReceiveJob(conn)
-	if err != nil {
-		ready.Close()
-	}
+	job, files, err := received(conn, forked)
 	if errors.Is(err, io.EOF) {
+		forked.Close()
 		return nil // started ahead of need, and not needed
 	}
 	if err != nil {
+		forked.Close()
 		return err
 	}
-	var job supervise.Job
-	if err := json.Unmarshal(text, &job); err != nil {
-		return fmt.Errorf("job: %w", err)
+	held := made(job, files, forked, places)
+	text, descriptors, err := control.ReceiveJob(conn)
+	if errors.Is(err, io.EOF) {
+		held.Close()
+		return nil // the run isn't to be, or its caller is gone
 	}
-	files, err := supervise.FilesOf(job, descriptors)
+	if err == nil {
+		err = job.Hear(&files, text, descriptors)
+	}
+	if err == nil {
+		err = logTo(filepath.Join(job.RunDir, "supervisor.log"))
+	}
 	if err != nil {
+		held.Close()
 		return err
 	}
-	if err := logTo(filepath.Join(job.RunDir, "supervisor.log")); err != nil {
-		return err
+	return supervise.Run(ctx, job, files, conn, supervise.Options{Ahead: forked, Places: places, Ready: held})
+}
+
+// received is the job, and the files that came with it. Process looks at the machine when a
+// request is there of which the job may come.
+func received(conn *net.UnixConn, process *ahead.Process) (job supervise.Job, files supervise.Files, err error) {
+	text, descriptors, err := control.AwaitJob(conn, process.Rouse)
+	if err != nil {
+		return job, files, err
 	}
-	return supervise.Run(ctx, job, files, conn, supervise.Options{Ahead: ready, Places: places})
+	if err := json.Unmarshal(text, &job); err != nil {
+		return job, files, fmt.Errorf("job: %w", err)
+	}
+	if err := job.Check(); err != nil {
+		// Of an older release the run's directory is there, and who looks into it is told.
+		if filepath.IsAbs(job.RunDir) {
+			err = errors.Join(err, logTo(filepath.Join(job.RunDir, "supervisor.log")))
+		}
+		return job, files, err
+	}
+	files, err = handover.FilesOf(job, descriptors)
+	return job, files, err
+}
+
+// made is what is made ready for the run while it is still being written down.
+func made(job supervise.Job, files supervise.Files, process *ahead.Process, places *ahead.Places) *supervise.Held {
+	held := supervise.Begin(job, process)
+	if supervise.Early(job) {
+		held.Make(files, places, nil)
+	}
+	return held
 }
 
 // proxy is the way out of a run. Its supervisor alone ends it.
@@ -154,10 +194,9 @@ func starter() (*net.UnixConn, error) {
 // logTo makes path our standard error, so that a crash of ours is written down
 // beside the run it ended.
 func logTo(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	fd, err := unix.Open(path, unix.O_CREAT|unix.O_APPEND|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return err
+		return &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	defer f.Close()
-	return unix.Dup3(int(f.Fd()), 2, 0)
+	return errors.Join(unix.Dup3(fd, 2, 0), unix.Close(fd))
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,9 +30,7 @@ func (y *yard) crew(person *sign.Key) (s *served, end func()) {
 	}
 	y.write("policy.yaml", strings.Replace(string(text), "rules:\n", "rules:\n  - {name: ask-me, ask: 'true'}\n", 1)+"approvals: {keys: [{name: anna, key: '"+approval.KeyText(&person.Public)+"'}]}\n")
 	s, at, added := y.queue()
-	y.write("worker.token", added.Credential)
-	y.write("worker.pg", at.String())
-	worker := y.worker(y.write("worker.yaml", fmt.Sprintf("version: 1\nid: %s\npostgres: %s/worker.pg\norders: [%[2]s/home/.local/state/paddock/orders.key.pub]\nservers: [{url: '%s', token_file: %[2]s/worker.token}]\n", added.ID, y.work, s.url)))
+	worker := y.hire(s.url, at, added)
 	return s, func() {
 		if err := worker.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Error(err)
@@ -39,6 +38,14 @@ func (y *yard) crew(person *sign.Key) (s *served, end func()) {
 		_ = worker.Wait() // it was ended
 		s.end()
 	}
+}
+
+// hire starts the worker that the server knows, connected to it at a url.
+func (y *yard) hire(server string, at *url.URL, as struct{ ID, Credential string }) *testproc.Cmd {
+	y.t.Helper()
+	y.write("worker.token", as.Credential)
+	y.write("worker.pg", at.String())
+	return y.worker(y.write("worker.yaml", fmt.Sprintf("version: 1\nid: %s\npostgres: %s/worker.pg\norders: [%[2]s/home/.local/state/paddock/orders.key.pub]\nservers: [{url: '%s', token_file: %[2]s/worker.token}]\n", as.ID, y.work, server)))
 }
 
 // at is a command of who has the server's token, on another machine as it were.

@@ -130,8 +130,8 @@ func (y *yard) spill(command func(args ...string) *testproc.Cmd, when paddock.Re
 	}
 	d := lastRun(y.t, command)
 	id := string(d.Run.ID)
-	if !slices.Equal(d.Decision.Grant.Secrets, []string{"API"}) || d.Run.Outcome.Stdout.Masked == 0 || d.Run.Outcome.Stderr.Masked != int64(len(theSecret)) {
-		y.t.Errorf("%v, %+v", d.Decision.Grant.Secrets, d.Run.Outcome)
+	if !slices.Equal(d.Decision.Grant().Secrets, []string{"API"}) || d.Run.Outcome.Stdout.Masked == 0 || d.Run.Outcome.Stderr.Masked != int64(len(theSecret)) {
+		y.t.Errorf("%v, %+v", d.Decision.Grant().Secrets, d.Run.Outcome)
 	}
 	if text := say(0, "output", id, "--unmasked"); strings.Contains(text, "plain "+theSecret) != (when == paddock.RedactShown) {
 		y.t.Errorf("%s, without masks:\n%s", when, text)

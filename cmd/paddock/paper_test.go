@@ -108,7 +108,7 @@ func (p *paper) now(r *paperRun) paddock.Run {
 }
 
 func (p *paper) Explain(_ context.Context, req paddock.Request) (paddock.Decision, error) {
-	d := paddock.Decision{Effect: paddock.Allow, Gates: []paddock.GateResult{{Gate: paddock.GateArgv, Verdict: paddock.Pass, Detail: "2 words"}}}
+	d := paddock.Decision{Effect: paddock.Allow, Gates: paddock.AnswersOf(paddock.GateResult{Gate: paddock.GateArgv, Verdict: paddock.Pass, Detail: "2 words"})}
 	if p.refuse != nil {
 		d.Effect, d.Refusals = paddock.Deny, []paddock.Refusal{*p.refuse}
 	}
@@ -268,7 +268,7 @@ func (p *paper) Detail(_ context.Context, _ paddock.Principal, id paddock.RunID)
 	}
 	d := app.Detail{Run: p.now(r), EnvironmentNames: []string{"CI"}}
 	d.Decision, err = p.Explain(context.Background(), paddock.Request{})
-	d.Decision.Grant = &paddock.Grant{EnvironmentNames: []string{"CI", "PATH"}}
+	d.Decision.Granted = paddock.Gives(&paddock.Grant{EnvironmentNames: []string{"CI", "PATH"}})
 	return d, err
 }
 

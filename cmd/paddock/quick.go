@@ -16,7 +16,8 @@ import (
 
 // execute runs the command line args and returns the status to exit with. What starts
 // runs, looks at them and reads them is here, since it is asked again and again; for all
-// else, and for work with a server, this process becomes the program that has everything.
+// else, for work with a server, and where a policy has rules, this process becomes the
+// program that has everything.
 func execute(ctx context.Context, d *desk.Desk, args []string) int {
 	root := &cobra.Command{Use: "paddock", SilenceUsage: true, SilenceErrors: true}
 	everywhere(root, d)

@@ -36,6 +36,7 @@ func TestQuick(t *testing.T) {
 		}
 		return string(out), cmd.ProcessState.ExitCode()
 	}
+	ruled := y.unruled()
 	cases := []struct {
 		env    []string
 		args   []string
@@ -89,6 +90,7 @@ func TestQuick(t *testing.T) {
 			t.Errorf("%v: %d, want %d: %s", c.args, status, c.status, said)
 		}
 	}
+	y.ruled(ruled, quick, whole)
 	policy, err := os.Open(filepath.Join(y.work, "policy.yaml"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 	"paddock"
 	"paddock/cmd/paddock/internal/desk"
-	"paddock/internal/rundir"
+	"paddock/internal/rundir/record/process"
 	"paddock/internal/testproc"
 )
 
@@ -65,7 +65,7 @@ func (y *yard) killed() paddock.RunID {
 	if err := syscall.Kill(run.Supervisor.PID, syscall.SIGKILL); err != nil {
 		y.t.Fatal(err)
 	}
-	for rundir.Alive(*run.Supervisor) {
+	for process.Alive(*run.Supervisor) {
 		pause()
 	}
 	return run.ID

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/internal/policy/compiled/rule"
 )
 
 func init() { cobra.EnableCommandSorting = false } // ours is the order of use
@@ -19,6 +20,9 @@ func perform(ctx context.Context, d *desk.Desk, root *cobra.Command, args []stri
 	root.SetOut(d.Out)
 	root.SetErr(d.Err)
 	err := root.ExecuteContext(ctx)
+	if errors.Is(err, rule.ErrElsewhere) { // before anything was written or said
+		err = becomeWhole()
+	}
 	d.Tell(err)
 	return desk.StatusOf(err)
 }

@@ -210,8 +210,8 @@ func TestASecretIsUsedAndNeverHeld(t *testing.T) {
 func (y *yard) injected(command func(args ...string) *testproc.Cmd, a api) {
 	y.t.Helper()
 	d := lastRun(y.t, command)
-	if len(d.Decision.Grant.Contain.Inject) != 1 || d.Decision.Grant.Contain.Inject[0].Secret != "OPENAI" {
-		y.t.Errorf("granted %+v", d.Decision.Grant.Contain)
+	if len(d.Decision.Grant().Contain.Inject) != 1 || d.Decision.Grant().Contain.Inject[0].Secret != "OPENAI" {
+		y.t.Errorf("granted %+v", d.Decision.Grant().Contain)
 	}
 	requests := int64(0)
 	for _, e := range d.Connections {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,7 @@ import (
 	"paddock/cmd/paddock/internal/desk/doctor"
 	"paddock/cmd/paddock/internal/desk/doorway"
 	"paddock/cmd/paddock/internal/desk/doorway/remote"
+	"paddock/cmd/paddock/internal/desk/early"
 	"paddock/cmd/paddock/internal/desk/people"
 	"paddock/cmd/paddock/internal/desk/rules/lookup"
 	"paddock/cmd/paddock/internal/desk/states"
@@ -31,7 +33,6 @@ import (
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/agents"
 	"paddock/internal/httpapi/entry/gate/profile"
-	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/listen"
 	"paddock/internal/httpapi/listen/sd"
 	"paddock/internal/httpapi/settings"
@@ -186,16 +187,17 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 	defer traces.Close()
 	workers := relay.NewHub(ctx, 0)
 	defer workers.Close()
-	all, err := openAccounts(ctx, people.Config{
+	accounts := people.Config{
 		State: d.StateDir(d.State), Postgres: s.Postgres, Accept: s.Accept, Secure: s.Secure(), Now: d.Now, Other: operator,
 		Origin: conf.Origin(s, l.Addr()), Providers: conf.Providers(s), Hub: workers, Roots: s.Workspaces, Serving: s.Digest(), Settings: s.Words(), Warn: func(err error) { warn(d, err) },
-	})
+	}
+	all, err := early.Open(ctx, waiting(ctx, d, s, l, log), func(ctx context.Context) (people.Accounts, error) { return openAccounts(ctx, accounts) })
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return errors.Join(early.Unless(ctx, err), l.Close())
 	}
 	defer func() { err = errors.Join(err, all.Close()) }()
 	defer people.Tidy(ctx, all, log)()
-	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: all.Rows(), Hints: all.Hints(), Idle: s.NoWorker, Runs: s.Runs, PerAccount: s.PerAccount, PerWorkspace: s.PerWorkspace, Spaces: s.Workspaces, Times: s.Leases, Elsewhere: crew.Linked(workers), Version: thisVersion().Version, Traces: traces.Tracer})
+	queue, err := crew.Serve(ctx, d, crew.Server{Executor: exec, App: rooms, Store: all.Rows(), Hints: all.Hints(), Idle: s.NoWorker, Runs: s.Runs, PerAccount: s.PerAccount, PerWorkspace: s.PerWorkspace, Spaces: s.Workspaces, Times: s.Leases, Elsewhere: crew.Linked(workers), Gives: workers.Gives, Version: thisVersion().Version, Traces: traces.Tracer})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -216,6 +218,21 @@ func serveHTTP(ctx context.Context, d *desk.Desk, s settings.Settings) (err erro
 		Handler: door, Connections: s.Connections, Cert: s.Cert, Key: s.Key, Log: log, Now: d.Now,
 		Ending: func() { stopping(context.WithoutCancel(ctx), d, door, workers, tools) },
 	})
+}
+
+// waiting is how a server waits for its database when it begins.
+func waiting(ctx context.Context, d *desk.Desk, s settings.Settings, l net.Listener, log *slog.Logger) early.Config {
+	c := early.Config{
+		Listener: l, Serve: listen.Options{Connections: s.Connections, Cert: s.Cert, Key: s.Key, Log: log, Now: d.Now},
+		Shield: conf.Shield(d, s, log), Warn: func(err error) { warn(d, err) },
+		Tell: func(next time.Duration) { // a service manager that waits for us goes on doing so
+			notify(ctx, d, "STATUS=waiting for the database\nEXTEND_TIMEOUT_USEC="+strconv.FormatInt((next+time.Minute).Microseconds(), 10))
+		},
+	}
+	if s.Postgres != "" {
+		c.Wait = s.Wait
+	}
+	return c
 }
 
 // welcome says that we are ready, when nothing is left to do before.
@@ -258,10 +275,8 @@ type behind struct {
 
 func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, log *slog.Logger) (*httpapi.Door, error) {
 	public := strings.TrimSuffix(s.PublicURL, "/")
-	var origins []string
-	if public != "" {
-		origins = []string{public}
-	}
+	guard := conf.Shield(d, s, log)
+	guard.Traces = h.traces.Tracer
 	v := thisVersion()
 	return httpapi.New(ctx, httpapi.Config{
 		App: h.queue, Gate: h.people, Vouch: h.people.Vouch, Workers: h.workers.Connected, Workspaces: h.people, Limits: entry.Limits(s.Limits), Version: v.Version, Pages: web.Handler,
@@ -272,7 +287,7 @@ func newDoor(ctx context.Context, d *desk.Desk, s settings.Settings, h behind, l
 		}),
 		Build:   httpapi.Build{Revision: v.Revision, Modified: v.Modified, Go: v.Go, Platform: v.Platform},
 		Numbers: conf.Numbers(d.StateDir(d.State), h.traces.Counts),
-		Shield:  shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Origins: origins, Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now, Traces: h.traces.Tracer},
+		Shield:  guard,
 		Policy: func() (httpapi.Policy, error) {
 			p, err := h.policies.Load()
 			if err != nil {

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"paddock"
 	"paddock/internal/testproc"
@@ -152,8 +154,16 @@ func TestServe(t *testing.T) {
 		t.Errorf("the run didn't outlive the server:\n%s", out)
 	}
 	old := s.cookie
+	// Meanwhile somebody puts back what was noted of orders that were followed.
+	noted := filepath.Join(y.work, "home", ".local", "state", "paddock", "nonces", "noted")
+	if err := os.WriteFile(noted, []byte(time.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s = y.serve()
 	defer s.end()
+	if log, err := os.ReadFile(s.log); err != nil || !strings.Contains(string(log), "were put back or removed") || !strings.Contains(string(log), string(run.ID)) {
+		t.Errorf("nothing is told of notes that were put back (%v):\n%s", err, log)
+	}
 	if s.login != "" {
 		t.Error("who is logged in is offered another link")
 	}
@@ -297,7 +307,8 @@ func TestServeBecomesTheServer(t *testing.T) {
 	}
 	place(testproc.BuildTo(t, "server", "paddock/cmd/paddock", "server"), "paddock-server")
 	// A socket that is handed over goes with it.
-	url, cmd := y.handed()
+	url, cmd, ready := y.handed()
+	ready()
 	on := &served{y: y, cmd: cmd, url: url, log: os.DevNull}
 	on.ask(http.MethodGet, "/livez", "", http.StatusOK, nil)
 	on.end()
@@ -448,4 +459,34 @@ func quoteJSON(s string) string {
 		panic(err)
 	}
 	return string(b)
+}
+
+// What the configuration says counts from the start of a server on: what is written there
+// while it works changes nothing before the next.
+func TestServeSettingsOfItsStart(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	config := filepath.Join(y.work, "server.yaml")
+	limits := func(body, mcp int) {
+		t.Helper()
+		if err := os.WriteFile(config, fmt.Appendf(nil, "version: 1\nlimits: {body: %d, mcp_body: %d}\n", body, mcp), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := `{"argv":["prog","` + strings.Repeat("a", 100_000) + `"]}`
+	limits(70_000, 65_536)
+	s := y.serve("--config", config)
+	s.enter()
+	s.ask(http.MethodPost, "/api/v1/runs", long, http.StatusRequestEntityTooLarge, nil)
+	limits(200_000, 200_000)
+	s.ask(http.MethodPost, "/api/v1/runs", long, http.StatusRequestEntityTooLarge, nil)
+	was := s.cookie
+	s.end()
+	s = y.serve("--config", config)
+	defer s.end()
+	s.cookie = was
+	s.ask(http.MethodPost, "/api/v1/runs", long, http.StatusUnprocessableEntity, nil) // by the policy, which has read it
+	if told := y.output("audit", "list", "--json"); !strings.Contains(told, "limits.body") || !strings.Contains(told, "limits.mcp_body") {
+		t.Errorf("what changed isn't told:\n%s", told)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -73,8 +74,9 @@ func TestServePostgres(t *testing.T) {
 	}
 }
 
-// handed starts a server on a socket that was opened for it, as a service manager does.
-func (y *yard) handed() (url string, cmd *testproc.Cmd) {
+// handed starts a server on a socket that was opened for it, as a service manager does;
+// ready waits until it says that it serves.
+func (y *yard) handed(args ...string) (url string, cmd *testproc.Cmd, ready func()) {
 	y.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -85,26 +87,29 @@ func (y *yard) handed() (url string, cmd *testproc.Cmd) {
 		y.t.Fatal(err)
 	}
 	serve := y.command()
-	cmd = testproc.Command(y.t, "/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" serve --json`, y.paddock) // the same process
+	cmd = testproc.Command(y.t, "/bin/sh", append([]string{"-c", `LISTEN_PID=$$ exec "$0" serve --json "$@"`, y.paddock}, args...)...) // the same process
 	cmd.Dir, cmd.Env, cmd.Stderr = serve.Dir, append(serve.Env, "LISTEN_FDS=1"), os.Stderr
 	cmd.ExtraFiles = []*os.File{f}
 	out, err := cmd.StdoutPipe()
 	if err = errors.Join(err, cmd.Start(), f.Close(), l.Close()); err != nil {
 		y.t.Fatal(err)
 	}
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	var said struct{ URL string }
-	if err != nil || json.Unmarshal(line, &said) != nil || said.URL != "http://"+l.Addr().String() {
-		y.t.Fatalf("the server says %q (%v), and the socket is %s", line, err, l.Addr())
+	return "http://" + l.Addr().String(), cmd, func() {
+		y.t.Helper()
+		line, err := bufio.NewReader(out).ReadBytes('\n')
+		var said struct{ URL string }
+		if err != nil || json.Unmarshal(line, &said) != nil || said.URL != "http://"+l.Addr().String() {
+			y.t.Fatalf("the server says %q (%v), and the socket is %s", line, err, l.Addr())
+		}
 	}
-	return said.URL, cmd
 }
 
 // A socket that is handed over is the server's address, and no run inherits it.
 func TestServeHandedSocket(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
-	url, cmd := y.handed()
+	url, cmd, ready := y.handed()
+	ready()
 	s := &served{y: y, cmd: cmd, url: url, log: os.DevNull}
 	s.ask(http.MethodGet, "/livez", "", http.StatusOK, nil)
 	links, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(cmd.Process.Pid), "fd", "3"))
@@ -118,6 +123,43 @@ func TestServeHandedSocket(t *testing.T) {
 				t.Errorf("what is started inherits it: %s, %v", info, err)
 			}
 		}
+	}
+	s.end()
+}
+
+// A server whose PostgreSQL isn't there yet says so to who asks, ends when it is told to, and
+// serves as soon as the database does.
+func TestServeBeforeItsDatabase(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	address, begin := cluster.Stopped(t)
+	y.write("server.pg", address)
+	y.write("token", strings.Repeat("t", 40))
+	config := y.write("server.yaml", fmt.Sprintf("version: 1\nstore: {postgres: %s/server.pg, accept: [superuser]}\ntoken_file: %[1]s/token\n", y.work))
+	wait := func(s *served) {
+		t.Helper()
+		s.ask(http.MethodGet, "/livez", "", http.StatusOK, nil)
+		s.ask(http.MethodGet, "/readyz", "", http.StatusServiceUnavailable, nil)
+		if h := s.ask(http.MethodGet, "/api/v1/runs", "", http.StatusServiceUnavailable, nil); h.Get("Retry-After") == "" {
+			t.Errorf("%v", h)
+		}
+	}
+	url, cmd, _ := y.handed("--config", config)
+	s := &served{y: y, cmd: cmd, url: url, log: os.DevNull}
+	wait(s)
+	s.end()
+	url, cmd, ready := y.handed("--config", config)
+	s = &served{y: y, cmd: cmd, url: url, log: os.DevNull}
+	wait(s)
+	begin()
+	ready()
+	s.ask(http.MethodGet, "/readyz", "", http.StatusOK, nil)
+	id, err := s.at("run", "-d", "--", "prog", "say", "hi").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.at("logs", "-f", strings.TrimSpace(string(id))).Output(); err != nil || string(out) != "hi\n" {
+		t.Errorf("%v: %s", err, out)
 	}
 	s.end()
 }

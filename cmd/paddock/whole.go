@@ -30,8 +30,10 @@ import (
 	"paddock/cmd/paddock/internal/desk/runs"
 	"paddock/cmd/paddock/internal/desk/states"
 	"paddock/cmd/paddock/internal/desk/stock"
+	"paddock/cmd/paddock/internal/desk/trees"
 	"paddock/internal/app"
 	"paddock/internal/mcpserver"
+	"paddock/internal/policy/compiled/rule"
 )
 
 // execute runs the command line args and returns the status to exit with.
@@ -59,6 +61,9 @@ func agentsRig(d *desk.Desk) stdio.Rig {
 
 // elsewhere are the verbs of a server.
 func elsewhere(d *desk.Desk) (desk.Verbs, error) { return afar.Open(d) }
+
+// becomeWhole isn't reached: this program judges by rules.
+func becomeWhole() error { return rule.ErrElsewhere }
 
 // here refuses --server beside a command that looks at this machine.
 func here(_ *desk.Desk, cmd *cobra.Command) error { return afar.Check(cmd) }
@@ -103,6 +108,7 @@ RFC 3339, durations whole milliseconds (_ms), sizes bytes. Lists have the keys
 		}
 	}
 	add("runs", slices.Concat(runs.Commands(d), pages.Commands(d), audits.Commands(d), kept.Commands(d), stock.Commands(d))...)
+	add("runs", trees.Command(d))
 	add("runs", asked.Command(d), states.Command(d, databases(d)), repos.Command(d), plans.Command(d), delegates.Command(d))
 	add("rules", rules.Command(d), doctor.Command(d))
 	add("doors", stdio.Command(d, func() stdio.Rig { return agentsRig(d) }), serveCommand(d), crew.Command(d, workerRig(d)), conf.Command(d))

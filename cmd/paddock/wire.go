@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/cmd/paddock/internal/desk/built"
@@ -10,6 +11,7 @@ import (
 	"paddock/internal/app"
 	"paddock/internal/executor"
 	"paddock/internal/policy"
+	"paddock/internal/policy/compiled/rule"
 )
 
 // version is set by the build.
@@ -43,6 +45,7 @@ func workshop(ctx context.Context, d *desk.Desk, flag string, policies executor.
 	if state == "" {
 		return nil, desk.Usage("there is no place to keep runs in", "set HOME, or name a directory with --state")
 	}
+	var elsewhere atomic.Bool // somebody waits to be judged by who has CEL
 	e, err := executor.Open(ctx, executor.Config{
 		State:   state,
 		Reading: warm == 0,
@@ -52,9 +55,18 @@ func workshop(ctx context.Context, d *desk.Desk, flag string, policies executor.
 		Idle:    warm == startsNothing,
 		Expect:  d.Expect,
 		HostEnv: d.Env,
-		Warn:    func(err error) { warn(d, err) },
-		Now:     d.Now,
+		Warn: func(err error) {
+			if errors.Is(err, rule.ErrElsewhere) {
+				elsewhere.Store(true)
+				return
+			}
+			warn(d, err)
+		},
+		Now: d.Now,
 	})
+	if err == nil && elsewhere.Load() {
+		err = errors.Join(rule.ErrElsewhere, e.Close())
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func TestWorkerIsKilled(t *testing.T) {
 	if err != nil || len(state) != 1 {
 		t.Fatalf("the server's key: %v, %v", state, err)
 	}
-	config := y.write("worker.yaml", fmt.Sprintf("version: 1\nid: %s\npostgres: %s/worker.pg\norders: [%s]\nlabels: [slow]\n", added.ID, y.work, state[0]))
+	config := y.write("worker.yaml", fmt.Sprintf("version: 1\nid: %s\npostgres: %s/worker.pg\norders: [%s]\nsole: true\nlabels: [slow]\n", added.ID, y.work, state[0]))
 
 	gate := filepath.Join(y.work, "gate")
 	var run paddock.Run

@@ -30,6 +30,7 @@ import (
 	"paddock/internal/app/attach"
 	"paddock/internal/app/plans"
 	"paddock/internal/executor"
+	"paddock/internal/rundir"
 )
 
 // An App serves the verbs. Its methods may be called concurrently. Every error
@@ -54,10 +55,9 @@ func (a *App) Explain(ctx context.Context, req paddock.Request) (paddock.Decisio
 	return discreet(req.Principal, d), err
 }
 
-// Start judges req and, when it is granted, returns its run once the program
-// has become the program or has failed to. A program that could not be started
-// is a settled run, not an error. Asking again with the same idempotency key
-// returns the same run.
+// Start judges req and, when it is granted, returns its run once the program has become the
+// program or has failed to. A program that could not be started is a settled run, not an
+// error. Asking again with the same idempotency key returns the same run.
 func (a *App) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
 	if req.Room != "" {
 		return paddock.Run{}, fmt.Errorf("%w: a door asks for room %q, which asks for itself", paddock.ErrFault, req.Room)
@@ -243,6 +243,8 @@ type Filter struct {
 	Limit  int           `json:"limit,omitempty"`  // at most 1,000; zero means 50
 	Before paddock.RunID `json:"before,omitempty"` // only runs made before this one
 	Label  string        `json:"label,omitempty"`  // only runs with exactly this label
+	Looks  int           `json:"-"`                // see [executor.Wanted]
+	Copies rundir.Copies `json:"-"`                // likewise
 }
 
 // Bounds of a listing.
@@ -278,22 +280,20 @@ func (a *App) List(ctx context.Context, p paddock.Principal, f Filter) (Listing,
 			return Listing{}, paddock.Refused(paddock.InvalidRequest, "before is %v.", err)
 		}
 	}
-	keep := func(run paddock.Run) bool {
-		return sees(p, run) && (f.Label == "" || f.Label == run.Label)
+	wanted := executor.Wanted{Label: f.Label, Looks: f.Looks, Again: f.Looks > 0, Copies: f.Copies}
+	if p.Kind != paddock.Operator {
+		wanted.Principal = p
 	}
 	list := a.exec.List
 	if f.Active {
 		list = a.exec.ListActive
 	}
-	runs, next, err := list(ctx, f.Before, f.Limit, keep)
+	runs, next, err := list(ctx, f.Before, f.Limit, wanted)
 	var broken *executor.Unreadable
 	if errors.As(err, &broken) && p.Kind != paddock.Operator {
 		err = nil // nobody can say whose these are
 	}
-	if runs == nil {
-		runs = []paddock.Run{}
-	}
-	return Listing{Runs: runs, Next: next}, err
+	return Listing{Runs: append([]paddock.Run{}, runs...), Next: next}, err
 }
 
 // Counters are what an agent is told beside every result.

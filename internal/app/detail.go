@@ -6,7 +6,6 @@ import (
 	"io/fs"
 
 	"paddock"
-	"paddock/internal/egress"
 	"paddock/internal/egress/ledger"
 )
 
@@ -21,7 +20,7 @@ type Detail struct {
 	// Decision has every gate's answer, and the grant.
 	Decision paddock.Decision `json:"decision"`
 	// Connections are what the run's proxy decided; absent if it had none.
-	Connections []egress.Entry `json:"connections,omitempty"`
+	Connections []ledger.Entry `json:"connections,omitempty"`
 }
 
 // Look returns the run as of now. Unlike Status it doesn't count as reading the run's

@@ -17,21 +17,22 @@ func discreet(p paddock.Principal, d paddock.Decision) paddock.Decision {
 	if p.Kind != paddock.Agent && p.Kind != paddock.User {
 		return d
 	}
-	d.Gates = slices.Clone(d.Gates)
-	for i := range d.Gates {
-		d.Gates[i].Position = discreetPosition(d.Gates[i].Position)
-		if d.Gates[i].Gate == paddock.GatePolicy {
-			d.Gates[i].Detail = "" // names the files
+	gates := slices.Collect(d.Gates.All())
+	for i := range gates {
+		gates[i].Position = discreetPosition(gates[i].Position)
+		if gates[i].Gate == paddock.GatePolicy {
+			gates[i].Detail = "" // names the files
 		}
 	}
+	d.Gates = paddock.AnswersOf(gates...)
 	d.Refusals = slices.Clone(d.Refusals)
 	for i := range d.Refusals {
 		d.Refusals[i] = *discreetRefusal(p, &d.Refusals[i])
 	}
-	if d.Grant != nil {
-		grant := *d.Grant
+	if d.Grant() != nil {
+		grant := *d.Grant()
 		grant.Rule = discreetPosition(grant.Rule)
-		d.Grant = &grant
+		d.Granted = paddock.Gives(&grant)
 	}
 	return d
 }

@@ -6,6 +6,7 @@
 //	STATE/approvals/ID/deny-KEY.json    who denied
 //	STATE/approvals/ID/use-N.json       the run that was started by it
 //	STATE/approvals/ID/over.json        that it expired, once somebody saw that
+//	STATE/approvals/ID/wait-RUN.json    that a run waits for it: see package waiters
 //
 // A vote is a signature over the digest of ask.json, so it can't be brought to
 // another matter, another time of asking or another policy. Which keys count is
@@ -182,6 +183,9 @@ func (b Book) Get(id paddock.ApprovalID, now time.Time) (paddock.Approval, error
 	}
 	return b.stand(id, a, text, a.settings(), now)
 }
+
+// Dir is where id is kept, with what others note beside it.
+func (b Book) Dir(id paddock.ApprovalID) string { return b.path(id) }
 
 // By is who could approve id when it was asked.
 func (b Book) By(id paddock.ApprovalID) (paddock.Approvals, error) {

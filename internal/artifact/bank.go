@@ -53,7 +53,7 @@ func Create(dir string, opt Options) (*Bank, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	d, err := os.Open(dir)
+	d, err := os.OpenFile(dir, os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return nil, fmt.Errorf("keeping output: %w", err)
 	}
@@ -219,9 +219,6 @@ func (b *Bank) Close() error {
 		return nil
 	}
 	b.ended, b.err = true, ErrSealed
-	for i := range b.kept {
-		b.kept[i].abandon()
-	}
 	return errors.Join(b.shut(), b.release())
 }
 
@@ -257,8 +254,8 @@ func (b *Bank) settle() error {
 		if b.kept[i].size.Load() > 0 {
 			flush(i, b.kept[i].f)
 		}
-		if !b.kept[i].behind.Load() && b.kept[i].marked != nil {
-			flush(6+i, b.kept[i].marked)
+		if !b.kept[i].behind.Load() && b.kept[i].marked.Load() != nil {
+			flush(6+i, b.kept[i].marked.Load())
 		}
 	}
 	if b.frames.Count() > 0 {
@@ -266,8 +263,8 @@ func (b *Bank) settle() error {
 	}
 	for i := range b.kept {
 		b.sums[i], errs[3+i] = b.kept[i].summary()
-		if b.kept[i].behind.Load() && b.kept[i].marked != nil { // they were made with the digest
-			flush(6+i, b.kept[i].marked)
+		if b.kept[i].behind.Load() && b.kept[i].marked.Load() != nil { // they were made with the digest
+			flush(6+i, b.kept[i].marked.Load())
 		}
 	}
 	wait.Wait()

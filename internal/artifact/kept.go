@@ -18,9 +18,9 @@ import (
 )
 
 // The digest follows the file in blocks of hashBlock, on a thread that lives only
-// while it is hashLag behind: small outputs never start one, and an abandoned Bank
-// leaves none. It has what others leave of the processors; who seals doesn't wait
-// for it but goes on where it stopped.
+// while it is hashLag behind: small outputs never start one, and of an abandoned Bank it ends
+// with its block. It has what others leave of the processors; who seals doesn't wait
+// for it but goes on from the last block that it made.
 const (
 	hashBlock = 128 << 10
 	hashLag   = 1 << 20
@@ -37,31 +37,42 @@ type kept struct {
 	// marks are those of the lines: whoever appends makes them until something was
 	// kept unseen, and then whoever makes the digest.
 	marks  marks.Writer
-	marked *os.File    // where they are, if there are any
-	behind atomic.Bool // set with mu held
+	marked atomic.Pointer[os.File] // where they are, if there are any
+	behind atomic.Bool             // set with mu held
 
 	size    atomic.Int64 // bytes in the file
 	dropped atomic.Int64
 	losing  sync.Mutex
 	loss    *paddock.Loss // guarded by losing
 
-	follows bool           // a goroutine owns what follows; guarded by mu
-	hashing sync.WaitGroup // that goroutine
-	gone    atomic.Bool    // the digest isn't wanted any more
-	sealing atomic.Bool    // it is wanted now
-	hash    hash.Hash
-	hashed  atomic.Int64
-	buf     []byte
-	hashErr error
+	follows atomic.Bool              // a goroutine does, or did and can't
+	over    atomic.Bool              // it is to end
+	reached atomic.Pointer[progress] // nil when somebody seals
+	hashed  atomic.Int64             // how far that is
+}
+
+// progress is how far the digest has come. What a pointer leads to never changes: who follows
+// may get no processor for as long as others keep them busy, so nobody waits for him, neither
+// for a lock nor for his end, and who seals goes on from here.
+type progress struct {
+	hash  hash.Cloner
+	marks *marks.Writer // nil as long as who appends makes them
+	at    int64
 }
 
 // init makes k the stream in f, which is at path.
 func (k *kept) init(f file, path string) {
-	k.f, k.open, k.hash = f, true, sha256.New()
-	k.marks.Open = func() (w io.WriterAt, err error) {
-		k.marked, err = os.OpenFile(marks.Name(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
-		return k.marked, err
-	}
+	k.f, k.open = f, true
+	k.reached.Store(&progress{hash: sha256.New().(hash.Cloner)}) //nolint:errcheck // it is one
+	// Who goes on where another stopped may open it, too.
+	k.marks.Open = sync.OnceValues(func() (io.WriterAt, error) {
+		w, err := os.OpenFile(marks.Name(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		k.marked.Store(w)
+		return w, nil
+	})
 }
 
 // write appends p to the file; mu is held. It goes by the file's own position:
@@ -82,52 +93,64 @@ func (k *kept) write(p []byte) (int, error) {
 // grew says that the file has n bytes more; mu is held.
 func (k *kept) grew(n int) {
 	size := k.size.Add(int64(n))
-	if !k.follows && size-k.hashed.Load() >= hashLag {
-		k.follows = true
-		k.hashing.Go(k.follow)
+	if size-k.hashed.Load() >= hashLag && k.follows.CompareAndSwap(false, true) {
+		go k.follow()
 	}
 }
 
 func (k *kept) follow() {
 	leisure.GiveWay()
-	for k.catchUp(hashBlock) {
-		k.mu.Lock()
-		if k.gone.Load() || !k.open || k.size.Load()-k.hashed.Load() < hashLag {
-			k.follows = false
-			k.mu.Unlock()
+	buf := make([]byte, hashBlock)
+	for {
+		for k.size.Load()-k.hashed.Load() >= hashBlock {
+			if !k.step(buf) {
+				return // and nobody follows any more
+			}
+		}
+		k.follows.Store(false)
+		// Who wrote meanwhile may have seen that somebody follows.
+		if k.size.Load()-k.hashed.Load() < hashLag || !k.follows.CompareAndSwap(false, true) {
 			return
 		}
-		k.mu.Unlock()
 	}
 }
 
-// catchUp hashes what is in the file until less than lag is left, or somebody seals
-// who wants to go on himself. It reads the file back, so the digest is of what is
-// there and not of what was meant.
-func (k *kept) catchUp(lag int64) bool {
-	for k.hashErr == nil && !k.gone.Load() {
-		if lag > 0 && k.sealing.Load() {
-			return true
-		}
-		left := k.size.Load() - k.hashed.Load()
-		if left < max(lag, 1) {
-			return true
-		}
-		if n := min(left, hashBlock); int64(len(k.buf)) < n {
-			k.buf = make([]byte, n)
-		}
-		p := k.buf[:min(left, int64(len(k.buf)))]
-		if n, err := k.f.ReadAt(p, k.hashed.Load()); n < len(p) {
-			k.hashErr = fmt.Errorf("making the digest at byte %d: %w", k.hashed.Load()+int64(n), err)
-			return false
-		}
-		k.hash.Write(p)
-		if k.behind.Load() {
-			k.marks.Continue(p, k.hashed.Load())
-		}
-		k.hashed.Add(int64(len(p)))
+// step goes on by a block, unless somebody seals, or can't wait to close.
+func (k *kept) step(buf []byte) bool {
+	from := k.reached.Load()
+	if from == nil || k.over.Load() {
+		return false
 	}
-	return false
+	to, err := k.after(from, buf)
+	if err != nil || !k.reached.CompareAndSwap(from, to) { // who seals will meet the error
+		return false
+	}
+	k.hashed.Store(to.at)
+	return true
+}
+
+// after is what is reached with one more block. It reads the file back, so the digest is of
+// what is there and not of what was meant. It changes nothing of from.
+func (k *kept) after(from *progress, buf []byte) (*progress, error) {
+	p := buf[:min(k.size.Load()-from.at, int64(len(buf)))]
+	if n, err := k.f.ReadAt(p, from.at); n < len(p) {
+		return nil, fmt.Errorf("making the digest at byte %d: %w", from.at+int64(n), err)
+	}
+	hashed, err := from.hash.Clone()
+	if err != nil {
+		return nil, fmt.Errorf("making the digest: %w", err)
+	}
+	hashed.Write(p)
+	to := &progress{hashed, from.marks, from.at + int64(len(p))}
+	if k.behind.Load() {
+		if to.marks == nil {
+			to.marks = &k.marks // nobody else adds to them since
+		}
+		m := *to.marks
+		m.Continue(p, from.at)
+		to.marks = &m
+	}
+	return to, nil
 }
 
 // lose counts what isn't kept. The first loss says where it began and why.
@@ -157,28 +180,31 @@ func (k *kept) shut() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.open = false
+	k.over.Store(true)
 }
 
-func (k *kept) abandon() { k.gone.Store(true) }
-
-// summary completes the digest. The stream is shut.
+// summary completes the digest. The stream is shut, and nobody summed it up before.
 func (k *kept) summary() (paddock.StreamSummary, error) {
 	sum := paddock.StreamSummary{Bytes: k.size.Load(), Dropped: k.dropped.Load(), Loss: k.lost()}
-	k.sealing.Store(true)
-	k.hashing.Wait()
-	if !k.catchUp(0) {
-		return sum, k.hashErr
+	at := k.reached.Swap(nil) // whatever is being made of it is thrown away
+	var buf []byte
+	for err := error(nil); at.at < sum.Bytes; {
+		if buf == nil {
+			buf = make([]byte, min(sum.Bytes-at.at, hashBlock))
+		}
+		if at, err = k.after(at, buf); err != nil {
+			return sum, err
+		}
 	}
-	sum.Digest = paddock.DigestOf([32]byte(k.hash.Sum(nil)))
+	sum.Digest = paddock.DigestOf([32]byte(at.hash.Sum(nil)))
 	return sum, nil
 }
 
 // close lets go of the files. The stream is shut.
 func (k *kept) close() error {
-	k.hashing.Wait()
 	err := k.f.Close()
-	if k.marked != nil {
-		err = errors.Join(err, k.marked.Close())
+	if marked := k.marked.Load(); marked != nil {
+		err = errors.Join(err, marked.Close())
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"regexp"
 	"strings"
@@ -123,5 +124,25 @@ func TestMask(t *testing.T) {
 	}
 	if shown := auth.ShownOf(word); len(shown) != 8 || !strings.HasPrefix(word, shown) || auth.ShownOf("ab") != "ab" {
 		t.Errorf("shown is %q", shown)
+	}
+}
+
+// What is kept of a word is its SHA-256 digest, and nothing by which it could be shown.
+func TestDigestOf(t *testing.T) {
+	t.Parallel()
+	for _, kind := range auth.Kinds() {
+		word, err := auth.NewWord(kind, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := auth.DigestOf(kind, word)
+		if err != nil || got != sha256.Sum256([]byte(word)) {
+			t.Errorf("%s: %x, %v", kind, got, err)
+		}
+		for _, other := range auth.Kinds() {
+			if _, err := auth.DigestOf(other, word); (err == nil) != (other == kind) {
+				t.Errorf("a %s taken for a %s: %v", kind, other, err)
+			}
+		}
 	}
 }

@@ -105,7 +105,7 @@ func (w *world) begin(p paddock.Principal, most int64) {
 	must(w.t, err)
 	req := paddock.Request{Principal: p, Door: paddock.DoorMCP, Command: paddock.Command{Argv: []string{"true"}}}
 	d, err := w.state.Prepare(context.Background(), id, rundir.Intent{Request: req, CreatedAt: w.now, Decision: paddock.Decision{
-		Effect: paddock.Allow, RequestDigest: req.Digest(), Grant: &paddock.Grant{Argv: req.Command.Argv, Limits: paddock.Limits{Output: most}},
+		Effect: paddock.Allow, RequestDigest: req.Digest(), Granted: paddock.Gives(&paddock.Grant{Argv: req.Command.Argv, Limits: paddock.Limits{Output: most}}),
 	}})
 	must(w.t, err)
 	done := w.try(func() error {

@@ -155,7 +155,7 @@ func (b *Books) recount(all map[string]*usage.Usage, id paddock.RunID, now time.
 		all[owner] = &usage.Usage{}
 	}
 	o := usage.Open{At: usage.Begin(sealed.CreatedAt), Runs: 1}
-	if g := sealed.Decision.Grant; g != nil {
+	if g := sealed.Decision.Grant(); g != nil {
 		o.Reserved = Reserve(g.Limits.Output)
 	}
 	if len(sealed.Request.Command.Argv) == 0 { // it was given, and no program ran

@@ -84,7 +84,7 @@ func (u *taker) take() error {
 	}
 	req := paddock.Request{Principal: u.p, Door: paddock.DoorMCP, Command: paddock.Command{Argv: []string{"true"}}}
 	d, err := u.state.Prepare(ctx, id, rundir.Intent{Request: req, CreatedAt: epoch, Decision: paddock.Decision{
-		Effect: paddock.Allow, RequestDigest: req.Digest(), Grant: &paddock.Grant{Argv: req.Command.Argv, Limits: paddock.Limits{Output: most}},
+		Effect: paddock.Allow, RequestDigest: req.Digest(), Granted: paddock.Gives(&paddock.Grant{Argv: req.Command.Argv, Limits: paddock.Limits{Output: most}}),
 	}})
 	if err != nil {
 		return err

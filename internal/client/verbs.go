@@ -23,7 +23,13 @@ type start struct {
 	DiskLimit   int64                 `json:"disk_limit,omitempty"`
 	Label       string                `json:"label,omitempty"`
 	Terminal    *paddock.TerminalSize `json:"terminal,omitempty"`
+	Worktree    *inWorktree           `json:"worktree,omitempty"`
 	key         string
+}
+
+// inWorktree is what is to be made for a run before it.
+type inWorktree struct {
+	Rev string `json:"rev"`
 }
 
 func of(req paddock.Request) *start {
@@ -35,13 +41,23 @@ func of(req paddock.Request) *start {
 }
 
 // Start asks for a run. A run on a server isn't tied to who asks.
-func (c *Client) Start(ctx context.Context, req paddock.Request) (run paddock.Run, err error) {
+func (c *Client) Start(ctx context.Context, req paddock.Request) (paddock.Run, error) {
+	return c.StartIn(ctx, req, "")
+}
+
+// StartIn is Start in a worktree of the workspace, made for the run at rev; none if that is
+// empty.
+func (c *Client) StartIn(ctx context.Context, req paddock.Request, rev string) (run paddock.Run, err error) {
 	if req.Tied || req.Command.ReplaceEnv != nil {
 		r := paddock.Refused(paddock.InvalidRequest, "A server's run can't be tied to a process here, or get its environment from it.")
 		r.Hint = "Start it with -d, then follow it with logs -f."
 		return run, r
 	}
-	err = c.Ask(ctx, http.MethodPost, "runs", nil, of(req), &run)
+	body := of(req)
+	if rev != "" {
+		body.Worktree = &inWorktree{rev}
+	}
+	err = c.Ask(ctx, http.MethodPost, "runs", nil, body, &run)
 	return run, err
 }
 

@@ -59,3 +59,8 @@ func Ahead(w Wait) []Call {
 func Spent(usage uintptr) []Call {
 	return []Call{prepared("what was used", unix.SYS_GETRUSAGE, []Arg{Number(unix.RUSAGE_CHILDREN), Number(usage)})}
 }
+
+// Answered is how a process waits for a byte from a socket, which it puts at into.
+func Answered(socket int, into uintptr) []Call {
+	return []Call{prepared("wait for an answer", unix.SYS_READ, []Arg{Number(uintptr(socket)), Number(into), Number(1)})}
+}

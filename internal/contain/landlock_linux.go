@@ -74,6 +74,11 @@ var namesOfEtc = []string{
 
 // standardRules is all that keeps the program from the host's files.
 func standardRules(w Wish, host Host) []pathRule {
+	return append(commonRules(w.ReadOnly, host), ownRules(w, host)...)
+}
+
+// commonRules are those that runs have in common.
+func commonRules(readOnly bool, host Host) []pathRule {
 	var rules []pathRule
 	for _, dir := range host.Directories {
 		rules = append(rules, pathRule{path: dir, access: read})
@@ -82,11 +87,10 @@ func standardRules(w Wish, host Host) []pathRule {
 		rules = append(rules, pathRule{path: link, access: read})
 	}
 	rules = append(rules,
-		pathRule{path: "/proc", access: read, maybe: true},
 		// Without a namespace an account has what its groups have: disks, consoles and the like.
 		pathRule{path: "/etc", access: rightReadDir, maybe: true}, pathRule{path: "/dev", access: rightReadDir, maybe: true},
 	)
-	if !w.ReadOnly { // they are everybody's here, and a root could lie in them
+	if !readOnly { // they are everybody's here, and a root could lie in them
 		rules = append(rules, pathRule{path: "/tmp", access: ^uint64(0), maybe: true}, pathRule{path: "/var/tmp", access: ^uint64(0), maybe: true})
 	}
 	for _, e := range host.Etc {
@@ -98,8 +102,14 @@ func standardRules(w Wish, host Host) []pathRule {
 	for _, name := range machine.Devices() {
 		rules = append(rules, pathRule{path: "/dev/" + name, access: rightReadFile | rightWriteFile | rightTruncate | rightIoctlDev, file: true, maybe: true})
 	}
+	return rules
+}
+
+// ownRules are those of one run.
+func ownRules(w Wish, host Host) []pathRule {
+	rules := []pathRule{{path: "/proc", access: read, maybe: true}} // which may be mounted for it alone
 	for _, path := range w.Read {
-		rules = append(rules, pathRule{path: path, access: read, file: host.IsFile(path)})
+		rules = append(rules, pathRule{path: path, access: read, file: host.IsFile(path), real: w.Real})
 	}
 	for _, path := range w.Programs {
 		rules = append(rules, pathRule{path: path, access: rightExecute | rightReadFile, file: true})
@@ -126,58 +136,77 @@ func writableRules(w Wish) []pathRule {
 
 // landlock restricts the program to rules, and to what else the ABI can hold.
 func (p *Plan) landlock(w Wish, host Host, rules []pathRule) {
-	handled := rights(host.LandlockABI)
-	attr := make([]byte, 24)
-	binary.NativeEndian.PutUint64(attr, handled)
-	size := 8
-	if host.LandlockABI >= 4 {
-		size = 16
-		if w.Network != "host" && w.Level == paddock.Standard { // at full there is nothing to reach
-			binary.NativeEndian.PutUint64(attr[8:], 1<<0|1<<1) // bind and connect, TCP
-		}
+	var ruleset Arg
+	if w.Hedge.serves(w, host) {
+		ruleset, rules = Number(FirstFile+len(p.Files)), ownRules(w, host)
+		p.Files = append(p.Files, w.Hedge.ruleset)
+	} else {
+		attr := restrictions(w.Level, w.Network, host.LandlockABI)
+		cell := newCell()
+		ruleset = Result(cell)
+		p.Become = append(p.Become, Call{
+			Step: "Landlock", Nr: unix.SYS_LANDLOCK_CREATE_RULESET, Into: cell,
+			Args: [6]Arg{Memory(attr), Number(len(attr)), Number(0)},
+		})
 	}
-	if host.LandlockABI >= 6 {
-		size = 24
-		binary.NativeEndian.PutUint64(attr[16:], 1<<0|1<<1) // abstract Unix sockets and signals
-	}
-	ruleset := newCell()
-	p.Become = append(p.Become, Call{
-		Step: "Landlock", Nr: unix.SYS_LANDLOCK_CREATE_RULESET, Into: ruleset,
-		Args: [6]Arg{Memory(attr), Number(size), Number(0)},
-	})
 	for _, rule := range w.executable(rules) {
-		p.allow(ruleset, rule, handled)
+		p.allow(ruleset, rule, rights(host.LandlockABI))
 	}
-	p.become("Landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, Result(ruleset), Number(0))
-	p.become("Landlock", unix.SYS_CLOSE, Result(ruleset))
+	p.become("Landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, Number(0))
+	p.become("Landlock", unix.SYS_CLOSE, ruleset)
 	p.Enforced.LandlockABI = host.LandlockABI
 	if w.Listed != nil {
 		p.Enforced.Exec = paddock.ListedExec
 	}
 }
 
-func (p *Plan) allow(ruleset []byte, rule pathRule, handled uint64) {
-	access := rule.access & handled
-	if rule.file {
-		access &= onlyOfFiles
+// restrictions is a struct landlock_ruleset_attr with all that the ABI can hold.
+func restrictions(level paddock.Level, network string, abi int) []byte {
+	attr := make([]byte, 24)
+	binary.NativeEndian.PutUint64(attr, rights(abi))
+	if abi < 4 {
+		return attr[:8]
 	}
+	if network != "host" && level == paddock.Standard { // at full there is nothing to reach
+		binary.NativeEndian.PutUint64(attr[8:], 1<<0|1<<1) // bind and connect, TCP
+	}
+	if abi < 6 {
+		return attr[:16]
+	}
+	binary.NativeEndian.PutUint64(attr[16:], 1<<0|1<<1) // abstract Unix sockets and signals
+	return attr
+}
+
+// granted is what r grants of the rights that are handled.
+func (r pathRule) granted(handled uint64) uint64 {
+	if r.file {
+		return r.access & handled & onlyOfFiles
+	}
+	return r.access & handled
+}
+
+// missing are the errors by which a path may turn out to be missing.
+func missing() []syscall.Errno {
+	return []syscall.Errno{unix.ENOENT, unix.ENOTDIR, unix.EBADF, unix.EACCES}
+}
+
+func (p *Plan) allow(ruleset Arg, rule pathRule, handled uint64) {
 	beneath := make([]byte, 16) // struct landlock_path_beneath_attr: access, descriptor
-	binary.NativeEndian.PutUint64(beneath, access)
+	binary.NativeEndian.PutUint64(beneath, rule.granted(handled))
 	fd := beneath[8:12]
 	copy(fd, newCell())
 	step := fmt.Sprintf("Landlock rule for %s", rule.path)
-	var missing []syscall.Errno
+	var accept []syscall.Errno
 	if rule.maybe {
-		missing = []syscall.Errno{unix.ENOENT, unix.ENOTDIR, unix.EBADF, unix.EACCES}
+		accept = missing()
 	}
-	open := Call{Step: step, Nr: unix.SYS_OPENAT, Into: fd, Accept: missing, Args: [6]Arg{Number(at), Text(rule.path), Number(unix.O_PATH | unix.O_CLOEXEC)}}
+	open := Call{Step: step, Nr: unix.SYS_OPENAT, Into: fd, Accept: accept, Args: [6]Arg{Number(at), Text(rule.path), Number(unix.O_PATH | unix.O_CLOEXEC)}}
 	if rule.real {
-		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
-		open.Nr, open.Args = unix.SYS_OPENAT2, [6]Arg{Number(at), Text(rule.path), Memory(bytesOf(&how)), Number(unix.SizeofOpenHow)}
+		open.Nr, open.Args = unix.SYS_OPENAT2, behindNoLink(rule.path)
 	}
 	p.Become = append(p.Become,
 		open,
-		Call{Step: step, Nr: unix.SYS_LANDLOCK_ADD_RULE, Accept: slices.Clone(missing), Args: [6]Arg{Result(ruleset), Number(1), Memory(beneath), Number(0)}},
-		Call{Step: step, Nr: unix.SYS_CLOSE, Accept: slices.Clone(missing), Args: [6]Arg{Result(fd)}},
+		Call{Step: step, Nr: unix.SYS_LANDLOCK_ADD_RULE, Accept: slices.Clone(accept), Args: [6]Arg{ruleset, Number(1), Memory(beneath), Number(0)}},
+		Call{Step: step, Nr: unix.SYS_CLOSE, Accept: slices.Clone(accept), Args: [6]Arg{Result(fd)}},
 	)
 }

@@ -58,6 +58,8 @@ type Wish struct {
 	Listed []listed.Entry
 	// Read and Write are further paths, read-only and writable.
 	Read, Write []string
+	// Real has a run not start where a link has come to be on the way to one of Read.
+	Real bool
 	// Overlay is a directory with the directories upper and work: what the run
 	// writes to the root lands in upper. Stand is shown in the root's place. At
 	// most one of them is set.
@@ -88,6 +90,8 @@ type Wish struct {
 	// Shown are mounts, by their path, that take the place of what is there: of
 	// other owners, so that it is the run's own. Only at level full.
 	Shown map[string]*os.File
+	// Hedge is a Landlock ruleset that was made ahead, for the run if it serves; nil is none.
+	Hedge *Hedge
 	// Door is a socket that the program gets as descriptor Door; nil is none.
 	Door *os.File
 	// Terminal is of which size a terminal the program gets as its descriptors 0, 1 and
@@ -124,6 +128,9 @@ type Plan struct {
 	UIDMap, GIDMap string
 	// Account is whose the user namespace is, where that isn't us.
 	Account *paddock.Account
+	// Beneath is set where there is none, and root's run is another account's for ever: with
+	// all that it starts it can't reach the process in between, which is root's.
+	Beneath bool
 	// Ground is what the calls of Setup build upon, and is to be built before them; nil
 	// where Setup does all.
 	Ground *Ground
@@ -187,6 +194,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 		p.unprivileged(w)
 		p.landlock(w, host, standardRules(w, host))
 		p.held(w)
+		p.Beneath = host.EUID == 0 && w.Account != nil && w.Account.UID != 0
 		err = p.filter(filter.Options{Network: w.Network, TCPOnly: w.Network != "host", Listed: w.Listed != nil, Notify: true})
 	case paddock.Full:
 		p.namespaces(w, host)

@@ -25,6 +25,7 @@ type bind struct {
 	path string
 	from string // where it is on the host, if not at path
 	file bool   // a single file
+	real bool   // no link may be on the way, whatever was put there meanwhile
 	attr uint64
 	tree []byte // the cell of the detached mount
 }
@@ -158,7 +159,7 @@ func own(w Wish, host Host) []bind {
 	}
 	rest := []bind{}
 	for _, path := range w.Read {
-		rest = append(rest, bind{path: path, attr: readOnly, file: host.IsFile(path)})
+		rest = append(rest, bind{path: path, attr: readOnly, file: host.IsFile(path), real: w.Real})
 	}
 	rest = append(rest, bind{path: w.Root, from: w.Stand, attr: writable})
 	if w.Home != "" {
@@ -188,12 +189,26 @@ func (p *Plan) take(b *bind, shown map[string]*os.File) {
 		return
 	}
 	b.tree = newCell()
-	p.Setup = append(p.Setup, Call{
-		Step: "show " + b.path, Nr: unix.SYS_OPEN_TREE, Into: b.tree,
-		Args: [6]Arg{Number(at), Text(cmp.Or(b.from, b.path)), Number(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE)},
-	})
+	const clone = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE
+	take := Call{Step: "show " + b.path, Nr: unix.SYS_OPEN_TREE, Into: b.tree, Args: [6]Arg{Number(at), Text(cmp.Or(b.from, b.path)), Number(clone)}}
+	if b.real {
+		there := newCell()
+		take.Args = [6]Arg{Result(there), Text(""), Number(clone | unix.AT_EMPTY_PATH)}
+		p.Setup = append(p.Setup,
+			Call{Step: take.Step, Nr: unix.SYS_OPENAT2, Into: there, Args: behindNoLink(cmp.Or(b.from, b.path))},
+			take, Call{Step: take.Step, Nr: unix.SYS_CLOSE, Args: [6]Arg{Result(there)}},
+		)
+	} else {
+		p.Setup = append(p.Setup, take)
+	}
 	attr := unix.MountAttr{Attr_set: b.attr}
 	p.setup("show "+b.path, unix.SYS_MOUNT_SETATTR, Result(b.tree), Text(""), Number(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE), Memory(bytesOf(&attr)), Number(32))
+}
+
+// behindNoLink are the words of openat2 by which no link is followed to path.
+func behindNoLink(path string) [6]Arg {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	return [6]Arg{Number(at), Text(path), Memory(bytesOf(&how)), Number(unix.SizeofOpenHow)}
 }
 
 // hand hands f over and returns the cell with the number that it will have.

@@ -25,18 +25,30 @@ type Client struct {
 	mu         sync.Mutex // guards what follows
 	last       int64
 	waiting    map[int64]chan wire.Reply
-	err        error      // why reading ended
-	word       error      // the last that the peer said of the whole connection
-	events     chan Event // what the supervisor sends, to the relay
+	err        error       // why reading ended
+	word       error       // the last that the peer said of the whole connection
+	events     chan Event  // what the supervisor sends, to the relay
+	each       func(Event) // or to this
 	subscribed bool
 	ended      bool // Close was called: no goroutine may be added
 }
 
 // NewClient speaks over conn, whose peer needs no hello, and takes it over.
 func NewClient(conn net.Conn) *Client {
+	return newClient(conn, nil)
+}
+
+// NewFollower is NewClient for who is told events without asking, see [ServeStarter]. Each
+// is called as by Follow, until Done.
+func NewFollower(conn net.Conn, each func(Event)) *Client {
+	return newClient(conn, each)
+}
+
+func newClient(conn net.Conn, each func(Event)) *Client {
 	c := &Client{
 		conn: conn, closed: make(chan struct{}), done: make(chan struct{}),
 		waiting: map[int64]chan wire.Reply{}, events: make(chan Event),
+		subscribed: each != nil, each: each,
 	}
 	c.reading.Go(c.read)
 	return c
@@ -108,6 +120,34 @@ func (c *Client) Subscribe(ctx context.Context) (<-chan Event, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// Follow is Subscribe for who does little with an event: each is called with it by the
+// goroutine that reads, which saves two others. It must neither wait nor ask anything of
+// the client. Ready is called when the supervisor has answered. Follow
+// returns when the peer is gone, ctx ends or the client is closed.
+func (c *Client) Follow(ctx context.Context, ready func(), each func(Event)) error {
+	c.mu.Lock()
+	switch {
+	case c.ended:
+		c.mu.Unlock()
+		return net.ErrClosed
+	case c.subscribed:
+		c.mu.Unlock()
+		return wire.Fault(wire.TooMany, "this connection is subscribed already")
+	}
+	c.subscribed, c.each = true, each
+	c.mu.Unlock()
+	if _, err := c.call(ctx, wire.Request{Verb: wire.VerbSubscribe}); err != nil {
+		return err
+	}
+	ready()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.done:
+		return nil
+	}
 }
 
 // listen relays events to out, from the first on that the supervisor sends.
@@ -258,7 +298,7 @@ func (c *Client) reason() error {
 // connection: everybody who waits gets it.
 func (c *Client) deliver(r wire.Reply) {
 	c.mu.Lock()
-	listening := c.subscribed
+	listening, each := c.subscribed, c.each
 	if r.Event == nil && r.ID == 0 && r.Error != nil {
 		c.word = r.Error
 	}
@@ -271,7 +311,9 @@ func (c *Client) deliver(r wire.Reply) {
 		}
 	}
 	c.mu.Unlock()
-	if r.Event != nil && listening {
+	if r.Event != nil && each != nil {
+		each(*r.Event)
+	} else if r.Event != nil && listening {
 		c.events <- *r.Event // a relay listens until it is closed
 	}
 }

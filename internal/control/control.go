@@ -93,6 +93,15 @@ func ReceiveJob(conn *net.UnixConn) (job []byte, files []*os.File, err error) {
 	return handover.Receive(conn)
 }
 
-// HasJob reports whether something can be received on conn, or its end is known,
+// Rouse tells a supervisor that waits that a job may come soon. It waits for nothing.
+func Rouse(conn *net.UnixConn) { handover.Rouse(conn) }
+
+// AwaitJob is ReceiveJob for a supervisor that waits, which calls roused each time that it
+// is told by Rouse.
+func AwaitJob(conn *net.UnixConn, roused func()) (job []byte, files []*os.File, err error) {
+	return handover.Await(conn, roused)
+}
+
+// HasJob reports whether a job can be received on conn, or its end is known,
 // so that ReceiveJob wouldn't wait.
 func HasJob(conn *net.UnixConn) bool { return handover.Ready(conn) }

@@ -282,6 +282,45 @@ func TestSubscriptionEnds(t *testing.T) {
 
 // A thousand clients listen, and one of them never reads: the supervisor isn't
 // held up, and the others get the latest.
+// Who follows is called with what a subscriber would receive, in order, until the end.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	h := newStub()
+	dir, stop := serve(t, h)
+	c := dial(t, dir)
+	came, over, ready := make(chan Event, 10), make(chan error, 1), make(chan struct{})
+	go func() {
+		over <- c.Follow(t.Context(), func() { close(ready) }, func(e Event) { came <- e })
+	}()
+	<-ready
+	for _, e := range []Event{{Kind: EventStarted}, {Kind: EventOutput, Stdout: 3}, {Kind: EventSettled, Outcome: &paddock.Outcome{State: paddock.Exited}}} {
+		h.tell(t, e)
+		if diff := cmp.Diff(e, next(t, came)); diff != "" {
+			t.Errorf("event (-want +got):\n%s", diff)
+		}
+	}
+	var e *Error
+	if err := c.Follow(t.Context(), nil, nil); !errors.As(err, &e) || e.Code != wire.TooMany {
+		t.Errorf("a second subscription: %v", err)
+	}
+	if _, err := c.Status(t.Context()); err != nil {
+		t.Errorf("answers don't come any more: %v", err)
+	}
+	stop()
+	if err := <-over; err != nil {
+		t.Errorf("at the end: %v", err)
+	}
+	_ = c.Close() // the connection ended with its peer
+	if err := c.Follow(t.Context(), nil, nil); err == nil {
+		t.Error("a closed client follows")
+	}
+	again := dial(t, func() string { dir, _ := serve(t, newStub()); return dir }())
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := again.Follow(ctx, cancel, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("who is told to stop: %v", err)
+	}
+}
+
 func TestManySubscribers(t *testing.T) {
 	h := newStub()
 	dir, stop := serve(t, h)
@@ -775,4 +814,36 @@ func FuzzServe(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Who follows is told events, and the last one, without having asked, and can ask for
+// anything else.
+func TestAFollowerIsTold(t *testing.T) {
+	testproc.Leaks(t)
+	ours, theirs := net.Pipe()
+	h := newStub()
+	served := make(chan error, 1)
+	go func() { served <- ServeStarter(t.Context(), ours, h, true) }()
+	told := make(chan Event, 8)
+	c := NewFollower(theirs, func(e Event) { told <- e })
+	if _, err := c.Status(t.Context()); err != nil {
+		t.Error(err)
+	}
+	h.tell(t, Event{Kind: EventStarted})
+	if e := <-told; e.Kind != EventStarted {
+		t.Errorf("%+v", e)
+	}
+	if _, err := c.Subscribe(t.Context()); err == nil {
+		t.Error("it could subscribe once more")
+	}
+	h.tell(t, Event{Kind: EventSettled, Kept: true})
+	if e := <-told; e.Kind != EventSettled || !e.Kept {
+		t.Errorf("%+v", e)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
 }

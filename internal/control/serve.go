@@ -71,6 +71,17 @@ func ServeConn(ctx context.Context, conn net.Conn, h Handler) error {
 	return newSession(conn, h).serve(ctx, "")
 }
 
+// ServeStarter is ServeConn for who started us. One who follows is told events without having
+// asked: to ask and to answer would take our time while the run is made ready.
+func ServeStarter(ctx context.Context, conn net.Conn, h Handler, follows bool) error {
+	s := newSession(conn, h)
+	if follows {
+		s.listen()
+		s.events.Go(s.tell)
+	}
+	return s.serve(ctx, "")
+}
+
 func isShortage(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) ||
 		errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.ECONNABORTED)

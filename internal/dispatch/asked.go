@@ -5,6 +5,8 @@ import (
 
 	"paddock"
 	"paddock/internal/dispatch/ballots"
+	"paddock/internal/dispatch/stating"
+	"paddock/internal/journal/sign"
 )
 
 // there are the houses of all workers that can be reached now.
@@ -44,4 +46,14 @@ func (f *Front) Question(ctx context.Context, p paddock.Principal, id paddock.Ap
 // signed it, by the policy there.
 func (f *Front) Vote(ctx context.Context, p paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error) {
 	return ballots.Vote(ctx, p, id, envelope, f.App, f.there())
+}
+
+// Attest has the machine that carried out a run, which isn't this one, make a signed
+// statement about it.
+func (f *Front) Attest(ctx context.Context, p paddock.Principal, id paddock.RunID) (sign.Envelope, error) {
+	at, err := f.find(ctx, p, id)
+	if err != nil {
+		return sign.Envelope{}, err
+	}
+	return stating.By(ctx, p, id, at.row, f.cfg.Worker, at.house)
 }

@@ -10,14 +10,13 @@ package dispatch
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"time"
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/dispatch/answers"
 	"paddock/internal/dispatch/ballots"
+	"paddock/internal/dispatch/copies"
 	"paddock/internal/dispatch/machine/shift"
 	"paddock/internal/dispatch/machine/shift/hint"
 	"paddock/internal/dispatch/rows"
@@ -58,7 +57,7 @@ type Elsewhere interface {
 // Config says what a Front works with. Elsewhere may be nil, and Worker empty.
 type Config struct {
 	App  *app.App
-	Runs store.Runs
+	Runs rows.Rows
 	// Key signs orders.
 	Key *sign.Key
 	// Worker is the one of this process; empty where it only queues. Then it judges
@@ -78,6 +77,7 @@ type Config struct {
 	// Spaces are roots in which workspaces are.
 	Spaces []string
 	Now    func() time.Time
+	Warn   func(error) // is told of what isn't copied; nil is nobody
 	// Traces is told how long things took; nil isn't.
 	Traces *trace.Tracer
 }
@@ -85,26 +85,13 @@ type Config struct {
 // A Front has the verbs of the house for a door: those about runs ask the queue, too.
 type Front struct {
 	*app.App
-	cfg Config
+	cfg    Config
+	copies *copies.Keeper
 }
 
 // New returns a Front.
-func New(c Config) *Front { return &Front{c.App, c} }
-
-// WorkerOf is the id of the worker of a server with this key.
-func WorkerOf(key *sign.Public) store.WorkerID {
-	sum := sha256.Sum256(key.Raw())
-	return store.WorkerID("s-" + hex.EncodeToString(sum[:12]))
-}
-
-// hidden is the answer about what isn't there, and about what isn't the asker's.
-func hidden() error {
-	return paddock.Refused(paddock.NotFound, "There is no such run among those that you may see.")
-}
-
-func isHidden(err error) bool {
-	var r *paddock.Refusal
-	return errors.As(err, &r) && r.Code == paddock.NotFound
+func New(c Config) *Front {
+	return &Front{App: c.App, cfg: c, copies: copies.New(c.Runs, c.Key, c.Warn)}
 }
 
 // A place is where a run was found: in the house here, with its row otherwise.
@@ -114,22 +101,27 @@ type place struct {
 	run   paddock.Run
 }
 
-// find looks for a run that p may see. The directory here comes first: it is the truth.
+// find looks for a run that p may see. The directory here comes first, but for what was given up.
 func (f *Front) find(ctx context.Context, p paddock.Principal, id paddock.RunID) (place, error) {
+	at, err := f.at(ctx, p, id)
+	if err == nil && at.row == nil {
+		at.run, err = f.ours(ctx, id, at.run)
+	}
+	return at, err
+}
+
+// at is find for who wants to know where a run is: of one that is here no row is asked.
+func (f *Front) at(ctx context.Context, p paddock.Principal, id paddock.RunID) (place, error) {
 	run, err := f.App.Look(ctx, p, id)
 	if err == nil {
-		run, err = f.ours(ctx, id, run)
-		return place{house: f.App, run: run}, err
+		return place{house: f.App, run: run}, nil
 	}
-	if !isHidden(err) {
+	if !answers.IsHidden(err) {
 		return place{}, err
 	}
 	row, err := f.cfg.Runs.Run(ctx, rows.Scope(p), id)
-	if errors.Is(err, store.ErrNotFound) {
-		return place{}, hidden()
-	}
 	if err != nil {
-		return place{}, err
+		return place{}, answers.Unless(err)
 	}
 	at := place{row: &row, run: f.record(row)}
 	if row.Worker != "" && row.Worker != f.cfg.Worker && f.cfg.Elsewhere != nil {

@@ -35,6 +35,15 @@ func TestThroughTheQueue(t *testing.T) {
 	if again, err := v.Start(t.Context(), req); err != nil || again.ID != run.ID {
 		t.Errorf("again with the key: %s, %v", again.ID, err)
 	}
+	for _, other := range []paddock.Principal{{Kind: paddock.User, ID: "user:carol"}, {Kind: paddock.Agent, ID: alice.ID}} { // who have chosen the same word
+		theirs := req
+		theirs.Principal = other
+		if got, err := v.Start(t.Context(), theirs); err != nil || got.ID == run.ID || got.Principal != other {
+			t.Errorf("%+v, who asks with the same key, gets %s of %+v, %v", other, got.ID, got.Principal, err)
+		} else if _, err := v.Wait(t.Context(), other, got.ID, time.Minute); err != nil {
+			t.Error(err)
+		}
+	}
 	req.Command.Argv[2] = "echo other"
 	var r *paddock.Refusal
 	if _, err := v.Start(t.Context(), req); !errors.As(err, &r) || r.Code != paddock.Conflict {
@@ -87,6 +96,40 @@ func TestRefusedAtTheDoor(t *testing.T) {
 	}
 	if l, err := v.List(t.Context(), boss, app.Filter{}); err != nil || len(l.Runs) != 0 {
 		t.Errorf("the list is %+v, %v", l, err)
+	}
+}
+
+// A server that only queues is no worker, and judges nothing: what its policy would refuse is
+// for those to judge who carry out.
+func TestOnlyQueues(t *testing.T) {
+	t.Parallel()
+	b, s := newBox(t), file(t)
+	v, stop := b.serve(s, true, nil)
+	var ids []paddock.RunID
+	for _, program := range []string{"sh", "rm"} {
+		req := request(alice, "true")
+		req.Command.Argv[0] = program
+		run, err := v.Start(t.Context(), req)
+		if err != nil || run.State != paddock.Queued {
+			t.Fatalf("%s: %s, %v", program, run.State, err)
+		}
+		ids = append(ids, run.ID)
+	}
+	if known, err := s.Workers(t.Context(), store.Cursor{}, 10); err != nil || len(known.Items) != 0 {
+		t.Errorf("the workers are %+v, %v", known.Items, err)
+	}
+	stop()
+	for _, id := range ids {
+		if r, err := s.Run(t.Context(), store.Everyone(), id); err != nil || r.State != paddock.Queued || r.Worker != "" {
+			t.Errorf("%s of %q, %v", r.State, r.Worker, err)
+		}
+	}
+	// What it left is carried out by who does, and judged there.
+	v, _ = b.serve(s, false, nil)
+	for i, want := range []paddock.State{paddock.Exited, paddock.RefusedState} {
+		if run, err := v.Wait(t.Context(), alice, ids[i], time.Minute); err != nil || run.State != want {
+			t.Errorf("%s, %v; want %s", run.State, err, want)
+		}
 	}
 }
 

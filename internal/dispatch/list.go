@@ -8,97 +8,91 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/dispatch/answers"
 	"paddock/internal/dispatch/rows"
 	"paddock/internal/store"
 )
 
-func isGone(err error) bool { return errors.Is(err, store.ErrNotFound) }
+// mostLooks is how many directories one list opens to learn whose and what they are.
+const mostLooks = 2000
 
 // List returns runs that p may see, newest first: those of the state directory here, and
-// those that are only rows.
+// those that are only rows. A page has fewer, and a next, where more would have to be
+// looked at than one list does.
 func (f *Front) List(ctx context.Context, p paddock.Principal, filter app.Filter) (app.Listing, error) {
+	filter.Looks, filter.Copies = mostLooks, f.copies.During(ctx)
 	here, broken := f.App.List(ctx, p, filter)
 	var some *app.Unreadable
 	if broken != nil && !errors.As(broken, &some) {
 		return here, broken
 	}
 	limit := cmp.Or(filter.Limit, 50)
-	known := map[paddock.RunID]bool{}
-	for _, run := range here.Runs {
-		known[run.ID] = true
+	known := map[paddock.RunID]*paddock.Run{}
+	for i, run := range here.Runs {
+		known[run.ID] = &here.Runs[i]
 	}
-	others, more, err := f.others(ctx, p, filter, limit, known)
+	others, end, err := f.others(ctx, p, filter, limit, known, here.Next)
 	if err != nil {
 		return app.Listing{}, err
 	}
-	all := append(here.Runs, others...)
+	for id, run := range known { // what goes on here and has no row that does
+		if run.State.Settled() {
+			continue
+		}
+		if *run, err = f.ours(ctx, id, *run); err != nil {
+			return app.Listing{}, err
+		}
+	}
+	// Both know everything down to where they stopped, and no more.
+	end = max(end, here.Next)
+	all := slices.DeleteFunc(append(here.Runs, others...), func(run paddock.Run) bool { return run.ID < end || filter.Active && run.State.Settled() })
 	slices.SortFunc(all, func(a, b paddock.Run) int { return cmp.Compare(b.ID, a.ID) })
-	listing := app.Listing{Runs: all}
 	if len(all) > limit {
-		listing.Runs, more = all[:limit], true
+		all = all[:limit]
+		end = all[limit-1].ID
 	}
-	if (more || here.Next != "") && len(listing.Runs) > 0 {
-		listing.Next = listing.Runs[len(listing.Runs)-1].ID
-	}
-	return listing, broken
+	return app.Listing{Runs: all, Next: end}, broken
 }
 
-// others are up to limit runs that aren't among those that are known.
-func (f *Front) others(ctx context.Context, p paddock.Principal, filter app.Filter, limit int, known map[paddock.RunID]bool) (runs []paddock.Run, more bool, err error) {
+// others are up to limit runs that aren't among those that are known, and not before the
+// least that is wanted. They are all down to end, which is empty when there are no more.
+// Those that are known come out as their rows say.
+func (f *Front) others(ctx context.Context, p paddock.Principal, filter app.Filter, limit int, known map[paddock.RunID]*paddock.Run, least paddock.RunID) (runs []paddock.Run, end paddock.RunID, err error) {
 	states := []paddock.State{""}
 	if filter.Active {
 		states = []paddock.State{paddock.Waiting, paddock.Queued, paddock.Starting, paddock.Running, paddock.Unreachable}
 	}
 	for _, state := range states {
-		got, rest, err := f.rowsIn(ctx, p, filter, state, limit, known)
+		got, stopped, err := rows.Page(ctx, f.cfg.Runs, rows.Scope(p), state, rows.Place{Before: filter.Before, Least: least, Limit: limit}, func(row store.Run) (paddock.Run, bool, error) {
+			if here := known[row.ID]; here != nil {
+				*here = rows.Agreed(f.cfg.Shared, f.record(row), *here)
+				delete(known, row.ID)
+				return paddock.Run{}, false, nil
+			}
+			return f.listed(ctx, p, row, filter)
+		})
 		if err != nil {
-			return nil, false, err
+			return nil, "", err
 		}
-		runs, more = append(runs, got...), more || rest
+		runs, end = append(runs, got...), max(end, stopped)
 	}
-	return runs, more, nil
-}
-
-func (f *Front) rowsIn(ctx context.Context, p paddock.Principal, filter app.Filter, state paddock.State, limit int, known map[paddock.RunID]bool) (runs []paddock.Run, more bool, err error) {
-	var at store.Cursor
-	if filter.Before != "" {
-		at = store.Cursor{Created: store.At(filter.Before.Time()), ID: string(filter.Before)}
-	}
-	for len(runs) < limit {
-		page, err := f.cfg.Runs.Runs(ctx, rows.Scope(p), store.RunFilter{State: state}, at, limit)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, row := range page.Items {
-			if known[row.ID] {
-				continue
-			}
-			run, ok, err := f.listed(ctx, p, row, filter)
-			if err != nil {
-				return nil, false, err
-			}
-			if ok {
-				runs = append(runs, run)
-			}
-		}
-		if at = page.Next; !page.More {
-			return runs, false, nil
-		}
-	}
-	return runs, true, nil
+	return runs, end, nil
 }
 
 // listed is what a list says of a row: what its directory does where that is here.
 func (f *Front) listed(ctx context.Context, p paddock.Principal, row store.Run, filter app.Filter) (paddock.Run, bool, error) {
 	run := f.record(row)
+	if filter.Label != "" && filter.Label != run.Label { // which never changes
+		return run, false, nil
+	}
 	if row.Worker != "" && row.Worker == f.cfg.Worker {
 		here, err := f.App.Look(ctx, p, row.ID)
-		if err != nil && !isHidden(err) {
+		if err != nil && !answers.IsHidden(err) {
 			return run, false, err
 		}
 		if err == nil {
-			run = here
+			run = rows.Agreed(f.cfg.Shared, f.record(row), here)
 		}
 	}
-	return run, (filter.Label == "" || filter.Label == run.Label) && !(filter.Active && run.State.Settled()), nil
+	return run, !(filter.Active && run.State.Settled()), nil
 }

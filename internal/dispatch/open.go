@@ -9,9 +9,11 @@ import (
 
 	"paddock/internal/app"
 	"paddock/internal/dispatch/machine"
+	"paddock/internal/dispatch/rows"
 	"paddock/internal/journal/sign"
 	"paddock/internal/lease"
 	"paddock/internal/lease/timely"
+	"paddock/internal/lease/watch"
 	"paddock/internal/store"
 )
 
@@ -23,7 +25,7 @@ const Capacity = machine.Capacity
 
 // A Store has what a Service needs of one.
 type Store interface {
-	store.Runs
+	rows.Rows
 	store.Queue
 	store.Offers
 	store.Workers
@@ -39,18 +41,19 @@ type Service struct {
 }
 
 // Open begins a service. With idle it only queues, and m.Executor isn't used. m.ID and
-// m.Keys are made of the key.
+// m.Keys are made of the key; others are let follow it by the notes of m's worker.
 func Open(ctx context.Context, rooms *app.App, s Store, key *sign.Key, m Machine, idle bool, elsewhere Elsewhere) (*Service, error) {
-	m.ID, m.Keys = WorkerOf(&key.Public), []*sign.Public{&key.Public}
+	m.ID, m.Keys = machine.WorkerOf(&key.Public), []*sign.Public{&key.Public}
+	m.Signers = lease.Sole{}
 	b := machine.Bells{Offers: s}
-	c := Config{App: rooms, Runs: s, Key: key, Worker: m.ID, Elsewhere: elsewhere, Shared: !m.Alone, Queued: &b.Queued, Changed: &b.Changed, Told: &b.Told, Looked: &b.Looked, Own: &b.Own, Spaces: m.Spaces, Now: m.Now, Traces: m.Traces}
+	c := Config{App: rooms, Runs: s, Key: key, Worker: m.ID, Elsewhere: elsewhere, Shared: !m.Alone, Queued: &b.Queued, Changed: &b.Changed, Told: &b.Told, Looked: &b.Looked, Own: &b.Own, Spaces: m.Spaces, Now: m.Now, Warn: m.Warn, Traces: m.Traces}
 	if idle {
 		c.Worker = ""
 	} else if err := machine.Enlist(ctx, s, m); err != nil {
 		return nil, err
 	}
 	times := cmp.Or(m.Times, lease.Default)
-	watch, err := lease.NewWatch(timely.Of(s, times), times)
+	silent, err := watch.New(timely.Of(s, times), times)
 	if err != nil {
 		return nil, err
 	}
@@ -70,11 +73,15 @@ func Open(ctx context.Context, rooms *app.App, s Store, key *sign.Key, m Machine
 			}
 		})
 	}
+	if m.Beside != nil {
+		v.work.Go(func() { m.Beside(ctx) })
+	}
+	v.work.Go(func() { v.copies.Keep(ctx, rooms, b.Told.Rung) })
 	if m.Hints != nil {
 		v.work.Go(func() { m.Listen(ctx, &b) })
 	}
 	if !m.Alone {
-		v.work.Go(func() { m.Watch(ctx, watch, &b) })
+		v.work.Go(func() { m.Watch(ctx, silent, &b) })
 	}
 	return v, nil
 }

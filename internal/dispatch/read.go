@@ -2,11 +2,11 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/dispatch/answers"
 	"paddock/internal/dispatch/rows"
 )
 
@@ -27,16 +27,7 @@ func (f *Front) Status(ctx context.Context, p paddock.Principal, id paddock.RunI
 		return at.run, err
 	}
 	run, err := at.house.Status(ctx, p, id)
-	if err == nil && at.row == nil {
-		return f.ours(ctx, id, run)
-	}
 	return f.told(ctx, p, id, at, run, err)
-}
-
-// isAway reports whether the worker isn't connected, now that it was asked.
-func isAway(err error) bool {
-	var r *paddock.Refusal
-	return errors.As(err, &r) && r.Code == paddock.Away
 }
 
 // Wait returns when the run is settled, or as it is when wait is over; see app.
@@ -56,23 +47,26 @@ func (f *Front) Wait(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	if err != nil || at.house == nil {
 		return at.run, err
 	}
+	if at.run.State.Settled() { // perhaps of what its machine still ends
+		return f.Status(ctx, p, id)
+	}
 	ended := at.run
 	err = f.until(limited, func() (bool, error) {
 		if until, ok := limited.Deadline(); ok {
 			wait = max(time.Millisecond, time.Until(until))
 		}
 		got, err := at.house.Wait(ctx, p, id, wait)
-		if isHidden(err) { // it was claimed there and has no directory yet, or never gets one
+		if answers.IsHidden(err) { // it was claimed there and has no directory yet, or never gets one
 			now, err := f.find(context.WithoutCancel(ctx), p, id)
 			ended = now.run
 			return ended.State.Settled(), err
 		}
-		if !isAway(err) { // else the row has the last word
+		if !answers.IsAway(err) { // else the row has the last word
 			ended = got
 		}
 		return true, err
 	})
-	if err != nil && !isAway(err) && limited.Err() != nil {
+	if err != nil && !answers.IsAway(err) && limited.Err() != nil {
 		return ended, ctx.Err() // nil when only the wait is over
 	}
 	if err != nil || !ended.State.Settled() {
@@ -110,7 +104,7 @@ func (f *Front) placed(ctx context.Context, p paddock.Principal, id paddock.RunI
 
 // Output returns a page. Of what hasn't begun there is nothing yet.
 func (f *Front) Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error) {
-	at, err := f.find(ctx, p, id)
+	at, err := f.at(ctx, p, id)
 	if err == nil && at.house == nil && !at.run.State.Settled() && req.Wait > 0 && time.Duration(req.Wait) <= paddock.MaxWait {
 		limited, cancel := context.WithTimeout(ctx, time.Duration(req.Wait))
 		defer cancel()
@@ -124,41 +118,18 @@ func (f *Front) Output(ctx context.Context, p paddock.Principal, id paddock.RunI
 		return paddock.Page{}, err
 	case at.house != nil:
 		page, err := at.house.Output(ctx, p, id, req)
-		if !isHidden(err) || at.row == nil || !at.row.Started.IsZero() {
+		if !answers.IsHidden(err) || at.row == nil || !at.row.Started.IsZero() {
 			return page, err
 		}
 		// It was claimed, and its machine hasn't begun it yet, or never will.
-		if err := f.pass(ctx, at, req); err != nil {
+		if err := answers.Pass(ctx, at.run, req, tick); err != nil {
 			return paddock.Page{}, err
 		}
-		return nothing(at, req), nil
+		return answers.Nothing(at.run, req), nil
 	case at.row.Started.IsZero() && at.run.State != paddock.Lost: // what was given up may have begun
-		return nothing(at, req), nil
+		return answers.Nothing(at.run, req), nil
 	}
 	return paddock.Page{}, paddock.Refused(paddock.Away, "The output of run %s is on the worker %s, which isn't connected to this server now.", id, at.row.Worker)
-}
-
-// pass lets a moment pass for who waits for more of a run that hasn't begun.
-func (f *Front) pass(ctx context.Context, at place, req paddock.PageRequest) error {
-	if at.run.State.Settled() || req.Wait <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(min(tick, time.Duration(req.Wait)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// nothing is the page of a run that hasn't begun.
-func nothing(at place, req paddock.PageRequest) paddock.Page {
-	if req.Stream == "" {
-		req.Stream = paddock.Stdout
-	}
-	return paddock.Page{Stream: req.Stream, Offset: req.Offset, NextOffset: req.Offset, Encoding: "utf-8", EOF: at.run.State.Settled()}
 }
 
 // Detail returns the whole record of a run, as far as it is known.
@@ -169,12 +140,10 @@ func (f *Front) Detail(ctx context.Context, p paddock.Principal, id paddock.RunI
 	}
 	if at.house != nil {
 		d, err := at.house.Detail(ctx, p, id)
-		if err == nil && at.row == nil {
-			d.Run, err = f.ours(ctx, id, d.Run)
-		} else if err == nil {
+		if err == nil {
 			d.Run, err = f.told(ctx, p, id, at, d.Run, nil)
 		}
-		if !isHidden(err) {
+		if !answers.IsHidden(err) {
 			return d, err
 		}
 	}
@@ -189,10 +158,17 @@ func (f *Front) Detail(ctx context.Context, p paddock.Principal, id paddock.RunI
 	return d, nil
 }
 
-// Kill ends the run, wherever it is, and returns its record.
+// Kill ends the run, wherever it is, and returns its record as everybody is told of it: it may
+// have been given up before.
 func (f *Front) Kill(ctx context.Context, p paddock.Principal, id paddock.RunID, req app.KillRequest) (paddock.Run, error) {
 	run, err := f.App.Kill(ctx, p, id, req)
-	if !isHidden(err) {
+	switch {
+	case err == nil && (!f.cfg.Shared || req.NoWait || !run.State.Settled()):
+		return f.ours(ctx, id, run)
+	case err == nil: // its row says so in a moment
+		f.cfg.Changed.Ring()
+		return f.ended(ctx, p, id)
+	case !answers.IsHidden(err):
 		return run, err
 	}
 	v, err := rows.Canceled(p, req.Reason, f.cfg.Now())
@@ -200,18 +176,19 @@ func (f *Front) Kill(ctx context.Context, p paddock.Principal, id paddock.RunID,
 		return paddock.Run{}, err
 	}
 	row, err := f.cfg.Runs.Cancel(ctx, rows.Scope(p), id, p.ID, req.Reason, v)
-	if isGone(err) {
-		return paddock.Run{}, hidden()
-	}
 	if err != nil {
-		return paddock.Run{}, err
+		return paddock.Run{}, answers.Unless(err)
 	}
 	f.cfg.Changed.Ring()
 	f.cfg.Told.Ring()
-	run = f.record(row)
-	if run.State.Settled() || req.NoWait {
+	if run = f.record(row); run.State.Settled() || req.NoWait {
 		return run, nil
 	}
+	return f.ended(ctx, p, id)
+}
+
+// ended is a run whose end was asked for, when it has ended or a while has passed.
+func (f *Front) ended(ctx context.Context, p paddock.Principal, id paddock.RunID) (run paddock.Run, err error) {
 	limited, cancel := context.WithTimeout(ctx, ending)
 	defer cancel()
 	err = f.until(limited, func() (bool, error) {
@@ -225,16 +202,33 @@ func (f *Front) Kill(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	return run, err
 }
 
-// Type asks something of the terminal of a run, wherever it is.
+// Type asks something of the terminal of a run, wherever it is. Who sits there before the run
+// has begun is heard when it has.
 func (f *Front) Type(ctx context.Context, p paddock.Principal, id paddock.RunID, t paddock.Typing) error {
-	at, err := f.find(ctx, p, id)
-	switch {
-	case err != nil:
-		return err
-	case at.house == nil:
-		r := paddock.Refused(paddock.Conflict, "The run hasn't started, or is over: nobody reads what is typed.")
-		r.Hint = "Look at the run's state, and read what it printed."
-		return r
+	limited, cancel := context.WithTimeout(ctx, begin)
+	defer cancel()
+	var early error // why it can't be typed yet
+	err := f.until(limited, func() (bool, error) {
+		at, err := f.at(ctx, p, id)
+		early = nil
+		switch {
+		case err != nil:
+			return true, err
+		case at.house != nil:
+			err = at.house.Type(ctx, p, id, t)
+			if !answers.IsHidden(err) || at.row == nil || at.run.State.Settled() || !at.row.Started.IsZero() {
+				return true, err
+			}
+			early = answers.NotBegun()
+		case at.run.State.Settled() || at.row.Worker == "" || at.row.Worker == f.cfg.Worker:
+			early = answers.NotBegun()
+		default: // its machine is away
+			return true, paddock.Refused(paddock.Away, "The terminal of run %s is on the worker %s, which isn't connected to this server now.", id, at.row.Worker)
+		}
+		return at.run.State.Settled(), nil
+	})
+	if err == nil || early != nil && ctx.Err() == nil {
+		err = early
 	}
-	return at.house.Type(ctx, p, id, t)
+	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"paddock"
 	"paddock/internal/dispatch"
+	"paddock/internal/dispatch/machine"
 	"paddock/internal/dispatch/rows"
 	"paddock/internal/dispatch/rows/agree"
 	"paddock/internal/rundir"
@@ -36,7 +37,7 @@ func (b *box) reconcile(s store.Runs, dry bool) (agree.Report, []string, []strin
 		}
 	}()
 	var found, written []string
-	c := agree.Config{State: state, Store: s, Worker: dispatch.WorkerOf(&b.key.Public), Now: func() time.Time { return time.Now().Add(time.Hour) }, Older: agree.Recent, Each: func(f agree.Finding) error {
+	c := agree.Config{State: state, Store: s, Worker: machine.WorkerOf(&b.key.Public), Now: func() time.Time { return time.Now().Add(time.Hour) }, Older: agree.Recent, Each: func(f agree.Finding) error {
 		found = append(found, fmt.Sprintf("%s %s %s: %s", f.Kind, f.Run, f.Mend, f.Detail))
 		return nil
 	}}

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"paddock"
-	"paddock/internal/dispatch/machine"
 	"paddock/internal/dispatch/rows"
+	"paddock/internal/lease/order"
 	"paddock/internal/store"
 	"paddock/internal/trace"
 )
@@ -32,7 +32,7 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 		return paddock.Run{}, err
 	}
 	if f.cfg.Shared {
-		at.Needs = append(slices.Clone(at.Needs), machine.Signer(&f.cfg.Key.Public))
+		at.Needs = append(slices.Clone(at.Needs), order.Signer(&f.cfg.Key.Public))
 	}
 	at.Roots = f.cfg.Spaces
 	part, asked := f.cfg.Traces.Asked(ctx, f.cfg.Now)

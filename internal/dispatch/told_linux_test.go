@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -120,5 +121,53 @@ func TestClaimedAndNeverBegun(t *testing.T) {
 	}
 	if page, err := v.Output(t.Context(), alice, run.ID, paddock.PageRequest{}); err != nil || !page.EOF || page.Total != 0 {
 		t.Errorf("when it was given up: %+v, %v", page, err)
+	}
+}
+
+// typed is a house that has a run a little later than its row says.
+type typed struct {
+	dispatch.House
+	asked int
+}
+
+func (h *typed) Type(context.Context, paddock.Principal, paddock.RunID, paddock.Typing) error {
+	if h.asked++; h.asked < 3 {
+		return paddock.Refused(paddock.NotFound, "There is no such run.")
+	}
+	return nil
+}
+
+// What is typed to a run that is just being begun is heard, and of one whose machine is away
+// that is said, so that it is typed again.
+func TestTypedEarlyAndAway(t *testing.T) {
+	t.Parallel()
+	f := newField(t, calm)
+	b, far := newBox(t), &typed{}
+	far.House = b.app
+	m := f.door.machine(func(m *dispatch.Machine) { m.Alone, m.Times, m.Hints = false, f.times, hints(f.address) })
+	v, err := dispatch.Open(t.Context(), f.door.app, f.admin, f.door.key, m, true, near{far})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(v.Close)
+	run, err := v.Start(t.Context(), request(alice, "true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Do(t, f.address, "UPDATE runs SET state='starting', worker='w', fence=1, claimed=1 WHERE id=$1", string(run.ID))
+	if err := v.Type(t.Context(), alice, run.ID, paddock.Typing{}); err != nil || far.asked != 3 {
+		t.Errorf("%v after %d questions", err, far.asked)
+	}
+	var r *paddock.Refusal
+	if err := f.service.Type(t.Context(), alice, run.ID, paddock.Typing{}); !errors.As(err, &r) || r.Code != paddock.Away {
+		t.Errorf("away: %v", err)
+	}
+	storetest.Do(t, f.address, "UPDATE runs SET state='failed-to-start', settled=1, outcome=$2 WHERE id=$1", string(run.ID), []byte(`{"state":"failed-to-start"}`))
+	if err := f.service.Type(t.Context(), bob, run.ID, paddock.Typing{}); !errors.As(err, &r) || r.Code != paddock.NotFound {
+		t.Errorf("not his: %v", err)
+	}
+	far.asked = 0
+	if err := v.Type(t.Context(), alice, run.ID, paddock.Typing{}); !errors.As(err, &r) || far.asked != 1 {
+		t.Errorf("over: %v after %d questions", err, far.asked)
 	}
 }

@@ -69,13 +69,13 @@ func TestTrace(t *testing.T) {
 		t.Errorf("%+v", whole)
 	}
 	var last time.Time
-	for name, parent := range map[string][8]byte{"decide": from.Span, "enqueue": from.Span, "queue": whole.Span, "start": whole.Span, "program": whole.Span, "seal": whole.Span} {
+	for name, parent := range map[string][8]byte{"decide": from.Span, "enqueue": from.Span, "queue": whole.Span, "start": whole.Span, "program": whole.Span, "seal": whole.Span, "claim": whole.Span, "settle": whole.Span} {
 		one := got.named(t, name)
 		if one.Trace != from.Trace || one.Parent != parent || one.End.Before(one.Start) || one.Start.IsZero() {
 			t.Errorf("%+v", one)
 		}
 	}
-	for _, name := range []string{"queue", "start", "program", "seal"} {
+	for _, name := range []string{"queue", "start", "program", "seal", "settle"} {
 		if one := got.named(t, name); one.Start.Before(last.Truncate(time.Millisecond)) {
 			t.Errorf("%s begins before what is before it ends: %v, %v", name, one.Start, last)
 		} else {
@@ -127,6 +127,38 @@ func TestTraceIsTakenUpAgain(t *testing.T) {
 	b.serve(s, false, tracing(&second))
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	if whole := second.named(t, "run"); whole.Trace != start.Trace || whole.Span != start.Parent {
+		t.Errorf("%+v, and it started as %+v", whole, start)
+	}
+	second.named(t, "program")
+}
+
+// Nor is it lost of a run that ended while no process of its worker was there.
+func TestTraceOfWhatEndedMeanwhile(t *testing.T) {
+	t.Parallel()
+	var first, second spans
+	b, s := newBox(t), file(t)
+	v, stop := b.serve(s, false, tracing(&first))
+	gate := filepath.Join(b.work, "gate")
+	run, err := v.Start(t.Context(), request(alice, "until test -e "+gate+"; do sleep 0.1; done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := first.named(t, "start")
+	row(t, s, run.ID, func(r store.Run) bool { return r.State == paddock.Running })
+	stop()
+	b.shut()
+	b.open()
+	b.write("gate")
+	if run, err = b.app.Wait(t.Context(), boss, run.ID, 0); err != nil || run.State != paddock.Exited {
+		t.Fatalf("%+v, %v", run, err)
+	}
+	_, stop = b.serve(s, false, tracing(&second))
+	settled(t, s, run.ID) // by then everything was told
+	stop()
+	if len(second.all) == 0 {
+		t.Fatal("nobody tells what became of it")
 	}
 	if whole := second.named(t, "run"); whole.Trace != start.Trace || whole.Span != start.Parent {
 		t.Errorf("%+v, and it started as %+v", whole, start)

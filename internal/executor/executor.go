@@ -6,8 +6,9 @@
 // explained or started. What was looked at to judge it (package facts) stays
 // open, so the run gets exactly what was judged. An allowed request is written
 // down, claimed under the state directory's lock, where the number of runs and
-// the idempotency key are checked for all processes at once, and handed to a
-// supervisor (package stages), which owns the run from there.
+// the idempotency key are checked for all processes at once. A supervisor (package
+// stages) has the job by then, and starts the run, which it owns from there, by the
+// word that it is written down (package hand).
 //
 // What became of a run is read from its directory (package pages for output).
 // The supervisor's connection only wakes those who wait (package watch): when it
@@ -159,20 +160,21 @@ func Open(ctx context.Context, cfg Config) (*Executor, error) {
 		return nil, err
 	}
 	e := &Executor{cfg: cfg, state: state, Leases: leases.In(state.Path())}
+	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
+	if cfg.Expect != stages.ExpectNone && state.ReadOnly() == nil { // it comes up beside all that follows
+		if pool, err := e.stages(); err == nil { // else whoever needs it is told
+			pool.Expect(cfg.Expect == stages.ExpectFree)
+		}
+	}
 	e.hub = watch.New(ctx, e.seek)
 	e.Standing = &watch.Standing{State: state, Hub: e.hub, Now: cfg.Now, Seek: e.seek}
 	e.Roster = roster.New(state, e.Run)
 	e.judge = judge.New(judge.Config{Policy: cfg.Policy, State: state, HostEnv: cfg.HostEnv, Hook: cfg.Hook, Now: cfg.Now, Levels: cfg.Levels, Disk: cfg.Disk, Apart: cfg.Apart})
 	e.secrets = provide.New(e, cfg.Now)
+	state.OnUnborn(func(id paddock.RunID, root string) { remains.Unborn(id, root, cfg.Warn) })
 	state.OnLost(func(dir *rundir.Dir) (*paddock.Deeper, error) { return remains.Clear(dir, judge.Workspace, cfg.Now) })
-	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	if state.ReadOnly() != nil {
 		return e, nil //nolint:nilerr // what can only be read is only read
-	}
-	if cfg.Expect != stages.ExpectNone {
-		if pool, err := e.stages(); err == nil { // else whoever needs it is told
-			pool.Expect(cfg.Expect == stages.ExpectFree)
-		}
 	}
 	e.notes, err = notes.Open(e.life, state, cfg.Now, cfg.Warn, cfg.Journal)
 	if err != nil {

@@ -427,7 +427,7 @@ func TestTheJournalComesFirst(t *testing.T) {
 	if !errors.As(err, &refusal) || refusal.Code != paddock.Unrecordable || !strings.Contains(refusal.Message, "no space") {
 		t.Errorf("refused with %v", err)
 	}
-	if runs, _, err := f.e.List(t.Context(), "", 10, nil); len(runs) > 0 || err != nil {
+	if runs, _, err := f.e.List(t.Context(), "", 10, Wanted{}); len(runs) > 0 || err != nil {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
 	if _, err := os.Stat(filepath.Join(f.dir, "ran")); err == nil {
@@ -455,5 +455,34 @@ func TestTheJournalComesFirst(t *testing.T) {
 	}
 	if got := strings.Join(kinds, " "); got != "begin policy start kill end refusal" {
 		t.Errorf("told %s", got)
+	}
+}
+
+// When a run is over nothing leads to it as one that goes on, without anybody asking for
+// another; and what refuses a run late leaves nothing of what was made ready for it.
+func TestWhatIsOverIsDroppedByItself(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	run, err := f.e.Start(t.Context(), request("true"))
+	if err == nil {
+		run, err = f.e.Wait(t.Context(), run.ID)
+	}
+	if err != nil || run.State != paddock.Exited {
+		t.Fatalf("%s, %v", run.State, err)
+	}
+	late := time.After(time.Minute)
+	for {
+		entries, err := os.ReadDir(filepath.Join(f.e.state.Path(), "active"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(entries) == 0 {
+			return
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-late:
+			t.Fatal("the run's entry stays")
+		}
 	}
 }

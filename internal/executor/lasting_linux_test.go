@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,8 @@ import (
 
 	"paddock"
 	"paddock/internal/approval"
+	"paddock/internal/executor/consent"
+	"paddock/internal/policy/compiled/rule"
 	"paddock/internal/rundir/record/durable/waiting"
 )
 
@@ -223,6 +226,49 @@ func TestLastsWhileThePolicyIsBroken(t *testing.T) {
 		}
 	})
 	write(t, file, good)
+	a.as(t, func(e *Executor) {
+		if got, err := e.Wait(t.Context(), run.ID); err != nil || got.State != paddock.Exited {
+			t.Errorf("%+v, %v", got.Outcome, err)
+		}
+	})
+	a.used(t, run.Approval, 1)
+}
+
+// unjudged is what a program judges that has no CEL, by a policy with rules.
+type unjudged struct{ consent.Judgement }
+
+func (unjudged) Asks() bool    { return false }
+func (unjudged) Allows() error { return fmt.Errorf("%w: %w", paddock.ErrFault, rule.ErrElsewhere) }
+func (unjudged) Close()        {}
+
+// Who can't judge by rules says so, leaves the run as it is, and keeps nobody from it.
+func TestLastsForWhoCanJudge(t *testing.T) {
+	t.Parallel()
+	a, _ := openLasting(t)
+	run := a.left(t)
+	a.vote(t, run.Approval, approval.Statement{Approve: true})
+	j := a.e.judge.Rejudge(t.Context(), push(false))
+	defer j.Close()
+	c, err := a.e.Consent().Consented(t.Context(), j, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := a.e.state.Run(run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := waiting.Take(dir.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir.Hold(lock)
+	quick := consent.Attendant{Desk: a.e.Consent(), Dir: dir, Case: c, Lasts: true, Judge: func(context.Context) consent.Judgement { return unjudged{} }}
+	if err := quick.Once(t.Context()); !errors.Is(err, rule.ErrElsewhere) {
+		t.Errorf("who can't judge says %v", err)
+	}
+	if got, err := a.e.Run(t.Context(), run.ID); err != nil || got.State != paddock.Waiting {
+		t.Errorf("%+v, %v", got, err)
+	}
 	a.as(t, func(e *Executor) {
 		if got, err := e.Wait(t.Context(), run.ID); err != nil || got.State != paddock.Exited {
 			t.Errorf("%+v, %v", got.Outcome, err)

@@ -61,3 +61,28 @@ func TestALeasedRunEndsWithoutItsWorker(t *testing.T) {
 		t.Errorf("%+v, %v", run.Outcome, err)
 	}
 }
+
+// What was begun for a lease that is gone when its supervisor is to have it isn't started
+// as something that nobody ends.
+func TestALeaseIsGoneBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	var f *fixture
+	id, err := paddock.NewRunID(time.Now(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f = open(t, func(c *Config) { // the last that is read before, when its lease was taken already
+		c.Now = func() time.Time {
+			if f != nil && f.e.Leases.Ours(id) {
+				if err := f.e.Leases.Drop(id); err != nil {
+					t.Error(err)
+				}
+			}
+			return time.Now()
+		}
+	})
+	run, err := f.e.StartLeased(t.Context(), id, boot.Clock()+time.Hour, request("sleep 600"))
+	if err != nil || run.State != paddock.FailedToStart || run.StartedAt != nil {
+		t.Errorf("%+v, %v", run, err)
+	}
+}

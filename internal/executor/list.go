@@ -9,9 +9,10 @@ import (
 	"paddock/internal/rundir"
 )
 
-// An Unreadable error tells of runs that a listing had to leave out; what it
-// came with is valid.
-type Unreadable = rundir.Unreadable
+type ( // of listings: an error that tells of runs that were left out, and which are wanted
+	Unreadable = rundir.Unreadable
+	Wanted     = rundir.Wanted
+)
 
 // Kept is what was written down about a run beside its record, and where what
 // it changed is dealt with.

@@ -2,9 +2,7 @@ package executor
 
 import (
 	"context"
-	"errors"
 	"io"
-	"time"
 
 	"paddock"
 	"paddock/internal/executor/judge/budget"
@@ -21,22 +19,9 @@ func (e *Executor) Output(ctx context.Context, id paddock.RunID, req paddock.Pag
 	if err != nil {
 		return paddock.Page{}, err
 	}
-	pager := pages.New(dir, req)
-	if req.Wait <= 0 {
-		_, err := pager.Turn()
-		page, _ := pager.Page()
-		return page, err
-	}
-	limited, cancel := context.WithTimeout(ctx, time.Duration(req.Wait))
-	defer cancel()
-	err = e.hub.Await(limited, dir, func(*watch.Run) (bool, error) {
-		return pager.Turns(limited)
+	return pages.Read(ctx, dir, req, func(ctx context.Context, turns func() (bool, error)) error {
+		return e.hub.Await(ctx, dir, func(*watch.Run) (bool, error) { return turns() })
 	})
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = pager.Once() // the wait is over and there is nothing more
-	}
-	page, _ := pager.Page()
-	return page, err
 }
 
 // Unmasked writes down that by is about to be shown page without masks.

@@ -14,9 +14,9 @@ import (
 	"paddock/internal/executor/judge/parcel"
 	"paddock/internal/executor/judge/speech"
 	"paddock/internal/executor/provide"
+	"paddock/internal/executor/remains"
 	"paddock/internal/executor/roster"
-	"paddock/internal/executor/stages"
-	"paddock/internal/failpoint"
+	"paddock/internal/executor/stages/hand"
 	"paddock/internal/rundir"
 )
 
@@ -55,8 +55,9 @@ func (e *Executor) with(ctx context.Context, by *judge.Judge, req paddock.Reques
 	if err := e.unwritable(); err != nil {
 		return paddock.Run{}, err
 	}
+	hand.Rouse(e.cfg.Warm > 0, e.stages)
 	run, policy, err := e.start(ctx, by, req, t)
-	if refusal, ok := errors.AsType[*paddock.Refusal](err); ok {
+	if refusal, ok := errors.AsType[*paddock.Refusal](err); ok && !t.silent(refusal) {
 		e.notes.Refused(ctx, req, policy, refusal)
 	}
 	return run, err
@@ -67,8 +68,7 @@ func (e *Executor) start(ctx context.Context, by *judge.Judge, req paddock.Reque
 	if e.cfg.Idle {
 		return paddock.Run{}, "", paddock.Refused(paddock.NoWorker, "This server starts nothing itself: it only queues runs for workers.")
 	}
-	// A key that stands for a run answers before anything is judged: the run is
-	// there, whatever the policy would say now.
+	// A key that stands for a run answers first: that is there, whatever the policy would say now.
 	if run, found, err := e.again(ctx, req); found || err != nil {
 		return run, "", err
 	}
@@ -86,20 +86,26 @@ func (e *Executor) start(ctx context.Context, by *judge.Judge, req paddock.Reque
 		return paddock.Run{}, policy, err
 	}
 	if pool, err := e.stages(); err == nil { // else the run's record will tell
-		pool.Resemble(j.Decision.Grant.Contain)
+		pool.Resemble(j.Decision.Grant().Contain)
 		pool.Expect(!req.Tied)
 	}
 	if err := e.secrets.Ask(ctx, policy, j); err != nil {
 		return paddock.Run{}, policy, err
 	}
-	dir, existing, err := e.claim(ctx, req, j, approved, t)
+	id, err := e.named(t)
+	if err != nil {
+		return paddock.Run{}, policy, err
+	}
+	h := e.ready(ctx, id, req, j, t.sink)
+	defer h.Drop(ctx)
+	dir, existing, err := e.claim(ctx, id, req, j, approved, h.Give)
 	var run paddock.Run
 	switch {
 	case err != nil:
 	case existing != "":
 		run, err = e.begun(ctx, existing)
 	default:
-		run, err = e.launch(ctx, dir, req, j, t.sink)
+		run, err = e.launch(ctx, dir, req, j, h, t)
 	}
 	return run, policy, err
 }
@@ -119,15 +125,11 @@ func (e *Executor) again(ctx context.Context, req paddock.Request) (run paddock.
 
 // claim writes the run down and makes it exist, unless its key already stands
 // for one, which is returned instead. The directory comes back locked. Approved is what
-// is used by it; without one, what was approved waits.
-func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judgement, approved *consent.Case, t terms) (*rundir.Dir, paddock.RunID, error) {
+// is used by it; without one, what was approved waits. Locked is as in [rundir.Intent].
+func (e *Executor) claim(ctx context.Context, id paddock.RunID, req paddock.Request, j *judge.Judgement, approved *consent.Case, locked func(*os.File)) (*rundir.Dir, paddock.RunID, error) {
 	now := e.cfg.Now()
-	id, err := e.named(now, t)
-	if err != nil {
-		return nil, "", err
-	}
 	dir, err := e.notes.Prepare(ctx, e.state, id, rundir.Intent{
-		Request: req, Decision: j.Decision, CreatedAt: now, Waits: approved == nil && j.Decision.Approval != "",
+		Request: req, Decision: j.Decision, CreatedAt: now, Waits: approved == nil && j.Decision.Approval != "", Locked: locked, Root: j.Found.Root,
 		Beside: e.notes.Policy(ctx, e.state, j.Decision.PolicyDigest, j.PolicyText(), j.Trouble),
 	})
 	if err != nil {
@@ -168,10 +170,35 @@ func (e *Executor) claim(ctx context.Context, req paddock.Request, j *judge.Judg
 	return nil, existing, budget.RecordError(ctx, err)
 }
 
-// launch hands the claimed run to a supervisor.
-func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judge.Judgement, sink *os.File) (paddock.Run, error) {
-	stage, step, err := e.handOver(ctx, dir, req, j, sink)
+// ready takes a supervisor for the run that is about to be written down, and packs what
+// that is handed. What fails is told by launch.
+func (e *Executor) ready(ctx context.Context, id paddock.RunID, req paddock.Request, j *judge.Judgement, sink *os.File) *hand.Hand {
+	return hand.Ready(ctx, e.stages, !req.Tied, func(digest paddock.Digest) (hand.Job, string, error) {
+		if err := e.secrets.Ask(ctx, j.Decision.PolicyDigest, j); err != nil { // of what waited; else it has been
+			return hand.Job{}, "ask for the secrets", err
+		}
+		made, step, err := parcel.Maker{
+			Judge: e.judge, State: e.state, Grace: paddock.Duration(e.cfg.Grace), Isolation: e.cfg.Isolation, Stage: digest, Journal: e.notes.Dir(),
+		}.Make(ctx, id, req, j, sink)
+		return hand.Job{Text: made.Text, Files: made.Files, Done: made.Close, Left: func() { remains.Unborn(id, j.Found.Root, e.cfg.Warn) }}, step, err
+	})
+}
+
+// launch has the supervisor of the claimed run start it.
+func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judge.Judgement, h *hand.Hand, t terms) (paddock.Run, error) {
+	stage, step, err := h.Say(ctx, func() ([]byte, []*os.File, string, error) {
+		lease, err := e.Leases.Held(dir.ID(), t.id)
+		if err != nil {
+			return nil, nil, "look at the lease", err
+		}
+		return parcel.Maker{State: e.state}.Word(ctx, dir, j, lease)
+	})
 	if err != nil {
+		if h.Given() { // and its supervisor may have been ended before it undid anything
+			if _, left := remains.Clear(dir, judge.Workspace, e.cfg.Now); left != nil {
+				e.cfg.Warn(fmt.Errorf("run %s: %w", dir.ID(), left))
+			}
+		}
 		reason := paddock.Reason{Kind: paddock.ReasonStart, Step: step, Detail: err.Error()}
 		state := paddock.FailedToStart
 		if ctx.Err() != nil {
@@ -185,7 +212,11 @@ func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Requ
 	if err := dir.ReleaseLock(); err != nil {
 		e.cfg.Warn(fmt.Errorf("run %s: %w", dir.ID(), err))
 	}
-	e.hub.Adopt(dir, stage.Conn(), func() { stage.Reap() })
+	e.hub.Adopt(dir, stage.Conn(), stage.Kill, func() {
+		gone := stage.Reap()
+		e.work.Go(func() { e.Over(e.life, dir.ID(), gone, e.cfg.Warn) })
+	})
+	_ = dir.Remember() // meanwhile; what can't be read is told by who reads it again
 	run, err := e.begun(ctx, dir.ID())
 	if err != nil && ctx.Err() != nil {
 		run, err = e.Kill(context.WithoutCancel(ctx), dir.ID(), Ending{Kind: paddock.ReasonAbort, By: req.Principal.ID})
@@ -194,53 +225,13 @@ func (e *Executor) launch(ctx context.Context, dir *rundir.Dir, req paddock.Requ
 	return run, err
 }
 
-// handOver gives the run to a supervisor; step says what failed.
-func (e *Executor) handOver(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judge.Judgement, sink *os.File) (_ *stages.Stage, step string, err error) {
-	pool, err := e.stages()
-	if err != nil {
-		return nil, "find the supervisor", err
-	}
-	lease, err := e.Leases.Until(dir.ID())
-	if err != nil {
-		return nil, "look at the lease", err
-	}
-	digest, err := pool.Digest(ctx)
-	if err != nil {
-		return nil, "identify the supervisor", err
-	}
-	if err := e.secrets.Ask(ctx, j.Decision.PolicyDigest, j); err != nil { // of what waited; else it has been
-		return nil, "ask for the secrets", err
-	}
-	made, step, err := parcel.Maker{
-		Judge: e.judge, State: e.state, Grace: paddock.Duration(e.cfg.Grace), Isolation: e.cfg.Isolation, Stage: digest, Journal: e.notes.Dir(), Lease: lease,
-	}.Make(ctx, dir, req, j, sink)
-	if err != nil {
-		return nil, step, err
-	}
-	defer made.Close()
-	if err := ctx.Err(); err != nil {
-		return nil, "hand over the run", err
-	}
-	stage, err := pool.Take(!req.Tied)
-	if err != nil {
-		return nil, "start the supervisor", err
-	}
-	failpoint.Here("handover/give")
-	if err := stage.Give(made.Text, made.Files); err != nil {
-		return nil, "hand over the run", err
-	}
-	failpoint.Here("handover/given")
-	return stage, "", nil
-}
-
 // begun returns the run once its program has started or it is settled.
 func (e *Executor) begun(ctx context.Context, id paddock.RunID) (paddock.Run, error) {
-	dir, err := e.state.Run(id)
+	dir, err := e.Find(id)
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	err = e.hub.Begun(ctx, dir)
-	if err != nil {
+	if err := e.hub.Begun(ctx, dir); err != nil {
 		return paddock.Run{}, err
 	}
 	return dir.Record(e.cfg.Now())

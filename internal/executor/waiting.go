@@ -29,7 +29,11 @@ func (e *Executor) consented(ctx context.Context, req paddock.Request, j *judge.
 	if c.State == paddock.ApprovalApproved {
 		return &c, paddock.Run{}, nil
 	}
-	dir, existing, err := e.claim(ctx, req, j, nil, t)
+	id, err := e.named(t)
+	if err != nil {
+		return nil, paddock.Run{}, err
+	}
+	dir, existing, err := e.claim(ctx, id, req, j, nil, nil)
 	if err != nil {
 		return nil, paddock.Run{}, err
 	}
@@ -38,7 +42,10 @@ func (e *Executor) consented(ctx context.Context, req paddock.Request, j *judge.
 		return nil, run, err
 	}
 	a := consent.Attendant{Desk: e.Consent(), Dir: dir, Case: c, Lasts: e.lasts(req, j)}
-	e.equip(&a, e.judge, req, j.Room())
+	if err := a.Begin(ctx); err != nil {
+		return nil, paddock.Run{}, budget.RecordError(ctx, err)
+	}
+	e.equip(&a, e.judge, req, j.Room(), terms{id: t.id})
 	e.work.Go(func() {
 		if err := a.Attend(e.life); err != nil && !errors.Is(err, ErrClosed) {
 			e.cfg.Warn(fmt.Errorf("run %s, which waits for approval: %w", dir.ID(), err))
@@ -49,19 +56,20 @@ func (e *Executor) consented(ctx context.Context, req paddock.Request, j *judge.
 }
 
 // equip tells a how to judge its run by the judge by, and how to start it.
-func (e *Executor) equip(a *consent.Attendant, by *judge.Judge, req paddock.Request, room budget.Room) {
+func (e *Executor) equip(a *consent.Attendant, by *judge.Judge, req paddock.Request, room budget.Room, t terms) {
 	dir := a.Dir
 	a.Judge = func(ctx context.Context) consent.Judgement { return by.Rejudge(ctx, req) }
 	a.Launch = func(ctx context.Context, again consent.Judgement) error {
 		now := again.(*judge.Judgement) //nolint:errcheck // the same
 		now.Claimed(room)
-		_, err := e.launch(ctx, dir, req, now, nil)
+		h := e.ready(ctx, dir.ID(), req, now, nil)
+		h.Give(dir.Lock())
+		_, err := e.launch(ctx, dir, req, now, h, t)
 		return err
 	}
 }
 
-// lasts reports whether the run that j judges waits on when we are gone: if it isn't
-// tied to who asks, and others can judge and start it as we do.
+// lasts reports whether j's run waits on without us: it isn't tied, and others can start it.
 func (e *Executor) lasts(req paddock.Request, j *judge.Judgement) bool {
 	file, _ := j.Basis()
 	return !req.Tied && req.Room == "" && req.Command.ReplaceEnv == nil && e.cfg.Hook == nil && file != ""
@@ -76,8 +84,7 @@ func (e *Executor) hold(dir *rundir.Dir, req paddock.Request, j *judge.Judgement
 	return consent.Hold(dir, consent.Held{Request: req, Policy: file, HostEnv: env, Room: j.Room().Bytes, RoomBy: j.Room().Counter})
 }
 
-// Resume starts what was approved, or settles what won't be, of the runs that wait and
-// have nobody who stays with them.
+// Resume starts or settles, where that can be said now, what waits with nobody beside it.
 func (e *Executor) Resume(ctx context.Context) {
 	if e.ReadOnly() != nil || e.cfg.Hook != nil || e.cfg.Idle {
 		return // a host program's veto is for what it asks for itself
@@ -87,6 +94,6 @@ func (e *Executor) Resume(ctx context.Context) {
 		if ours, err := policy.Load(); err != nil || ours.Name() != held.Policy {
 			policy = source.File(held.Policy)
 		}
-		e.equip(a, e.judge.On(policy, held.HostEnv), held.Request, budget.Room{Bytes: held.Room, Counter: held.RoomBy})
+		e.equip(a, e.judge.On(policy, held.HostEnv), held.Request, budget.Room{Bytes: held.Room, Counter: held.RoomBy}, terms{id: e.Leases.Named(a.Dir.ID())})
 	}, e.Leases.Anothers, e.cfg.Warn)
 }

@@ -89,15 +89,6 @@ func (a Answer) said(format string, args ...any) Answer {
 	return a
 }
 
-// unrun says which of drivers change files, and didn't.
-func (a Answer) unrun(drivers []string) Answer {
-	filters := parse.Filters(drivers)
-	if len(filters) == 0 {
-		return a
-	}
-	return a.said("The repository's filters (%s) weren't run: files that they change when they are added may show as different.", parse.Shortened(strings.Join(filters, ", "), 200))
-}
-
 // of notes the run, whose command ends in args.
 func (a *Answer) of(run paddock.Run, args []string) {
 	a.Run, a.State, a.Bytes = run.ID, run.State, run.Stdout.Bytes
@@ -107,14 +98,14 @@ func (a *Answer) of(run paddock.Run, args []string) {
 	}
 }
 
-// fill reads what git printed.
-func (a *Answer) fill(q query.Query, run paddock.Run, stdout, stderr []byte, cut bool) {
+// fill reads what git printed of ids.
+func (a *Answer) fill(q query.Query, ids []string, run paddock.Run, stdout, stderr []byte, cut bool) {
 	a.Preview = parse.Visible(stdout, mostPreview)
 	cut = a.ended(q, run, stderr) || cut
 	if a.ExitCode != nil && *a.ExitCode != 0 {
 		return
 	}
-	if err := a.lists(q, stdout, cut); err != nil {
+	if err := a.lists(q, ids, stdout, cut); err != nil {
 		*a = a.said("What git printed can't be read into lists (%v); the output has all of it.", err)
 		a.More = true
 	}
@@ -133,8 +124,7 @@ func (a *Answer) ended(q query.Query, run paddock.Run, stderr []byte) (cut bool)
 		*a = a.said("Git was ended after %s; what it had printed until then is kept.", time.Duration(run.Limits.Timeout))
 		cut = true
 	case paddock.OutputLimit:
-		if q.Tool() == "cat" {
-			*a = a.said("Only the first %d bytes are kept of files as large as this one.", run.Limits.Output)
+		if q.Tool() == "cat" { // of which it is said how much of the file there is
 			break
 		}
 		*a = a.said("Git printed more than the %d bytes that are kept; ask for less: a path, fewer commits, names only.", run.Limits.Output)
@@ -142,13 +132,13 @@ func (a *Answer) ended(q query.Query, run paddock.Run, stderr []byte) (cut bool)
 		*a = a.said("Git didn't end by itself (%s).", run.State)
 		cut = true
 	}
-	if why := failure(q, a.ExitCode, string(stderr)); why != "" {
+	if why := query.Failure(q, a.ExitCode, string(stderr)); why != "" {
 		*a = a.said("%s", why)
 	}
 	return cut
 }
 
-func (a *Answer) lists(q query.Query, stdout []byte, cut bool) (err error) {
+func (a *Answer) lists(q query.Query, ids []string, stdout []byte, cut bool) (err error) {
 	switch q := q.(type) {
 	case query.Log:
 		a.Commits, a.More, err = parse.Commits(stdout, cut)
@@ -177,7 +167,7 @@ func (a *Answer) lists(q query.Query, stdout []byte, cut bool) (err error) {
 	case query.MergeBase:
 		a.Base, err = parse.ID(stdout)
 	default:
-		return a.found(q, stdout, cut)
+		return a.found(q, ids, stdout, cut)
 	}
 	return err
 }
@@ -194,7 +184,7 @@ func (a *Answer) from(prefix string) {
 }
 
 // found are the lists of what isn't history.
-func (a *Answer) found(q query.Query, stdout []byte, cut bool) (err error) {
+func (a *Answer) found(q query.Query, ids []string, stdout []byte, cut bool) (err error) {
 	switch q := q.(type) {
 	case query.Status:
 		var s present.State
@@ -212,10 +202,7 @@ func (a *Answer) found(q query.Query, stdout []byte, cut bool) (err error) {
 			*a = a.said("Nothing has changed since the commit.")
 		}
 	case query.Grep:
-		prefix := ""
-		if len(a.Revisions) > 0 {
-			prefix = q.Prefix([]string{a.Revisions[0].ID})
-		}
+		prefix := q.Prefix(ids)
 		if q.Count {
 			a.Counts, a.More, err = present.Counts(stdout, prefix, cut)
 		} else {
@@ -233,22 +220,4 @@ func (a *Answer) found(q query.Query, stdout []byte, cut bool) (err error) {
 		}
 	}
 	return err
-}
-
-// failure says in words what a status of git means, where that is an answer.
-func failure(q query.Query, status *int, stderr string) string {
-	if status == nil || *status == 0 {
-		return ""
-	}
-	switch {
-	case q.Tool() == "merge_base" && *status == 1:
-		return "The two have no common ancestor."
-	case q.Tool() == "grep" && *status == 1:
-		return "Nothing matches. (Binary files, and files that git doesn't track, aren't searched.)"
-	case q.Tool() == "blame" && strings.Contains(stderr, "no such path"):
-		return "The revision has no file of that path."
-	case q.Tool() == "blame" && strings.Contains(stderr, "has only"):
-		return "The file has fewer lines than that."
-	}
-	return "Git failed; stderr says why."
 }

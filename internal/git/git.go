@@ -12,18 +12,20 @@
 package git
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"io"
-	"path/filepath"
+	"strings"
 	"time"
 
 	"paddock"
+	"paddock/internal/git/ground"
 	"paddock/internal/git/parse"
+	"paddock/internal/git/parse/printed"
 	"paddock/internal/git/query"
 	"paddock/internal/git/query/below"
 	"paddock/internal/git/query/command"
+	"paddock/internal/git/query/known"
 	"paddock/internal/git/repository"
 )
 
@@ -32,12 +34,11 @@ const Name = "git"
 
 // Executor is what the room needs of the one that starts programs.
 type Executor interface {
-	Explain(ctx context.Context, req paddock.Request) (paddock.Decision, error)
-	Start(ctx context.Context, req paddock.Request) (paddock.Run, error)
-	Wait(ctx context.Context, id paddock.RunID) (paddock.Run, error)
-	Follow(ctx context.Context, id paddock.RunID, s paddock.Stream, offset int64, w io.Writer) error
+	printed.Executor
+	ground.Executor
 	Output(ctx context.Context, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error)
-	Seen(p paddock.Principal, id paddock.RunID) error
+	// Refused has a refusal written down that came before anything was started.
+	Refused(ctx context.Context, req paddock.Request, policy paddock.Digest, r *paddock.Refusal)
 }
 
 // A Room asks git. Its methods may be called concurrently.
@@ -59,93 +60,114 @@ type Ask struct {
 }
 
 const (
-	mostRead    = 8 << 20 // bytes of output that are read into values
-	mostStderr  = 600     // characters that are shown
-	mostPreview = 2000    // likewise
+	mostRead    = printed.Most // bytes of output that are read into values
+	mostStderr  = printed.MostStderr
+	mostPreview = 2000 // characters that are shown
 	mostDrivers = 200
+	fatal       = 128 // git's status where it could do nothing
 )
 
-// Ask answers a question. What isn't allowed is a [*paddock.Refusal]. An answer
+// Ask answers a question. What isn't allowed is a [*paddock.Refusal], which is written down. An answer
 // may be that there is nothing to tell, with the reason in Notes.
 func (r *Room) Ask(ctx context.Context, a Ask) (Answer, error) {
-	if err := a.Query.Check(); err != nil {
-		return Answer{}, err
+	s, out, name, policy, err := r.ready(ctx, a)
+	if refusal, ok := errors.AsType[*paddock.Refusal](err); ok { // those that come later are the executor's, or of what git found
+		req := a.request(a.Root)
+		req.Command.Argv = []string{"git", a.Query.Tool()}
+		r.exec.Refused(ctx, req, policy, refusal)
 	}
-	root, store, err := r.root(ctx, a)
-	if err != nil {
-		return Answer{}, err
-	}
-	name, err := query.Within(root, a.Query.Path())
-	if err != nil {
-		return Answer{}, err
-	}
-	look, err := repository.Below(root, store)
-	if err != nil {
-		return Answer{}, err
-	}
-	out := newAnswer(a.Query, look)
-	switch {
-	case look.Dir == "":
-		return out.said("There is no git repository at %s. (A repository is looked for at the root itself; where the root is a directory of one, the operator names that one in the policy, by `git.repositories`.)", root), nil
-	case a.Query.Worktree() && look.Bare:
-		return out.said("The repository is bare: it has no working tree.%s", query.Instead(a.Query)), nil
-	}
-	if name != "" {
-		if err := look.Path(name); err != nil {
-			return Answer{}, err
-		}
+	if err != nil || s == nil {
+		return out, err
 	}
 	if a.Wait > 0 {
 		limited, cancel := context.WithTimeout(ctx, a.Wait)
 		defer cancel()
 		ctx = limited
 	}
-	s := session{Room: r, ask: a, look: look, place: command.Place{Dir: look.Dir, Worktree: look.Top}}
-	s.quick = query.Known(a.Query, look.Named)
 	return s.answer(ctx, out, name)
 }
 
-// root returns the policy's root that a means, and where the own files of the repository
-// are that the policy has it to be a directory of. It is asked as a command would be:
-// whoever may not ask git anything is refused before anything is looked at.
-func (r *Room) root(ctx context.Context, a Ask) (root, store string, err error) {
-	d, err := r.exec.Explain(ctx, paddock.Request{
-		Principal: a.Principal, Door: a.Door, Room: Name, Tied: a.Tied,
-		Command: paddock.Command{Argv: []string{"git", "--version"}, Dir: a.Root},
-	})
+// ready returns what is to ask git, before anything is started, with the path as it is
+// relative to the root, and which policy was asked; no session where out is the answer already.
+func (r *Room) ready(ctx context.Context, a Ask) (s *session, out Answer, name string, policy paddock.Digest, err error) {
+	if err := a.Query.Check(); err != nil {
+		return nil, Answer{}, "", "", err
+	}
+	g, err := ground.Of(ctx, r.exec, a.request(a.Root))
 	if err != nil {
-		return "", "", err
+		return nil, Answer{}, "", g.Policy, err
 	}
-	if refusal := d.Refusal(); refusal != nil {
-		return "", "", refusal
+	if name, err = query.Within(g.Root, a.Query.Path()); err != nil {
+		return nil, Answer{}, "", g.Policy, err
 	}
-	if real, err := filepath.EvalSymlinks(d.Grant.Root); err != nil || real != d.Grant.Dir {
-		refusal := paddock.Refused(paddock.PathOutsideRoot, "%q is inside of the git root %s and not one itself.", a.Root, d.Grant.Root)
-		refusal.Gate, refusal.Hint = "", "Name the root as the policy has it, or none for the first, and give the rest as the path."
-		return "", "", refusal
+	look, err := repository.Below(g.Root, g.Store)
+	if err != nil {
+		return nil, Answer{}, "", g.Policy, err
 	}
-	if read := d.Grant.Contain.Read; len(read) > 0 {
-		store = read[0]
+	out = newAnswer(a.Query, look)
+	switch {
+	case look.Dir == "":
+		return nil, out.said("There is no git repository at %s. (A repository is looked for at the root itself; where the root is a directory of one, the operator names that one in the policy, by `git.repositories`.)", g.Root), "", g.Policy, nil
+	case a.Query.Worktree() && look.Bare:
+		return nil, out.said("The repository is bare: it has no working tree.%s", query.Instead(a.Query)), "", g.Policy, nil
 	}
-	return d.Grant.Root, store, nil
+	_, list := a.Query.(query.ListFiles)
+	if err = cmp.Or(look.Path(name), look.Revisions(a.Query.Refs())); err == nil && g.Free && (list || a.Query.Worktree()) {
+		err = look.Sparse()
+	}
+	if err != nil {
+		return nil, Answer{}, "", g.Policy, err
+	}
+	s = &session{Room: r, ask: a, look: look, Asker: printed.Asker{Exec: r.exec, Request: a.request(look.Root)}, place: command.Place{Dir: look.Dir, Worktree: look.Top}}
+	s.other, s.place.Writable = g.Other, g.Free
+	s.tells = look.Prefix == "" && known.Tells(a.Query) // of a directory there may be nothing to tell
+	s.quick = known.IDs(a.Query, s.tells, look.Named)
+	if s.quick == nil {
+		s.steps = known.Steps(a.Query, look.Named)
+	}
+	return s, out, name, g.Policy, nil
+}
+
+// request is what is asked of the executor for a, in dir, without the words.
+func (a Ask) request(dir string) paddock.Request {
+	return paddock.Request{Principal: a.Principal, Door: a.Door, Room: Name, Tied: a.Tied, Command: paddock.Command{Dir: dir}}
 }
 
 // A session is one question under way.
 type session struct {
 	*Room
+	printed.Asker
 	ask   Ask
 	look  repository.Look
 	place command.Place
 	quick []string // the ids of what is named, where git needn't be asked first
+	steps []string // ids with steps to what is named, where git can be asked meanwhile
+	alone bool     // the ids are steps, which another run resolves
+	tells bool     // the answer says which commit it is of
+	stdin string   // what git is to read
+	other bool     // files have other owners in a run
+	apart bool     // submodules aren't looked at
 }
 
 // answer resolves, asks and reads.
 func (s session) answer(ctx context.Context, out Answer, name string) (Answer, error) {
 	if s.quick != nil {
 		for i, ref := range s.ask.Query.Refs() {
-			out.Revisions = append(out.Revisions, Revision{ref, s.quick[i]})
+			if !s.tells {
+				out.Revisions = append(out.Revisions, Revision{ref, s.quick[i]})
+			}
 		}
-		return s.asked(ctx, out, query.Commits(s.quick), name)
+		return s.asked(ctx, out, known.Commits(s.quick), name)
+	}
+	if q, ok := s.ask.Query.(query.Cat); ok {
+		if a, told, err := s.once(ctx, out, q, name); err != nil || told {
+			return a, err
+		}
+	}
+	if s.steps != nil {
+		if a, told, err := s.beside(ctx, out, s.steps, name); err != nil || told {
+			return a, err
+		}
 	}
 	out, ids, err := s.resolved(ctx, out)
 	if err != nil || len(ids) < len(s.ask.Query.Refs()) {
@@ -171,29 +193,41 @@ func (s session) asked(ctx context.Context, out Answer, ids []string, name strin
 		if drivers, err = s.drivers(ctx); err != nil {
 			return Answer{}, err
 		}
-		out = out.unrun(drivers)
+		s.place.Unmoved = s.other && s.look.Unmoved(ctx)
+		if inside, told := s.look.Nested(); told && !inside || !told && s.place.Writable {
+			out, s.apart = out.said("Which commits submodules are at wasn't looked at: files of one lie elsewhere, or that isn't easily told."), true
+		}
+		if filters := parse.Filters(drivers); len(filters) > 0 {
+			out = out.said("The repository's filters (%s) weren't run: files that they change when they are added may show as different.", parse.Shortened(strings.Join(filters, ", "), 200))
+		}
 	}
 	out, run, err := s.main(ctx, out, s.place.Command(s.args(ids, name), drivers), s.args(ids, name))
 	if err != nil || !run.State.Settled() {
 		return out, err
 	}
-	if status, ok := parse.Exited(run); ok && status == fatal && s.quick != nil {
+	if status, ok := parse.Exited(run); ok && status == fatal && (s.quick != nil || s.alone) {
 		// Perhaps one of them names no commit: then that is what is to be said.
 		if err := s.exec.Seen(s.ask.Principal, run.ID); err != nil {
 			return Answer{}, err
 		}
-		s.quick, before.Revisions = nil, nil
+		if s.alone {
+			return before, errNoCommit
+		}
+		s.quick, s.steps, before.Revisions = nil, nil, nil
 		return s.answer(ctx, before, name)
 	}
-	stdout, cut, err := s.read(ctx, run, paddock.Stdout, mostRead)
+	stdout, cut, err := s.Read(ctx, run, paddock.Stdout, mostRead)
 	if err != nil {
 		return Answer{}, err
 	}
-	stderr, _, err := s.read(ctx, run, paddock.Stderr, mostStderr*4)
+	stderr, _, err := s.Read(ctx, run, paddock.Stderr, mostStderr*4)
 	if err != nil {
 		return Answer{}, err
 	}
-	out.fill(s.ask.Query, run, stdout, stderr, cut)
+	out.fill(s.ask.Query, ids, run, stdout, stderr, cut)
+	if s.quick != nil && s.tells && len(out.Commits) > 0 {
+		out.Revisions = []Revision{{s.ask.Query.Refs()[0], out.Commits[0].ID}}
+	}
 	out.from(s.look.Prefix)
 	return out, s.exec.Seen(s.ask.Principal, run.ID)
 }
@@ -201,27 +235,30 @@ func (s session) asked(ctx context.Context, out Answer, ids []string, name strin
 // args are the words after git's own options.
 func (s session) args(ids []string, name string) []string {
 	if s.look.Prefix == "" {
-		return s.ask.Query.Args(ids, name)
+		return query.Apart(s.apart, s.ask.Query.Args(ids, name))
 	}
-	return below.Args(s.ask.Query, ids, s.look.Prefix, name)
+	return query.Apart(s.apart, below.Args(s.ask.Query, ids, s.look.Prefix, name))
 }
-
-// fatal is git's status where it could do nothing.
-const fatal = 128
 
 // resolved returns the commits that the question names; fewer than that where the
 // answer is that there is none yet.
 func (s session) resolved(ctx context.Context, out Answer) (Answer, []string, error) {
 	refs := s.ask.Query.Refs()
-	ids, err := s.together(ctx, refs)
-	if err != nil {
-		return Answer{}, nil, err
+	var ids []string
+	if len(refs) > 1 {
+		all, err := s.Commits(ctx, s.place.ResolveAll(refs))
+		if err != nil {
+			return Answer{}, nil, err
+		}
+		if len(all) == len(refs) { // else one of them is to be found that names none
+			ids = all
+		}
 	}
 	for i, id := range ids {
 		out.Revisions = append(out.Revisions, Revision{refs[i], id})
 	}
 	for _, ref := range refs[len(ids):] {
-		id, err := s.resolve(ctx, ref)
+		id, err := s.Commit(ctx, s.place.Resolve(ref))
 		if err != nil {
 			return Answer{}, nil, err
 		}
@@ -241,26 +278,10 @@ func (s session) resolved(ctx context.Context, out Answer) (Answer, []string, er
 	return out, ids, nil
 }
 
-// together returns the ids of all of several refs, asked in one run; none where one of
-// them names no commit, which is then to be found.
-func (s session) together(ctx context.Context, refs []string) ([]string, error) {
-	if len(refs) < 2 {
-		return nil, nil
-	}
-	stdout, status, _, err := s.step(ctx, s.place.ResolveAll(refs), "git: what revisions name")
-	if err != nil || status != 0 {
-		return nil, err
-	}
-	if ids := parse.IDs(stdout); len(ids) == len(refs) {
-		return ids, nil
-	}
-	return nil, nil
-}
-
 // main runs the command that answers, and waits for it as long as is asked for:
 // the run that comes back may go on.
 func (s session) main(ctx context.Context, out Answer, argv, args []string) (Answer, paddock.Run, error) {
-	run, err := s.start(ctx, argv, "git "+s.ask.Query.Tool())
+	run, err := s.Start(ctx, argv, "git "+s.ask.Query.Tool(), s.stdin)
 	if err != nil {
 		return Answer{}, run, err
 	}
@@ -277,91 +298,22 @@ func (s session) main(ctx context.Context, out Answer, argv, args []string) (Ans
 	return out, run, nil
 }
 
-// start starts one command in the name of who asks.
-func (s session) start(ctx context.Context, argv []string, label string) (paddock.Run, error) {
-	return s.exec.Start(ctx, paddock.Request{
-		Principal: s.ask.Principal, Door: s.ask.Door, Room: Name, Tied: s.ask.Tied,
-		Command: paddock.Command{Argv: argv, Dir: s.look.Root, Label: label},
-	})
-}
-
-// step runs a command that only prepares the answer, and returns what it printed
-// and its status.
-func (s session) step(ctx context.Context, argv []string, label string) (stdout []byte, status int, run paddock.Run, err error) {
-	run, err = s.start(ctx, argv, label)
-	if err == nil {
-		run, err = s.exec.Wait(ctx, run.ID)
-	}
-	if err != nil {
-		return nil, 0, run, err
-	}
-	if err := s.exec.Seen(s.ask.Principal, run.ID); err != nil {
-		return nil, 0, run, err
-	}
-	status, ok := parse.Exited(run)
-	if !ok {
-		return nil, 0, run, s.broken(ctx, run)
-	}
-	stdout, cut, err := s.read(ctx, run, paddock.Stdout, mostRead)
-	if err == nil && cut {
-		err = paddock.Refused(paddock.RepositoryRefused, "The repository says more of itself than can be read (run %s).", run.ID)
-	}
-	return stdout, status, run, err
-}
-
-// broken refuses a repository that git can't read.
-func (s session) broken(ctx context.Context, run paddock.Run) error {
-	stderr, _, err := s.read(ctx, run, paddock.Stderr, mostStderr)
-	if err != nil {
-		return err
-	}
-	why := string(run.State)
-	if len(bytes.TrimSpace(stderr)) > 0 {
-		why += ": " + parse.Visible(bytes.TrimSpace(stderr), mostStderr)
-	}
-	return paddock.Refused(paddock.RepositoryRefused, "Git can't read the repository (run %s, %s)", run.ID, why)
-}
-
-// resolve returns the id of the commit that ref names, "" for none.
-func (s session) resolve(ctx context.Context, ref string) (string, error) {
-	stdout, status, run, err := s.step(ctx, s.place.Resolve(ref), "git: what a revision names")
-	switch {
-	case err != nil:
-		return "", err
-	case status == 0:
-		return parse.ID(stdout)
-	case status == 1 && len(stdout) == 0:
-		return "", nil
-	}
-	return "", s.broken(ctx, run)
-}
-
 // drivers returns the repository's filters and hooks: read from its settings where
 // they are easily told, and else asked of git.
 func (s session) drivers(ctx context.Context) ([]string, error) {
 	if drivers, told := s.look.Drivers(); told && len(drivers) <= mostDrivers {
 		return drivers, nil
 	}
-	stdout, status, run, err := s.step(ctx, s.place.Settings(), "git: which filters and hooks there are")
+	stdout, status, run, err := s.Step(ctx, s.place.Settings(), "git: which filters and hooks there are")
 	if err != nil {
 		return nil, err
 	}
 	if status != 0 {
-		return nil, s.broken(ctx, run)
+		return nil, s.Broken(ctx, run)
 	}
 	drivers, err := parse.Drivers(stdout)
 	if err == nil && len(drivers) > mostDrivers {
 		err = paddock.Refused(paddock.RepositoryRefused, "The repository sets %d filters and hooks; at most %d are taken.", len(drivers), mostDrivers)
 	}
 	return drivers, err
-}
-
-// read returns the beginning of a stream of a settled run.
-func (s session) read(ctx context.Context, run paddock.Run, stream paddock.Stream, most int) (text []byte, cut bool, err error) {
-	b := parse.Beginning{Most: most}
-	err = s.exec.Follow(ctx, run.ID, stream, 0, &b)
-	if errors.Is(err, parse.ErrFull) {
-		return b.Bytes(), true, nil
-	}
-	return b.Bytes(), parse.Lacking(run), err
 }

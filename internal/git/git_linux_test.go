@@ -358,7 +358,7 @@ func TestOrdinaryUser(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	must(t, errorsOf(os.Chmod(filepath.Dir(base), 0o755), os.Chown(base, testproc.Nobody, testproc.Nobody)))
-	cmd := testproc.Self(t, "-test.run=^(TestEveryLevel|TestStatusWritesNothing|TestKindsOfRepositories|TestTheRootIsReadOnly|TestGrepReadsNothingBehindLinks|TestCat)$", "-test.timeout=4m")
+	cmd := testproc.Self(t, "-test.run=^(TestEveryLevel|TestStatusWritesNothing|TestKindsOfRepositories|TestTheRootIsReadOnly|TestGrepReadsNothingBehindLinks|TestCat|TestOwnFilesThatNobodyMayRead)$", "-test.timeout=4m")
 	testproc.AsUser(t, cmd, testproc.Nobody)
 	cmd.Dir = base
 	cmd.Env = append(os.Environ(), "TMPDIR="+base, "HOME="+base, stageOf+"="+testproc.Build(t, "paddock/cmd/paddock-stage"))

@@ -19,7 +19,7 @@ import (
 
 // known is what tools that give git to models were seen to get wrong, and the
 // tests, here or in the package that is named, that fail if ours do.
-var known = []struct{ fault, tests string }{
+var knownFaults = []struct{ fault, tests string }{
 	{"two revisions that are paths make git compare any two files of the machine", "TestTwoFilesAreNotCompared"},
 	{"blame converts files by a program that the repository names", "TestHostileRepositoryRunsNothing"},
 	{"a difference with the working tree runs the repository's filters", "TestHostileRepositoryRunsNothing"},
@@ -34,6 +34,8 @@ var known = []struct{ fault, tests string }{
 	{"git is found by PATH", "internal/policy.TestLoadFaults"},
 	{"git that isn't there is a result like others", "TestWithoutGit"},
 	{"a path is checked once, and another by the time it is read", "TestContainmentHoldsPlainGit TestContainmentHoldsPlainGrep"},
+	{"what was checked is another repository by the time git reads it", "TestExchangedRepositoryTellsNothing"},
+	{"a setting that newer versions of git obey is passed over", "TestConfiguredHooksAreOff"},
 	{"values become flags", "TestHostileValues internal/git/query.FuzzCommand internal/git/query.FuzzMoreCommands"},
 	{"a flag that is split over two values writes a file", "TestHostileValues"},
 	{"blame reads files outside", "TestHostileValues"},
@@ -54,7 +56,7 @@ var known = []struct{ fault, tests string }{
 	{"a preview is as long as it likes, and the rest is lost", "TestPreviewsAndTheRest"},
 	{"whoever has an id reads what is kept", "runner.TestArtifactsOfOthers internal/mcpserver.TestUnknownAndForeignLookAlike"},
 	{"what was printed stays on the disk for ever", "runner.TestArtifactsArePruned"},
-	{"to answer costs much more than git does", "TestOneRunWhereTheIDIsKnown TestHeadsThatAreNotRead TestFiltersThatAreRead"},
+	{"to answer costs much more than git does", "TestOneRunWhereTheIDIsKnown TestHeadsThatAreNotRead TestFiltersThatAreRead TestDirectoriesThatAreRead TestResolvedWhileItIsAnswered TestFilesThatSeemSomebodyElses"},
 	{"all that git prints is held in memory", "TestLargeRepository"},
 	{"a list of what is dangerous is cut, and taken for whole", "TestCutListsAreNotBelieved"},
 }
@@ -62,7 +64,7 @@ var known = []struct{ fault, tests string }{
 func TestKnownFaultsHaveTests(t *testing.T) {
 	t.Parallel()
 	have := map[string]map[string]bool{}
-	for _, k := range known {
+	for _, k := range knownFaults {
 		for _, test := range strings.Fields(k.tests) {
 			dir, name := "internal/git", test
 			if at := strings.LastIndexByte(test, '.'); at >= 0 {
@@ -146,6 +148,11 @@ func TestGitKnowsNothingOfTheHost(t *testing.T) {
 	t.Setenv("PADDOCK_TEST_TOKEN", secret)
 	t.Setenv("GIT_EXTERNAL_DIFF", "/bin/false")
 	t.Setenv("GIT_CONFIG_COUNT", "1")
+	for _, name := range strings.Fields("GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 GIT_CONFIG_PARAMETERS GIT_DIR GIT_COMMON_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY " +
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_EXEC_PATH GIT_SSH GIT_SSH_COMMAND GIT_PROXY_COMMAND GIT_ASKPASS GIT_EDITOR GIT_PAGER PAGER LESSOPEN GIT_NAMESPACE GIT_TEMPLATE_DIR " +
+		"GIT_ATTR_SOURCE GIT_REDIRECT_STDOUT GIT_REDIRECT_STDERR GIT_CONFIG_GLOBAL XDG_CONFIG_HOME GIT_REPLACE_REF_BASE GIT_GRAFT_FILE GIT_SHALLOW_FILE GIT_CEILING_DIRECTORIES GIT_DIFF_OPTS") {
+		t.Setenv(name, "/"+secret)
+	}
 	for _, name := range []string{"GIT_TRACE", "GIT_TRACE_SETUP", "GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE2_PERF"} {
 		t.Setenv(name, filepath.Join(t.TempDir(), secret)) // git would write there
 	}
@@ -248,7 +255,7 @@ func TestEndsAreTold(t *testing.T) {
 	} {
 		var a Answer
 		a.of(run, nil)
-		a.fill(query.ListFiles{}, run, nil, []byte("fatal: it's \x1b[31mbroken\n"), false)
+		a.fill(query.ListFiles{}, nil, run, nil, []byte("fatal: it's \x1b[31mbroken\n"), false)
 		if hasNote(t, a, want); a.OK || a.Stderr != "fatal: it's broken\n" {
 			t.Errorf("%+v", a)
 		}

@@ -28,6 +28,11 @@ func (c *counting) Start(ctx context.Context, req paddock.Request) (paddock.Run,
 	return c.Executor.Start(ctx, req)
 }
 
+func (c *counting) StartBeside(ctx context.Context, req paddock.Request) (paddock.Run, error) {
+	c.runs.Add(1)
+	return c.Executor.StartBeside(ctx, req)
+}
+
 // What HEAD or an id in full names is asked in one run of git, and is what git says it
 // is, also where references are packed, HEAD is detached or the id isn't a commit's.
 func TestOneRunWhereTheIDIsKnown(t *testing.T) {
@@ -68,6 +73,21 @@ func TestOneRunWhereTheIDIsKnown(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	if a := asked(query.Status{}, 1); len(a.Changes) != 1 {
+		t.Errorf("%+v", a)
+	}
+	for _, ref := range []string{"", "HEAD", "main", head} {
+		if a := asked(query.Grep{Pattern: "TWO", Ref: ref}, 1); len(a.Matches) != 1 || a.Matches[0].Path != "a.txt" || ref != "" && a.Revisions[0].ID != head {
+			t.Errorf("%q: %+v", ref, a)
+		}
+		if a := asked(query.Grep{Pattern: "TWO", Ref: ref, Count: true}, 1); len(a.Counts) != 1 || a.Counts[0].Path != "a.txt" {
+			t.Errorf("%q: %+v", ref, a)
+		}
+	}
+	for _, ref := range []string{"HEAD~0", "note", "main^0", "@", "note~0^0"} { // the answer tells what they are
+		check(query.Show{Ref: ref})
+		check(query.Log{Ref: ref})
+	}
+	if a := asked(query.Log{Ref: "HEAD~1"}, 1); len(a.Commits) != 1 || a.Revisions[0].ID != of("HEAD~1") {
 		t.Errorf("%+v", a)
 	}
 	if a := asked(query.Diff{Base: "HEAD~1", Head: "note"}, 2); len(a.Files) != 1 || len(a.Revisions) != 2 || a.Revisions[1].ID != head {
@@ -118,6 +138,60 @@ func TestOneRunWhereTheIDIsKnown(t *testing.T) {
 	}
 	if a := asked(query.Log{In: "nothing"}, 1); len(a.Commits) != 0 {
 		t.Errorf("%+v", a)
+	}
+}
+
+// What is as long as an id of another kind of repository is none: it can be the name of a
+// branch, or the beginning of an id, and what it stands for is told in full.
+func TestIDsOfAnotherLength(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"sha1", "sha256"} {
+		w := newWorld(t, paddock.Off)
+		w.git("init", "-q", "-b", "main", "--object-format="+format)
+		w.commit()
+		of := func(ref string) string { return strings.TrimSpace(w.git("rev-parse", "--verify", "-q", ref)) }
+		head := of("HEAD")
+		check := func(ref, want string) {
+			t.Helper()
+			for _, q := range []query.Query{query.Blame{Ref: ref, In: "a.txt"}, query.Diff{Base: ref}, query.Log{Ref: ref}, query.Grep{Ref: ref, Pattern: "one"}, query.Cat{Ref: ref, In: "a.txt"}} {
+				if a := w.ask(q); len(a.Revisions) != 1 || a.Revisions[0].ID != want {
+					t.Errorf("%s: %s of %s: %+v, want %s", format, q.Tool(), ref, a.Revisions, want)
+				}
+			}
+		}
+		check(head, head)
+		check("HEAD", head)
+		check("main", head)
+		other := strings.Repeat(head, 2)[:64]
+		if format == "sha256" {
+			other = head[:40]
+			check(other, head)
+			check(other+"~1", of("HEAD~1"))
+		}
+		w.git("branch", other, "HEAD~1")
+		check(other, of("HEAD~1"))
+		check(other+"~0", of("HEAD~1"))
+	}
+	w := newWorld(t, paddock.Off)
+	w.commit()
+	head := strings.TrimSpace(w.git("rev-parse", "HEAD"))
+	for _, c := range []struct {
+		text string
+		want string
+	}{
+		{"[core]\n\trepositoryformatversion = 0\n", head},
+		{"[extensions]\n\tobjectformat = sha256\n", ""},
+		{"[Extensions] ObjectFormat=sha256\n", ""},
+		{"[core]\n\tx = objectformat\n", ""},
+		{"[core]\n\tx = y \\\n[extensions]\n\tobjectformat = sha256\n", ""},
+		{"[extensions]\n\tobjectformat = sha1\n", ""},
+	} {
+		w.write(".git/config", c.text)
+		look, err := repository.At(w.root)
+		must(t, err)
+		if look.Head != c.want || look.Named("main", true) != c.want || look.Named(head, true) != c.want {
+			t.Errorf("%q: HEAD is %q", c.text, look.Head)
+		}
 	}
 }
 
@@ -182,7 +256,7 @@ func TestNamesThatAreNotRead(t *testing.T) {
 	w.git("branch", "beef")
 	w.write("a.txt", "more\n")
 	w.git("commit", "-q", "-a", "-m", "second")
-	w.git("tag", "twice") // which git takes before the branch
+	w.git("tag", "-a", "-m", "x", "twice") // which git takes before the branch
 	w.git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
 	w.git("update-ref", "refs/odd", first)
 	w.git("branch", "odd")
@@ -196,13 +270,13 @@ func TestNamesThatAreNotRead(t *testing.T) {
 		for _, ref := range []string{"twice", "alias", "odd", "beef", "config", "main~1", "main@{0}", "heads/main", "refs/heads/main", first[:10]} {
 			counted.runs.Store(0)
 			want, err := w.plain("rev-parse", "--verify", "-q", ref+"^{commit}")
-			a, badly := w.try(query.Log{Ref: ref})
+			a, badly := w.try(query.Log{Ref: ref, In: "a.txt"}) // which needn't begin with that commit
 			switch {
 			case (err == nil) != (badly == nil):
 				t.Errorf("%s: git %v, we %v", ref, err, badly)
 			case err == nil && (len(a.Revisions) != 1 || a.Revisions[0].ID != strings.TrimSpace(want)):
 				t.Errorf("%s is %+v, want %s", ref, a.Revisions, want)
-			case counted.runs.Load() < 2:
+			case counted.runs.Load() < 2 && !(packed && ref == "twice"): // of a packed tag it is said what it stands for
 				t.Errorf("git wasn't asked about %s", ref)
 			}
 		}
@@ -214,8 +288,30 @@ func TestNamesThatAreNotRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if id := look.Named("hostile"); id != "" {
+		if id := look.Named("hostile", true); id != "" {
 			t.Errorf("%s: it is taken for %s", name, id)
+		}
+		w.write(".git/refs/tags/v", text+"\n")
+		if id := look.Named("v", false); id != "" {
+			t.Errorf("%s: as a tag it is taken for %s", name, id)
+		}
+	}
+	must(t, os.Remove(w.root+"/.git/refs/tags/v"))
+	look, err := repository.At(w.root)
+	must(t, err)
+	two := strings.Repeat("2", 40)
+	for name, c := range map[string]struct{ text, want string }{
+		"a tag's object":          {"# pack-refs with: peeled fully-peeled sorted \n" + first + " refs/tags/v\n^" + two + "\n", two},
+		"a commit":                {"# pack-refs with: peeled fully-peeled sorted \n" + first + " refs/tags/v\n", first},
+		"it isn't said which":     {"# pack-refs with: peeled \n" + first + " refs/tags/v\n", ""},
+		"as old versions write":   {first + " refs/tags/v\n", ""},
+		"it stands for no id":     {"# pack-refs with: fully-peeled\n" + first + " refs/tags/v\n^HEAD\n", ""},
+		"what stands for another": {"# pack-refs with: fully-peeled\n" + first + " refs/tags/v\n" + first + " refs/tags/w\n^" + two + "\n", first},
+		"what stands for nothing": {"# pack-refs with: fully-peeled\n^" + two + "\n" + first + " refs/tags/v\n", first},
+	} {
+		w.write(".git/packed-refs", c.text)
+		if id := look.Named("v", true); id != c.want {
+			t.Errorf("packed, %s: %q, want %q", name, id, c.want)
 		}
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"paddock"
 	"paddock/internal/executor"
+	"paddock/internal/git/ground"
 	"paddock/internal/git/query"
 	"paddock/internal/testproc"
 )
@@ -104,7 +106,7 @@ containment: {require: ` + string(level) + `}
 	must(t, err)
 	t.Cleanup(func() { must(t, errorsOf(w.exec.Close(), testproc.Unlocked(base+"/state/runs/*/*/lock"))) })
 	w.room = New(w.exec)
-	_, _, err = w.room.root(t.Context(), Ask{Principal: alice, Door: paddock.DoorGo})
+	_, err = ground.Of(t.Context(), w.exec, Ask{Principal: alice, Door: paddock.DoorGo}.request(""))
 	if r, ok := errors.AsType[*paddock.Refusal](err); ok && r.Code == paddock.ContainmentUnavailable {
 		testproc.Skip(t, r.Message)
 	}
@@ -162,13 +164,43 @@ func (w *world) write(name, text string) {
 // commit makes a repository of two commits and a file that is changed since.
 func (w *world) commit() {
 	w.t.Helper()
+	if _, err := os.Lstat(w.root + "/.git"); err == nil {
+		w.history()
+	} else {
+		must(w.t, os.CopyFS(w.root, os.DirFS(prepared(w.t, w.sub))))
+		w.git("update-index", "-q", "--refresh") // since the files are others than those that were added
+	}
+	w.write(w.sub+"a.txt", "one\nTWO\nthree\nfour\n")
+}
+
+func (w *world) history() {
+	w.t.Helper()
 	w.git("init", "-q", "-b", "main")
 	w.write(w.sub+"a.txt", "one\ntwo\n")
 	w.git("add", "-A")
 	w.git("commit", "-q", "-m", "first")
 	w.write(w.sub+"a.txt", "one\nTWO\nthree\n")
 	w.git("commit", "-q", "-a", "-m", "second")
-	w.write(w.sub+"a.txt", "one\nTWO\nthree\nfour\n")
+}
+
+var repositories sync.Map // of the directories whose tops have what history makes
+
+// prepared has such a repository made once in a process, where the file is in sub.
+func prepared(t testing.TB, sub string) string {
+	t.Helper()
+	once, _ := repositories.LoadOrStore(sub, sync.OnceValues(func() (string, error) {
+		base, err := os.MkdirTemp("", "prepared")
+		if err != nil {
+			return "", err
+		}
+		testproc.AtEnd(func() error { return os.RemoveAll(base) })
+		w := &world{t: t, base: base, root: base, sub: sub}
+		w.history()
+		return base, nil
+	}))
+	dir, err := once.(func() (string, error))()
+	must(t, err)
+	return dir
 }
 
 func (w *world) try(q query.Query) (Answer, error) {

@@ -181,13 +181,19 @@ func TestStarters(t *testing.T) {
 		"fork.go":   "package a\n\nimport \"syscall\"\n\nvar _ = syscall.ForkExec\n",
 		"plain.go":  "package a\n\nimport \"syscall\"\n\nvar _ = syscall.Getpid\n",
 		"number.go": "package a\n\nimport \"syscall\"\n\nvar _ = syscall.Syscall\n",
+		"linked.go": "package a\n\nimport _ \"unsafe\"\n\n//go:linkname fork syscall.fork\nfunc fork()\n",
+		"pragma.go": "package a\n\n//go:cgo_import_dynamic x y z\n",
+		"cgo.go":    importing("a", "C"),
+		"begun.go":  "package a\n\nimport host \"os\"\n\nvar _ = host.StartProcess\n",
+		"unix.go":   "package a\n\nimport \"golang.org/x/sys/unix\"\n\nvar _ = unix.Exec\n",
+		"dull.go":   "package a\n\nimport \"fmt\"\n\nvar _ = fmt.Exec\n",
 	})
 	linked := map[string][]string{}
 	for _, f := range tr.Files {
 		linked[strings.TrimSuffix(f.Path, ".go")] = []string{tr.Root + "/" + f.Path}
 	}
 	got, err := house.Starters(linked)
-	if want := []string{"exec", "fork"}; err != nil || !slices.Equal(got, want) {
+	if want := []string{"begun", "cgo", "exec", "fork", "linked", "pragma", "unix"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 	if _, err := house.Starters(map[string][]string{"x": {tr.Root + "/missing.go"}}); err == nil {

@@ -20,6 +20,8 @@ var floors = map[string]float64{
 
 	"internal/trust": 1.5, // below the record, the judge and the desk, which all believe files by it
 
+	"internal/kernfs": 1.5, // how small files of the kernel are read; record, containment and supervisor do it for each run
+
 	"internal/heap": 1.5, // of a whole program, before it begins; nobody calls it
 
 	"internal/failpoint": 1.5, // the same: all that acts is asked to fail there, in builds for tests

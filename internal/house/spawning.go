@@ -1,6 +1,7 @@
 package house
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -151,7 +152,7 @@ func pragmaRoutes(syntax *ast.File) []route {
 func Starters(linked map[string][]string) ([]string, error) {
 	var starts []string
 	for pkg, files := range linked {
-		t, err := source.Parse(files)
+		t, err := source.Parse(files, mayStart)
 		if err != nil {
 			return nil, err
 		}
@@ -164,4 +165,13 @@ func Starters(linked map[string][]string) ([]string, error) {
 	}
 	slices.Sort(starts)
 	return starts, nil
+}
+
+// mayStart reports whether a file of a guest has to be read for [routes]: it imports what
+// they are members of, or has what may be a pragma.
+func mayStart(imports []string, text []byte) bool {
+	return bytes.Contains(text, []byte("//go:linkname")) || bytes.Contains(text, []byte("//go:cgo_")) ||
+		slices.ContainsFunc(imports, func(target string) bool {
+			return startingImports[target] != "" || startingMembers[target] != nil
+		})
 }

@@ -264,7 +264,7 @@ func (c *cutter) all() {
 // no page of others gets in with our cookie.
 func TestSitters(t *testing.T) {
 	t.Parallel()
-	s := open(t, func(c *Config) { c.Limits.Streams = 1 })
+	s := open(t, func(c *Config) { c.Limits.RunAttachers, c.Limits.Attachers = 1, 2 })
 	s.ends()
 	path := s.onTerminal("operator", "echo up; read x")
 	key := func(r *http.Request) {
@@ -302,7 +302,16 @@ func TestSitters(t *testing.T) {
 	}
 	same := s.sit(t, path, "operator", func(o *websocket.DialOptions) { o.HTTPHeader.Set("Origin", s.url) })
 	same.until("up")
-	s.do(http.MethodGet, path, "operator", "", key).problem(t, http.StatusTooManyRequests, paddock.Busy)
+	full := s.do(http.MethodGet, path, "admin", "", key).problem(t, http.StatusTooManyRequests, paddock.Busy)
+	if !strings.Contains(full.Detail, "Run r") {
+		t.Errorf("a run with one too many: %q", full.Detail)
+	}
+	second := s.sit(t, s.onTerminal("operator", "echo up; read x"), "operator")
+	second.until("up")
+	full = s.do(http.MethodGet, s.onTerminal("operator", "echo up; read x"), "operator", "", key).problem(t, http.StatusTooManyRequests, paddock.Busy)
+	if !strings.Contains(full.Detail, "The account") {
+		t.Errorf("an account with one too many: %q", full.Detail)
+	}
 	same.conn.CloseNow()
 	same = s.sit(t, s.onTerminal("admin", "echo up; read x"), "admin")
 	same.until("up")

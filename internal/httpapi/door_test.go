@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -97,16 +98,17 @@ func (d *desk) Logout(*http.Request) (*http.Cookie, error) {
 
 // A stand is a door over a real house.
 type stand struct {
-	kept store.Workers
-	t    testing.TB
-	app  *app.App
-	door *Door
-	url  string
-	desk *desk
-	beat chan time.Time
-	log  *syncBuffer
-	dir  string
-	hub  *relay.Hub
+	later atomic.Int64 // by how much the workspaces' clock is ahead
+	kept  store.Workers
+	t     testing.TB
+	app   *app.App
+	door  *Door
+	url   string
+	desk  *desk
+	beat  chan time.Time
+	log   *syncBuffer
+	dir   string
+	hub   *relay.Hub
 	// heads asks workers when a test does, and writes into anchored.
 	heads    *anchors.Keeper
 	anchored []journal.Entry
@@ -210,7 +212,7 @@ func open(t testing.TB, change func(*Config)) *stand {
 	}}); err != nil {
 		t.Fatal(err)
 	}
-	spaces := workspaces.New(workspaces.Config{Store: kept, House: s.app, Recorder: noRecord{}, Roots: []string{dir}, Now: time.Now})
+	spaces := workspaces.New(workspaces.Config{Store: kept, House: s.app, Recorder: noRecord{}, Roots: []string{dir}, Now: func() time.Time { return time.Now().Add(time.Duration(s.later.Load())) }})
 	cfg := Config{
 		Workspaces: spaces,
 		More: func(in *entry.Entrance) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,6 +57,10 @@ func TestVoteOnOnesOwn(t *testing.T) {
 		}
 		s.do(http.MethodPost, at+"/votes", as, string(body)).problem(t, http.StatusForbidden, paddock.Forbidden)
 		s.do(http.MethodPost, "/api/v1/runs/"+string(run.ID)+"/kill", as, "{}")
+		s.get(at, as).into(t, http.StatusOK, &a)
+		if !a.Left() || !slices.Equal(a.Ended, []paddock.RunID{run.ID}) {
+			t.Errorf("of a question whose run was killed it says %+v", a)
+		}
 	}
 }
 

@@ -97,9 +97,9 @@ type Door struct {
 	handler http.Handler
 	openAPI func() ([]byte, error)
 
-	logins  *pace.Limiter
-	streams *pace.Count
-	numbers *meter.Registry
+	logins                 *pace.Limiter
+	streams, seated, atRun *pace.Count // at terminals by account, and by run
+	numbers                *meter.Registry
 }
 
 // New returns a Door. Its handler is ready at once; Close ends its streams.
@@ -116,6 +116,7 @@ func New(ctx context.Context, cfg Config) (*Door, error) {
 		in:      entry.New(entry.Config{Gate: cfg.Gate, Limits: l, Pages: cfg.Pages, Now: now}),
 		logins:  pace.New(1.0/12, 10, now),
 		streams: &pace.Count{Each: l.Streams, All: l.AllStreams},
+		seated:  &pace.Count{Each: l.Attachers, All: l.AllAttachers}, atRun: &pace.Count{Each: l.RunAttachers, All: l.AllAttachers},
 	}
 	d.count()
 	d.system()

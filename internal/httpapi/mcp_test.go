@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"paddock"
 	"paddock/internal/auth"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/agents"
@@ -91,6 +92,9 @@ func TestMCPDoor(t *testing.T) {
 		t.Errorf("%d of them were let in", n-before)
 	}
 	s.do(http.MethodPost, "/mcp", "bob", "{}", func(r *http.Request) { r.Header.Set("Origin", s.url) }).into(t, http.StatusOK, nil)
+	for _, origins := range [][]string{{s.url, "https://evil.example"}, {s.url, s.url}} { // which is whose?
+		s.do(http.MethodPost, "/mcp", "bob", "{}", func(r *http.Request) { r.Header["Origin"] = origins }).problem(t, http.StatusForbidden, paddock.Forbidden)
+	}
 	var about agents.Resource
 	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {
 		s.get(path, "").into(t, http.StatusOK, &about)

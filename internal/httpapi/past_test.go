@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"paddock"
@@ -72,7 +73,11 @@ func TestPast(t *testing.T) {
 	if !report.Whole || report.Report.Saved != 1 || head.Seq < seen {
 		t.Errorf("%+v %+v", head, report)
 	}
-	other := past.Head{Line: head.Line[:len(head.Line)-4] + "0000"}
+	last := "0"
+	if strings.HasSuffix(head.Line, last) { // as one in so many digests does
+		last = "1"
+	}
+	other := past.Head{Line: head.Line[:len(head.Line)-1] + last}
 	if s.do(http.MethodPost, "/api/v1/audit/verify", "admin", saved(other.Line)).into(t, http.StatusOK, &report); report.Whole {
 		t.Errorf("a head of another journal fits: %+v", report)
 	}

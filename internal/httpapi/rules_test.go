@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -201,6 +202,46 @@ func TestPace(t *testing.T) {
 	s.get("/livez", "").into(t, http.StatusOK, nil)
 	s.get("/livez", "").problem(t, http.StatusTooManyRequests, paddock.Busy)
 	s.get("/api/v1/whoami", "guess").problem(t, http.StatusTooManyRequests, paddock.Busy)
+}
+
+// What all ask together is bounded, whoever they are, and so is what an address tries to log
+// in with, whatever it tries.
+func TestPaceOfAll(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(c *Config) { c.Limits.AllPerSecond, c.Limits.AllBurst = 0.001, 3 })
+	for _, who := range []string{"operator", "bob", "admin"} {
+		s.get("/api/v1/whoami", who).into(t, http.StatusOK, nil)
+	}
+	for _, path := range []string{"/api/v1/whoami", "/livez", "/nowhere"} {
+		if a := s.get(path, "viewer"); a.problem(t, http.StatusTooManyRequests, paddock.Busy).Refusal.Retryable != true || a.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: %v", path, a.Header)
+		}
+	}
+	now := time.Now() // stands still
+	s = open(t, func(c *Config) { c.Shield.Now = func() time.Time { return now } })
+	wrong := []string{`{"name":"operator","password":"x"}`, `{"name":"nobody","password":"x"}`, `{"code":"guess"}`}
+	for i := range 10 {
+		s.do(http.MethodPost, "/api/v1/login", "", wrong[i%len(wrong)]).problem(t, http.StatusUnauthorized, paddock.Unauthenticated)
+	}
+	for _, try := range append(wrong, `{"name":"operator","password":"secret-operator"}`) {
+		s.do(http.MethodPost, "/api/v1/login", "", try).problem(t, http.StatusTooManyRequests, paddock.Busy)
+	}
+}
+
+// A body is bounded as its configuration says, at every route that reads one.
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(c *Config) { c.Limits.Body = 1000 })
+	for size, status := range map[int]int{1000: http.StatusOK, 1001: http.StatusRequestEntityTooLarge, 100_000: http.StatusRequestEntityTooLarge} {
+		body := `{"argv":["echo"]}`
+		body += strings.Repeat(" ", size-len(body))
+		if a := s.do(http.MethodPost, "/api/v1/policy/explain", "operator", body); a.StatusCode != status {
+			t.Errorf("%d bytes: %d %s", size, a.StatusCode, a.body)
+		}
+	}
+	for _, path := range []string{"/api/v1/runs", "/api/v1/login"} {
+		s.do(http.MethodPost, path, "operator", `{"argv":["echo","`+strings.Repeat("x", 1000)+`"]}`).problem(t, http.StatusRequestEntityTooLarge, "")
+	}
 }
 
 func TestHealthAndNumbers(t *testing.T) {

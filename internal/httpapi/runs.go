@@ -115,7 +115,7 @@ func (d *Door) runs() {
 	})
 	entry.Add(d.in, route(http.MethodGet, "/{id}/output", "getOutput", "A page of a run's output, or the lines of it that match", gate.RunsOutput), d.output)
 	d.events()
-	seats.Route(d.in, seats.Config{Seen: func(c *entry.Call) (seats.House, error) { return d.seen(c) }, Take: d.streams.Take, Done: d.hub.Done(), Tick: d.cfg.Tick})
+	seats.Route(d.in, seats.Config{Seen: func(c *entry.Call) (seats.House, error) { return d.seen(c) }, Accounts: d.seated, Runs: d.atRun, Done: d.hub.Done(), Tick: d.cfg.Tick})
 }
 
 func (d *Door) start(ctx context.Context, c *entry.Call, in *struct {

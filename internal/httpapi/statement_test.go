@@ -71,12 +71,19 @@ func TestStatementOfAnotherMachine(t *testing.T) {
 	t.Parallel()
 	run := paddock.Run{ID: "r00000000000000000000000000", State: paddock.Exited}
 	state := ""
+	var far func(context.Context, paddock.Principal, paddock.RunID) (sign.Envelope, error)
 	s := open(t, func(c *Config) {
 		c.More = func(in *entry.Entrance) {
 			attested.Routes(in, attested.Config{
 				Seen: func(context.Context, gate.Caller) (attested.House, error) { return elsewhere{run}, nil },
 				Open: func() (*evidence.Evidence, error) {
 					return evidence.Open(paddock.Principal{Kind: paddock.Operator, ID: "server"}, state, time.Now)
+				},
+				Elsewhere: func(ctx context.Context, p paddock.Principal, id paddock.RunID) (sign.Envelope, error) {
+					if far == nil {
+						return sign.Envelope{}, attested.Nowhere(id)
+					}
+					return far(ctx, p, id)
 				},
 			})
 		}
@@ -85,5 +92,12 @@ func TestStatementOfAnotherMachine(t *testing.T) {
 	p := s.get("/api/v1/runs/"+string(run.ID)+"/statement", "operator").problem(t, http.StatusConflict, paddock.Conflict)
 	if want := "On the machine that carried it out: paddock audit export --run " + string(run.ID) + "."; p.Refusal.Hint != want {
 		t.Error(p.Refusal.Hint)
+	}
+	far = func(_ context.Context, p paddock.Principal, id paddock.RunID) (sign.Envelope, error) {
+		return sign.Envelope{Payload: p.ID + " " + string(id)}, nil
+	}
+	var e sign.Envelope
+	if s.get("/api/v1/runs/"+string(run.ID)+"/statement", "operator").into(t, http.StatusOK, &e); e.Payload != "user:operator "+string(run.ID) {
+		t.Errorf("%+v", e)
 	}
 }

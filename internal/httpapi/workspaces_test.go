@@ -63,8 +63,8 @@ func TestWorkspaces(t *testing.T) {
 		t.Errorf("%q, %v, %+v", text, err, run)
 	}
 	s.do(http.MethodPost, "/api/v1/runs", "operator", `{"argv":["sh","-c","true"],"workspace":"site","dir":".."}`).problem(t, http.StatusForbidden, paddock.CwdOutsideRoot)
-	if d := into[paddock.Decision](t, s.do(http.MethodPost, "/api/v1/policy/explain", "operator", `{"argv":["sh"],"workspace":"site"}`), http.StatusOK); d.Grant == nil || d.Grant.Root != dir {
-		t.Errorf("%+v", d.Grant)
+	if d := into[paddock.Decision](t, s.do(http.MethodPost, "/api/v1/policy/explain", "operator", `{"argv":["sh"],"workspace":"site"}`), http.StatusOK); d.Grant() == nil || d.Grant().Root != dir {
+		t.Errorf("%+v", d.Grant())
 	}
 	// Nobody else has it, by whatever name; an admin has, by its id.
 	for _, name := range []string{"site", string(w.ID), "../operator/site", dir, "\u0000"} {

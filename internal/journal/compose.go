@@ -35,7 +35,7 @@ func StartOf(id paddock.RunID, req paddock.Request, d paddock.Decision) Entry {
 		Words: WordsOf(req.Command.Argv), Door: req.Door,
 		RequestDigest: d.RequestDigest, PolicyDigest: d.PolicyDigest, Approval: d.Approval,
 	}
-	if g := d.Grant; g != nil {
+	if g := d.Grant(); g != nil {
 		s.Rule, s.Dir = g.Rule, short.Text(g.Dir, mostPath)
 		s.Executable, s.ExecutableDigest = short.Text(g.Executable.Path, mostPath), g.Executable.Digest
 		s.EnvironmentNames, s.EnvironmentCount = short.Words(g.EnvironmentNames, mostNames)

@@ -30,7 +30,7 @@ func sample() Entry {
 		Principal: paddock.Principal{Kind: paddock.Agent, ID: "a\xff"}, Door: paddock.DoorMCP,
 		Command: paddock.Command{Argv: []string{"go", `,"entry":"sha256:`, "<&>"}},
 	}
-	e := StartOf("r00000000000000000000000000", req, paddock.Decision{Grant: &paddock.Grant{EnvironmentNames: []string{"PATH"}}})
+	e := StartOf("r00000000000000000000000000", req, paddock.Decision{Granted: paddock.Gives(&paddock.Grant{EnvironmentNames: []string{"PATH"}})})
 	e.Seq, e.Prev, e.Time = 2, paddock.DigestOf([32]byte{1}), time.Unix(0, 0).UTC()
 	return e
 }
@@ -114,7 +114,7 @@ func TestTheLargestEntriesHaveRoom(t *testing.T) {
 	grant := &paddock.Grant{EnvironmentNames: names, Dir: worst, Executable: paddock.Executable{Path: worst}, Rule: at}
 	refusal := &paddock.Refusal{Code: paddock.RuleDenied, Message: worst, Rule: worst, Others: make([]paddock.Refusal, 300)}
 	for _, e := range []Entry{
-		StartOf("r", req, paddock.Decision{Grant: grant}), RefusalOf(req, "", refusal), KillOf("r", "kill", "TERM", worst, worst),
+		StartOf("r", req, paddock.Decision{Granted: paddock.Gives(grant)}), RefusalOf(req, "", refusal), KillOf("r", "kill", "TERM", worst, worst),
 		AbandonedOf("r", errors.New(worst)), EndOf("r", paddock.Outcome{Reason: paddock.Reason{By: worst, Detail: worst}}, nil, "", ""),
 		EndOf("r", found, nil, "", ""),
 	} {
@@ -124,7 +124,7 @@ func TestTheLargestEntriesHaveRoom(t *testing.T) {
 			t.Errorf("%s: %v", e.Kind, err)
 		}
 	}
-	s := StartOf("r", req, paddock.Decision{Grant: grant}).Start
+	s := StartOf("r", req, paddock.Decision{Granted: paddock.Gives(grant)}).Start
 	if s.Count != 256 || s.EnvironmentCount != 1000 || s.Digest != WordsOf(argv).Digest {
 		t.Errorf("of 256 words and 1000 names it says %d and %d", s.Count, s.EnvironmentCount)
 	}

@@ -15,6 +15,7 @@ import (
 	"paddock/internal/lease"
 	"paddock/internal/lease/fair"
 	"paddock/internal/lease/order"
+	"paddock/internal/lease/watch"
 	"paddock/internal/store"
 	"paddock/internal/store/storetest"
 )
@@ -123,7 +124,8 @@ func TestAnythingInAnyOrder(t *testing.T) {
 					one().step()
 					w.fuse.left = 0
 				},
-				"cut": func(*rapid.T) { m := one(); m.cut = !m.cut },
+				"cut":  func(*rapid.T) { m := one(); m.cut = !m.cut },
+				"away": func(*rapid.T) { m := one(); m.away = !m.away },
 				"end": func(*rapid.T) {
 					m := one()
 					for _, id := range w.runs {
@@ -140,7 +142,7 @@ func TestAnythingInAnyOrder(t *testing.T) {
 				"": func(*rapid.T) { w.check() },
 			})
 			for _, m := range w.machines { // in the end everything comes back
-				m.cut = false
+				m.cut, m.away = false, false
 			}
 			for round := 0; !w.over(); round++ {
 				if round == 40 {
@@ -204,12 +206,47 @@ func TestSilence(t *testing.T) {
 		m.cut = true
 		w.pass(time.Hour)
 		var err error
-		if w.watch, err = lease.NewWatch(s, times); err != nil {
+		if w.watch, err = watch.New(s, times); err != nil {
 			t.Fatal(err)
 		}
 		want(paddock.Running)
 		w.pass(times.Lost())
 		want(paddock.Lost)
+	})
+}
+
+// TestWhatWasGivenUpIsEnded has a run go on that others were told is lost, since its supervisor
+// doesn't hear that its time is over: its worker ends it as soon as it hears of that, also a
+// process that never had it.
+func TestWhatWasGivenUpIsEnded(t *testing.T) {
+	onBoth(t, func(t *testing.T, s store.Store) {
+		for _, again := range []bool{false, true} {
+			w := newWorld(t, s, newKey(t))
+			m := w.machine(2, 0)
+			m.step()
+			id := w.ask()
+			m.step()
+			p := m.here[id]
+			p.until = w.now.Add(24 * time.Hour)
+			m.cut = true
+			for range 2 { // the first time it is seen
+				if _, err := w.watch.Look(t.Context(), w.now); err != nil {
+					t.Fatal(err)
+				}
+				w.pass(times.Lost())
+			}
+			if got := w.row(id).State; got != paddock.Lost || !p.live() {
+				t.Fatalf("it is %s, and goes on: %t", got, p.live())
+			}
+			if again {
+				m.crash()
+			}
+			m.cut = false
+			m.step()
+			if got := w.row(id).State; got != paddock.Lost || p.live() {
+				t.Errorf("another process: %t: it is %s, and goes on: %t", again, got, p.live())
+			}
+		}
 	})
 }
 
@@ -400,14 +437,14 @@ func TestWhoOwnsTheDatabase(t *testing.T) {
 
 func TestTimesThatMakeNoSense(t *testing.T) {
 	for _, bad := range []lease.Times{{}, {Beat: 1, Lease: 1, DeadMan: 9, Margin: 1}, {Beat: 1, Lease: 4, DeadMan: 4, Margin: 1}, {Beat: 1, Lease: 4, DeadMan: 9}} {
-		if _, err := lease.NewWatch(nil, bad); err == nil {
+		if _, err := watch.New(nil, bad); err == nil {
 			t.Errorf("a watch with %+v", bad)
 		}
 		if _, err := lease.Begin(t.Context(), lease.Config{Times: bad}); err == nil {
 			t.Errorf("a worker with %+v", bad)
 		}
 	}
-	if _, err := lease.NewWatch(nil, lease.Default); err != nil {
+	if _, err := watch.New(nil, lease.Default); err != nil {
 		t.Error(err)
 	}
 }

@@ -2,14 +2,18 @@ package lease
 
 import (
 	"context"
+	"encoding/json/v2"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"paddock"
 	"paddock/internal/lease/fair"
 	"paddock/internal/lease/order"
+	"paddock/internal/lease/pause"
 	"paddock/internal/store"
 )
 
@@ -19,38 +23,47 @@ func (w *Worker) claim(ctx context.Context, since time.Time) (int, error) {
 		return 0, err
 	}
 	var chosen []paddock.RunID
+	limits := w.Limits
+	limits.Without = w.unreached()
 	runs, err := w.Queue.Claim(ctx, w.ID, w.epoch, w.term(since), func(ctx context.Context, l store.Line) (ids []paddock.RunID, err error) {
 		w.begun(chosen...)
-		chosen, err = fair.Choose(ctx, l, w.Limits)
+		chosen, err = fair.Choose(ctx, l, limits)
 		w.begin(chosen)
 		return chosen, err
 	})
 	w.only(chosen, runs)
-	if err != nil {
-		return 0, err
+	if err == nil && len(limits.Without) > 0 {
+		err = fmt.Errorf("%w: %s", ErrUnreached, strings.Join(limits.Without, ", "))
 	}
-	return len(runs), w.launch(ctx, runs, since)
+	return len(runs), errors.Join(w.launch(ctx, runs, since), err)
 }
 
-// launch starts runs: beside everything else, if that is allowed.
+// launch starts runs: beside everything else, if that is allowed. Those that wait for
+// their signers hold up none of the others.
 func (w *Worker) launch(ctx context.Context, runs []store.Run, since time.Time) error {
 	for i, r := range runs {
 		if w.Launches == 0 {
-			if err := w.start(ctx, r, since, w.follow); err != nil {
+			if err := w.start(ctx, r, since, w.follow(ctx, r, w.Clock())); err != nil {
 				w.begun(idsOf(runs[i:])...)
 				return err
 			}
 			continue
 		}
-		w.turn <- struct{}{}
-		w.work.Go(func() {
+		if !w.enter() {
+			w.begun(idsOf(runs[i:])...)
+			return nil // the next process of this worker finds them so
+		}
+		go func() {
+			defer w.work.Done()
+			was := w.follow(ctx, r, w.Clock())
+			w.turn <- struct{}{}
 			defer func() { <-w.turn }()
-			if err := w.start(ctx, r, since, w.follow); err != nil {
+			if err := w.start(ctx, r, since, was); err != nil {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				w.faults = append(w.faults, err)
 			}
-		})
+		}()
 	}
 	return nil
 }
@@ -83,8 +96,8 @@ func (w *Worker) Offer(ctx context.Context, r store.Run, nonce string) (kept sto
 		if ours >= 0 {
 			noted = make(chan answer, 1)
 			// While the transaction is synced: where it fails nobody has this order.
-			mine, now := got[ours], w.Clock()
-			w.work.Go(func() { noted <- w.follow(mine, now) })
+			mine, now, lasting := got[ours], w.Clock(), context.WithoutCancel(ctx)
+			w.work.Go(func() { noted <- w.follow(lasting, mine, now) })
 		}
 		return nil
 	})
@@ -109,7 +122,7 @@ func (w *Worker) Offer(ctx context.Context, r store.Run, nonce string) (kept sto
 	was := <-noted
 	w.turn <- struct{}{}
 	defer func() { <-w.turn }()
-	return mine, false, true, true, errors.Join(err, w.start(ctx, mine, since, func(store.Run, time.Time) answer { return was }))
+	return mine, false, true, true, errors.Join(err, w.start(ctx, mine, since, was))
 }
 
 // enter says that something is being done, unless the worker is closed.
@@ -129,32 +142,19 @@ type answer struct {
 	err   error
 }
 
-// follow reads a run's order and notes that it is followed.
-func (w *Worker) follow(r store.Run, now time.Time) answer {
-	o, err := order.Open(r.Envelope, r.ID, w.Keys, now)
-	if err != nil {
-		return answer{state: paddock.RefusedState, err: err}
-	}
-	switch err := w.Nonces.Use(o); {
-	case errors.Is(err, order.ErrUsed):
-		return answer{state: paddock.RefusedState, err: err}
-	case err != nil:
-		return answer{state: paddock.FailedToStart, err: err}
-	}
-	return answer{order: o}
-}
-
 // start starts a run that was just claimed, or settles it as one that can't be.
-func (w *Worker) start(ctx context.Context, r store.Run, since time.Time, follow func(store.Run, time.Time) answer) error {
+func (w *Worker) start(ctx context.Context, r store.Run, since time.Time, a answer) error {
 	defer w.begun(r.ID)
-	since = w.recent(ctx, r, since)
-	now := w.Clock()
-	if now.Sub(since) >= w.Times.Lease {
-		return w.give(ctx, r, paddock.FailedToStart, "claim", "claiming it took so long that others may take this worker for silent")
-	}
-	a := follow(r, now)
-	if a.err != nil {
+	var off pause.Off
+	switch {
+	case errors.As(a.err, &off):
+		return w.settle(ctx, r, paddock.Killed, paddock.Reason{Kind: paddock.ReasonKill, By: off.By, Why: off.Why, Detail: "before the program was started"})
+	case a.err != nil:
 		return w.give(ctx, r, a.state, "order", a.err.Error())
+	}
+	since = w.recent(ctx, r, since)
+	if w.Clock().Sub(since) >= w.Times.Lease {
+		return w.give(ctx, r, paddock.FailedToStart, "claim", "claiming it took so long that others may take this worker for silent")
 	}
 	err := w.Hands.Launch(ctx, a.order, since.Add(w.Times.DeadMan))
 	var refused *paddock.Refusal
@@ -195,7 +195,11 @@ func (w *Worker) recent(ctx context.Context, r store.Run, since time.Time) time.
 
 // give settles a run that wasn't started.
 func (w *Worker) give(ctx context.Context, r store.Run, s paddock.State, step, detail string) error {
-	v, err := verdict(s, paddock.Reason{Kind: paddock.ReasonStart, Step: step, Detail: detail}, w.Clock())
+	return w.settle(ctx, r, s, paddock.Reason{Kind: paddock.ReasonStart, Step: step, Detail: detail})
+}
+
+func (w *Worker) settle(ctx context.Context, r store.Run, s paddock.State, why paddock.Reason) error {
+	v, err := Verdict(s, why, w.Clock())
 	if err != nil {
 		return err
 	}
@@ -236,4 +240,14 @@ func idsOf(runs []store.Run) (ids []paddock.RunID) {
 		ids = append(ids, r.ID)
 	}
 	return ids
+}
+
+// Verdict is an end that isn't a supervisor's to tell.
+func Verdict(s paddock.State, why paddock.Reason, now time.Time) (store.Verdict, error) {
+	at := store.At(now)
+	text, err := json.Marshal(paddock.Outcome{State: s, Reason: why, EndedAt: at.Time, SettledAt: at.Time}, json.Deterministic(true))
+	if err != nil {
+		return store.Verdict{}, fmt.Errorf("an outcome that can't be encoded: %w", err)
+	}
+	return store.Verdict{State: s, Outcome: text, At: at}, nil
 }

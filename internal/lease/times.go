@@ -24,8 +24,9 @@ var Default = Times{Beat: 2 * time.Second, Lease: 7 * time.Second, DeadMan: time
 
 // What times that somebody sets may be.
 const (
-	leastBeat, mostBeat       = 100 * time.Millisecond, 10 * time.Second
-	mostLease                 = 5 * time.Minute
+	leastBeat, mostBeat = 100 * time.Millisecond, 10 * time.Second
+	// MostLease is the longest that anybody waits until a run is unreachable.
+	MostLease                 = 5 * time.Minute
 	leastDeadMan, mostDeadMan = 5 * time.Second, time.Hour
 	// leastMargin is more than a run is given to end by itself.
 	leastMargin = 8 * time.Second
@@ -44,7 +45,7 @@ func Set(beat, lease, deadMan time.Duration) (Times, error) {
 		least, most time.Duration
 	}{
 		{"beat", &t.Beat, beat, leastBeat, mostBeat},
-		{"silent", &t.Lease, lease, 3 * leastBeat, mostLease},
+		{"silent", &t.Lease, lease, 3 * leastBeat, MostLease},
 		{"dead_man", &t.DeadMan, deadMan, leastDeadMan, mostDeadMan},
 	} {
 		if one.said == 0 {
@@ -68,8 +69,8 @@ func Set(beat, lease, deadMan time.Duration) (Times, error) {
 // Lost is how long a beat may stay until the worker's runs are lost.
 func (t Times) Lost() time.Duration { return t.DeadMan + t.Margin }
 
-// sound reports whether what is unreachable comes before what is lost, and later
+// Sound reports whether what is unreachable comes before what is lost, and later
 // than a beat or two that were missed.
-func (t Times) sound() bool {
+func (t Times) Sound() bool {
 	return t.Beat > 0 && t.Lease >= 2*t.Beat && t.DeadMan > t.Lease && t.Margin > 0
 }

@@ -13,6 +13,7 @@ import (
 	"paddock/internal/journal/sign"
 	"paddock/internal/lease/fair"
 	"paddock/internal/lease/order"
+	"paddock/internal/lease/pause"
 	"paddock/internal/store"
 )
 
@@ -66,6 +67,8 @@ type Worker struct {
 	starting map[paddock.RunID]bool  // being claimed or started at this moment; guarded by mu
 	closed   bool                    // guarded by mu
 	faults   []error                 // of what was started beside everything else; guarded by mu
+
+	waiting pause.Room // those that wait for their signers
 }
 
 // Config is what a Worker needs.
@@ -79,6 +82,10 @@ type Config struct {
 	// Keys are the front doors' whose orders are followed.
 	Keys   []*sign.Public
 	Nonces *order.Nonces
+	// Signers say which of the workers that follow them may follow an order.
+	Signers Signers
+	// Waits is how long a run that was claimed waits for its signer; 0 is as usual.
+	Waits  time.Duration
 	Times  Times
 	Limits fair.Limits
 	Clock  func() time.Time
@@ -92,8 +99,11 @@ type Config struct {
 // Begin begins an epoch of the worker, and takes up what it held when its process
 // ended.
 func Begin(ctx context.Context, c Config) (*Worker, error) {
-	if !c.Times.sound() {
+	if !c.Times.Sound() {
 		return nil, fmt.Errorf("times of leases that make no sense: %+v", c.Times)
+	}
+	if c.Signers == nil {
+		return nil, errors.New("a worker that asks no signer would follow what another one follows, too")
 	}
 	w := &Worker{Config: c, turn: make(chan struct{}, max(1, c.Launches)), told: map[paddock.RunID]Found{}, starting: map[paddock.RunID]bool{}}
 	w.first = c.Clock()
@@ -115,6 +125,7 @@ func (w *Worker) Close() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
+	w.waiting.Close()
 	w.work.Wait()
 }
 
@@ -237,6 +248,9 @@ func (w *Worker) look(ctx context.Context, here scene, runs []store.Run, since t
 	for _, r := range runs {
 		ours[r.ID] = true
 		if w.begins(r.ID) {
+			if !r.Cancel.IsZero() {
+				w.waiting.Off(r.ID, r.CancelBy, r.CancelWhy)
+			}
 			continue // what becomes of it will be heard
 		}
 		known = append(known, r)

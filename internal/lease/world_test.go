@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 	"paddock/internal/journal/sign"
 	"paddock/internal/lease"
 	"paddock/internal/lease/order"
+	"paddock/internal/lease/order/warrant"
+	"paddock/internal/lease/watch"
 	"paddock/internal/store"
 	"paddock/internal/store/storetest"
 	"paddock/internal/store/tables/postgres"
@@ -63,15 +66,17 @@ type world struct {
 	t        testing.TB
 	errorf   func(format string, args ...any)
 	store    store.Store
+	ticking  sync.Mutex // between machines and what they do beside
 	now      time.Time
 	key      *sign.Key
 	user     store.User
-	watch    *lease.Watch
+	watch    *watch.Watch
 	machines []*machine
 	runs     []paddock.RunID
 	starts   map[paddock.RunID]int
 	settled  map[paddock.RunID]store.Run
 	fuse     *fuse
+	signer   *warrant.Giver // of the front door
 }
 
 // A fuse ends the process that reaches the point at which it has burnt down.
@@ -90,8 +95,12 @@ func newWorld(t testing.TB, s store.Store, key *sign.Key) *world {
 	t.Helper()
 	w := &world{t: t, errorf: t.Errorf, store: s, now: storetest.Noon.Time, key: key, user: storetest.NewUser(t, s, store.Operator),
 		starts: map[paddock.RunID]int{}, settled: map[paddock.RunID]store.Run{}, fuse: &fuse{}}
-	var err error
-	if w.watch, err = lease.NewWatch(s, times); err != nil {
+	nonces, err := order.NoncesIn(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.signer = &warrant.Giver{Key: key, Nonces: nonces, Now: func() time.Time { return w.now }}
+	if w.watch, err = watch.New(s, times); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -220,6 +229,9 @@ type machine struct {
 	config lease.Config
 	skew   time.Duration
 	worker *lease.Worker
+	asker  string        // the word of its process
+	offers bool          // and is the front door's own
+	away   bool          // the front door is, as it sees it
 	cut    bool          // off from the database
 	slow   time.Duration // what an answer of the database takes
 	frail  bool          // the fuse burns here
@@ -249,13 +261,17 @@ func (w *world) machine(capacity int64, skew time.Duration, labels ...string) *m
 		w.t.Fatal(err)
 	}
 	v := storetest.NewWorker(w.t, w.store)
-	m := &machine{name: v.Name, world: w, skew: skew, here: map[paddock.RunID]*proc{}}
-	m.config = lease.Config{ID: v.ID, Labels: labels, Capacity: capacity, Queue: &wire{w.store, m}, Offers: &wire{w.store, m}, Hands: m, Keys: []*sign.Public{&w.key.Public}, Nonces: nonces, Times: times, Clock: m.clock}
+	m := &machine{name: v.Name, world: w, skew: skew, asker: warrant.NewAsker(), here: map[paddock.RunID]*proc{}}
+	m.config = lease.Config{ID: v.ID, Labels: labels, Capacity: capacity, Queue: &wire{w.store, m}, Offers: &wire{w.store, m}, Hands: m, Keys: []*sign.Public{&w.key.Public}, Nonces: nonces, Signers: m, Times: times, Clock: m.clock}
 	w.machines = append(w.machines, m)
 	return m
 }
 
-func (m *machine) clock() time.Time { return m.world.now.Add(m.skew) }
+func (m *machine) clock() time.Time {
+	m.world.ticking.Lock()
+	defer m.world.ticking.Unlock()
+	return m.world.now.Add(m.skew)
+}
 
 func (m *machine) point() {
 	if m.frail {
@@ -283,7 +299,7 @@ func (m *machine) step() {
 	} else {
 		_, _, err = m.worker.Step(t.Context())
 	}
-	if err != nil && !errors.Is(err, errCut) {
+	if err != nil && !errors.Is(err, errCut) && !errors.Is(err, lease.ErrUnreached) {
 		t.Fatal(m.name, err)
 	}
 }
@@ -314,7 +330,13 @@ func (m *machine) offer() {
 			w.errorf("%s was started and isn't in the queue", r.ID)
 		}
 	}()
-	if _, _, _, _, err := m.worker.Offer(t.Context(), r, nonce); err != nil && !errors.Is(err, errCut) {
+	worker := m.worker
+	m.offers = true
+	defer func() {
+		worker.Rest()
+		m.offers = false
+	}()
+	if _, _, _, _, err := worker.Offer(t.Context(), r, nonce); err != nil && !errors.Is(err, errCut) {
 		t.Fatal(m.name, err)
 	}
 }
@@ -322,12 +344,32 @@ func (m *machine) offer() {
 // crash ends the process. What it had claimed on the disk and not started, the next
 // one finds so.
 func (m *machine) crash() {
-	m.worker = nil
+	m.worker, m.asker = nil, warrant.NewAsker()
 	for _, p := range m.here {
 		if p.started.IsZero() && p.end == nil {
 			p.finish(paddock.FailedToStart, m.clock())
 		}
 	}
+}
+
+// Reaches implements lease.Signers.
+func (m *machine) Reaches(*sign.Public) bool { return !m.away }
+
+// First asks the front door; before and after that its process can end.
+func (m *machine) First(_ context.Context, o order.Order, envelope []byte, by *sign.Public) error {
+	if m.offers { // beside its own transaction, where it can't end
+		return m.world.signer.Nonces.Use(o)
+	}
+	m.point()
+	if m.away {
+		return errCut
+	}
+	text, err := m.world.signer.Give(envelope, o.Run, string(m.config.ID), m.asker)
+	m.point()
+	if err != nil {
+		return err
+	}
+	return warrant.Check(text, o, by, string(m.config.ID), m.asker)
 }
 
 func (m *machine) Launch(_ context.Context, o order.Order, until time.Time) error {
@@ -393,7 +435,9 @@ func (w *wire) over(do func() error) error {
 	}
 	w.m.point()
 	err := do()
+	w.m.world.ticking.Lock()
 	w.m.world.now = w.m.world.now.Add(w.m.slow)
+	w.m.world.ticking.Unlock()
 	w.m.point()
 	return err
 }

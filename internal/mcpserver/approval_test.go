@@ -30,7 +30,9 @@ func (a asks) Start(ctx context.Context, req paddock.Request) (paddock.Run, erro
 
 func (a asks) Approval(_ context.Context, p paddock.Principal, id paddock.ApprovalID) (paddock.Approval, error) {
 	asked := paddock.Request{Principal: p, Command: paddock.Command{Argv: []string{"git", "push"}}}
-	return paddock.Approval{ID: id, Matter: paddock.Matter{Principal: p, RequestDigest: asked.Digest(), Argv: []string{"git", "push\x1b[2J"}, Dir: "/srv"}}, nil
+	return paddock.Approval{ID: id, Matter: paddock.Matter{Principal: p, RequestDigest: asked.Digest(), Argv: []string{"git", "push\x1b[2J"}, Dir: "/srv",
+		EnvironmentNames: []string{"CI", "PATH"}, Stdin: "sha256:5"},
+		Says: []paddock.RuleSays{{Rule: "push", Message: "Read it.\nstdin: empty"}, {Rule: "mute"}}}, nil
 }
 
 func (a asks) Vote(_ context.Context, _ paddock.Principal, id paddock.ApprovalID, envelope []byte) (paddock.Approval, error) {
@@ -104,7 +106,7 @@ func elicitedVote(t *testing.T, revision string) {
 	if got := <-house.votes; got != "{signed}" {
 		t.Errorf("the vote is %q", got)
 	}
-	if text := <-shown; !strings.Contains(text, `"push\x1b[2J"`) || !strings.Contains(text, "paddock approve show a0000000000000000000-1") {
+	if text := <-shown; !strings.Contains(text, `"push\x1b[2J"`) || !strings.Contains(text, "variables: [\"CI\" \"PATH\"]\nstdin: sha256:5") || !strings.Contains(text, `rule push says: "Read it.\nstdin: empty"`) || strings.Contains(text, "rule mute says") || !strings.Contains(text, "paddock approve show a0000000000000000000-1") {
 		t.Errorf("a person is shown %q", text)
 	}
 }
@@ -160,6 +162,17 @@ func rounds(t *testing.T) (asks, *client, string) {
 		t.Fatalf("it is answered %s", m.raw)
 	}
 	return house, c, got.RequestState
+}
+
+// What a person says of a task that waits no more is told to have no effect.
+func TestElicitedTooLate(t *testing.T) {
+	t.Parallel()
+	house, c, state := rounds(t)
+	house.change(paddock.RunID(state), func(r *fakeRun) { r.State = paddock.Killed })
+	m := c.ask("tools/call", `{`+modern+`,"name":"run_command_bg","arguments":{"argv":["git","push"]},"requestState":"`+state+`","inputResponses":{"approval":{"action":"accept","content":{"vote":"{signed}"}}}}`)
+	if len(house.votes) > 0 || !strings.Contains(m.raw, "has no effect: the task waits for it no more") {
+		t.Errorf("it is answered %s", m.raw)
+	}
 }
 
 // What comes back must be about the same request of the same caller, and be one

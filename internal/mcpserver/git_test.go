@@ -139,7 +139,7 @@ func TestGitAnswers(t *testing.T) {
 		Lines:   []gitparse.Line{{Number: 1, Text: "x", Raw: "/w=="}}, Entries: []gitparse.Entry{{Path: "a", Raw: "/g=="}}, Base: "1", More: true, Next: 5,
 		Head: "1", Upstream: &present.Upstream{Ref: "o/m", Ahead: &status, Behind: &n}, Changes: []present.Change{{Kind: "renamed", Path: "b", From: "a", Staged: "R"}},
 		Matches: []present.Match{{Path: "a", Number: 1, Text: "x"}}, Counts: []present.Count{{Path: "a", Lines: 2}}, Refs: []present.Ref{{Kind: "tag", Name: "v1", ID: "1"}},
-		Content: &git.Content{Object: present.Object{Path: "a", Kind: "file"}, LFS: &git.LFS{ID: "sha256:1"}, Text: "t"},
+		Content: &git.Content{Object: present.Object{Path: "a", Kind: "file"}, LFS: &present.LFS{ID: "sha256:1"}, Text: "t"},
 	}}
 	c := connect(t, withGit(f))
 	_, out := schemas(t, c)
@@ -173,6 +173,20 @@ func TestGitAnswers(t *testing.T) {
 		}
 		if told := parse[answer.Git](t, r.Structured); told.TaskID != someID || told.Commits[0].Files[0].Raw != "/w==" || told.ReadBack == "" {
 			t.Errorf("%s answers %s", test.tool, r.Structured)
+		}
+	}
+}
+
+// A file is gone on with by the tool that told of it: the output of its task has more in it.
+func TestHowAFileIsReadOn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		eof  bool
+		want string
+	}{{false, "content.next"}, {true, ""}} {
+		a := git.Answer{Tool: "cat", Bytes: 9, Content: &git.Content{Encoding: "utf-8", EOF: c.eof}}
+		if got := answer.NewGit(a).ReadBack; !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

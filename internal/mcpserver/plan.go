@@ -8,6 +8,7 @@ import (
 	"paddock/internal/mcpserver/answer"
 	"paddock/internal/mcpserver/ask"
 	"paddock/internal/mcpserver/texts"
+	"paddock/internal/mcpserver/trees"
 )
 
 // planTools are the tools for the checklist.
@@ -35,4 +36,16 @@ func (s *session) planTools() []tool {
 			return answer.NewPlan(plan), err
 		}),
 	}
+}
+
+// treeTools are listed where there are workspaces.
+func (s *session) treeTools() []tool {
+	if s.Trees == nil {
+		return nil
+	}
+	return []tool{treeTool(s, trees.MakeTool(), trees.DoMake), treeTool(s, trees.ListTool(), trees.DoList), treeTool(s, trees.RemoveTool(), trees.DoRemove)}
+}
+
+func treeTool[In ask.Input, Out any](s *session, t mcp.Tool, do func(context.Context, trees.Trees, In) (Out, error)) tool {
+	return newTool(s, t, func(s *session, ctx context.Context, _ call, in In) (Out, error) { return do(ctx, s.Trees, in) })
 }

@@ -35,6 +35,7 @@ import (
 	"paddock/internal/mcpserver/answer"
 	"paddock/internal/mcpserver/background"
 	"paddock/internal/mcpserver/texts"
+	"paddock/internal/mcpserver/trees"
 	"paddock/internal/mcpserver/wire"
 	"paddock/internal/mcpserver/wire/ndjson"
 )
@@ -101,6 +102,8 @@ type Config struct {
 	// Workspace is the directory in which a command starts that names a workspace, or
 	// names none; nil means that there are none.
 	Workspace func(ctx context.Context, name string) (string, error)
+	// Trees are the worktrees of workspaces, likewise.
+	Trees trees.Trees
 	// Tools are the names of those that there are; nil means all.
 	Tools []string
 	// Delegate is the id of the delegate that this serves; empty serves none.
@@ -187,7 +190,7 @@ func (s *session) server() *mcp.Server {
 			Capabilities: background.Capabilities(&mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, s.Tools),
 			Logger:       slog.New(wire.Warnings{Handler: s.Log.Handler()}),
 		})
-	for _, t := range slices.Concat(s.tools(), s.planTools(), s.delegateTools(), s.gitTools()) {
+	for _, t := range slices.Concat(s.tools(), s.planTools(), s.delegateTools(), s.gitTools(), s.treeTools()) {
 		if s.Tools == nil || slices.Contains(s.Tools, t.Name) {
 			server.AddTool(t.Tool, t.handler)
 		}

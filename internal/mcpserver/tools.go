@@ -29,7 +29,7 @@ func (s *session) tools() []tool {
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes},
 	}, (*session).start)
 	if s.Workspace == nil {
-		start.InputSchema = schema.Once[ask.Start]("outside", func() *jsonschema.Schema { return schema.Without(inputSchema[ask.Start](), "workspace") })
+		start.InputSchema = schema.Once[ask.Start]("outside", func() *jsonschema.Schema { return schema.Without(schema.Input[ask.Start](), "workspace") })
 	}
 	return []tool{
 		start,
@@ -62,7 +62,7 @@ type call struct{ req *mcp.CallToolRequest }
 // newTool makes a table entry of a typed function. What the function returns as
 // an error becomes a tool error; nothing that it does ends the connection.
 func newTool[In ask.Input, Out any](s *session, t mcp.Tool, fn func(*session, context.Context, call, In) (Out, error)) tool {
-	t.InputSchema, t.OutputSchema = inputSchema[In](), outputSchema[Out]()
+	t.InputSchema, t.OutputSchema = schema.Input[In](), schema.Output[Out, answer.Refusal]()
 	handler := func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		select {
 		case s.calls <- struct{}{}:

@@ -1,13 +1,14 @@
 package policy
 
 import (
-	"slices"
 	"sync"
 
 	"paddock"
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/above"
 	"paddock/internal/policy/compiled/environ"
+	"paddock/internal/policy/compiled/environ/granting"
+	celrule "paddock/internal/policy/compiled/rule"
 	"paddock/internal/policy/tally"
 )
 
@@ -24,7 +25,6 @@ func Decide(p *Policy, req paddock.Request, facts Facts) paddock.Decision {
 	}
 	j := judges.Get().(*judge)
 	defer j.leave()
-	j.Begin()
 	j.policy, j.req, j.facts = p, req, facts
 	if !j.hasPolicy() {
 		for _, g := range paddock.Gates()[1:] {
@@ -50,20 +50,25 @@ func Decide(p *Policy, req paddock.Request, facts Facts) paddock.Decision {
 	j.quota()
 	j.Skip(paddock.GateHook, "no hook")
 	if j.Conclude(&d); d.Effect == paddock.Allow {
-		d.Grant = j.grant()
+		d.Granted = j.grant()
 	}
 	return d
 }
 
 // judges are those that have no request. What decides makes next to no garbage but
 // the decision: else it is the collector that says how long one in a hundred takes.
-var judges = sync.Pool{New: func() any { return new(judge) }}
+var judges = sync.Pool{New: func() any {
+	j := new(judge)
+	j.inside = func(word string) bool { return j.anywhere || j.facts.Paths[word].Inside }
+	return j
+}}
 
 // leave has the judge forget the request, but for the room that it took.
 func (j *judge) leave() {
 	j.Forget()
 	j.env.Reset()
-	*j = judge{Tally: j.Tally, env: j.env}
+	j.seen.Forget()
+	*j = judge{Tally: j.Tally, env: j.env, seen: j.seen, inside: j.inside, scratch: j.scratch}
 	judges.Put(j)
 }
 
@@ -76,12 +81,17 @@ type judge struct {
 	executable *compiled.Executable // nil unless argv[0] is a permitted word
 
 	// What the gates found, for the grant and for later gates.
-	shapely   bool // argv is within its bounds
-	placed    bool // the directory is inside a root
-	allowedAt paddock.Position
-	granted   paddock.Limits
-	env       environ.Vars
-	given     []string // secrets
+	shapely     bool // argv is within its bounds
+	placed      bool // the directory is inside a root
+	allowedAt   *paddock.Position
+	granted     paddock.Limits
+	env         environ.Vars
+	contain     paddock.ContainAs
+	given, asks []string               // secrets, and names of variables
+	seen        celrule.Asked          // what rules see
+	inside      func(word string) bool // whether a path leads inside a root
+	anywhere    bool                   // every path does
+	scratch     []byte                 // which is used again
 }
 
 func (j *judge) hasPolicy() bool {
@@ -98,23 +108,23 @@ func (j *judge) hasPolicy() bool {
 	return j.Answer(paddock.GatePolicy, paddock.Position{}, "")
 }
 
-func (j *judge) grant() *paddock.Grant {
-	e, f := j.executable, j.facts
-	list, names := j.env.List(len(j.given))
-	names = append(names, j.given...)
-	slices.Sort(names)
-	rule := j.allowedAt
-	return &paddock.Grant{
-		Executable:       paddock.Executable{Name: e.Name, Path: e.Path, Digest: f.Executable.Digest, Interpreters: slices.Clone(f.Executable.Interpreters)},
-		Argv:             slices.Clone(j.req.Command.Argv),
-		Root:             f.Dir.Root,
-		Dir:              f.Dir.Real,
-		EnvironmentNames: names,
-		Environment:      list,
-		Secrets:          j.given,
-		Redact:           j.policy.file.Redact,
-		Limits:           j.granted,
-		Contain:          above.Of(j.policy.file.ContainFor(e, f.Account), j.policy.room, f.Dir.Root),
-		Rule:             &rule,
+// grant promises what the policy gives. What differs from what it says of the program
+// for all its requests is told beside it.
+func (j *judge) grant() paddock.Granted {
+	e, f := j.executable, &j.facts
+	a := granting.Asked{
+		Executable: e, Rule: j.allowedAt, Argv: j.req.Command.Argv, Env: &j.env, Replaced: j.req.Command.ReplaceEnv != nil,
+		Root: f.Dir.Root, Dir: f.Dir.Real, Digest: f.Executable.Digest,
+		Rest: granting.Rest{Interpreters: f.Executable.Interpreters, Given: j.given, Account: f.Account},
 	}
+	if j.granted != e.Limits {
+		a.Rest.Limits = &j.granted
+	}
+	if j.policy.room == "git" {
+		j.contain = above.Of(j.contain, j.policy.room, f.Dir.Root)
+		a.Rest.Contain = &j.contain
+	}
+	var p *granting.Promise
+	p, j.scratch = granting.Of(&j.policy.file, &a, j.scratch)
+	return paddock.GivenBy(p)
 }

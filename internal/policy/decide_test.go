@@ -73,7 +73,7 @@ func TestDecisions(t *testing.T) {
 func told(d paddock.Decision) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", d.Effect)
-	for _, g := range d.Gates {
+	for g := range d.Gates.All() {
 		fmt.Fprintf(&b, "%s %s%s: %s\n", g.Gate, g.Verdict, at(g.Position), g.Detail)
 	}
 	for _, r := range d.Refusals {
@@ -87,7 +87,7 @@ func told(d paddock.Decision) string {
 			}
 		}
 	}
-	if g := d.Grant; g != nil {
+	if g := d.Grant(); g != nil {
 		fmt.Fprintf(&b, "\n%q in %s of %s\n%s\n%v %d %d\n", g.Argv, g.Dir, g.Root, strings.Join(g.Environment, "\n"), g.Limits.Timeout, g.Limits.Output, g.Limits.OpenFiles)
 	}
 	return b.String()
@@ -108,7 +108,7 @@ func TestGateOrder(t *testing.T) {
 	for _, req := range []paddock.Request{ask(), ask("go", "test"), ask("rm"), hostile} {
 		for _, p := range []*policy.Policy{p, nil, {}} {
 			var got []paddock.Gate
-			for _, g := range policy.Decide(p, req, policy.Facts{}).Gates {
+			for g := range policy.Decide(p, req, policy.Facts{}).Gates.All() {
 				got = append(got, g.Gate)
 			}
 			if !slices.Equal(got, paddock.Gates()) {
@@ -149,7 +149,7 @@ func TestZeroPolicyAllowsNothing(t *testing.T) {
 		Dir:        policy.DirFacts{Found: true, Real: "/srv", Root: "/srv"},
 		Levels:     []paddock.Level{paddock.Full, paddock.Standard, paddock.Off},
 	})
-	if d.Effect != paddock.Deny || d.Grant != nil {
+	if d.Effect != paddock.Deny || d.Grant() != nil {
 		t.Errorf("got %+v", d)
 	}
 }
@@ -160,7 +160,7 @@ func TestZeroFactsAllowNothing(t *testing.T) {
 	if d := policy.Decide(p, ask("go"), policy.Facts{}); d.Effect != paddock.Deny {
 		t.Errorf("got %s", d.Effect)
 	}
-	if d := policy.Decide(p, ask("go", "x", "--y"), friendly(p, ask("go"))); d.Effect != paddock.Allow || d.Grant.Rule == nil {
+	if d := policy.Decide(p, ask("go", "x", "--y"), friendly(p, ask("go"))); d.Effect != paddock.Allow || d.Grant().Rule == nil {
 		t.Errorf("args: any isn't any: %v", d.Refusal())
 	}
 }
@@ -190,7 +190,7 @@ func TestEnvironment(t *testing.T) {
 	req.Command.Env = map[string]string{"CI": "1", "OUT": "out", "GOOS": "linux"}
 	facts := friendly(p, req)
 	facts.HostEnv = map[string]string{"LANG": "de_DE", "TZ": "UTC", "GOPROXY": "https://p", "SECRET": "s", "GOFLAGS": "-exec=x"}
-	g := policy.Decide(p, req, facts).Grant
+	g := policy.Decide(p, req, facts).Grant()
 	if g == nil {
 		t.Fatalf("refused: %v", policy.Decide(p, req, facts).Refusal())
 	}
@@ -210,13 +210,13 @@ func TestEnvironment(t *testing.T) {
 	// What isn't there isn't made up.
 	bare := policy.Decide(p, ask("ls"), policy.Facts{
 		Executable: policy.ExecutableFacts{Found: true}, Dir: facts.Dir, Levels: facts.Levels,
-	}).Grant
+	}).Grant()
 	if want := []string{"NO_COLOR", "PATH", "PWD"}; !slices.Equal(bare.EnvironmentNames, want) {
 		t.Errorf("names are %v, want %v", bare.EnvironmentNames, want)
 	}
 	// A replaced environment has nothing of ours.
 	req.Door, req.Command.Env, req.Command.ReplaceEnv = paddock.DoorGo, nil, map[string]string{"A": "b", "LD_PRELOAD": "x"}
-	if got := policy.Decide(p, req, facts).Grant.Environment; !slices.Equal(got, []string{"A=b", "LD_PRELOAD=x"}) {
+	if got := policy.Decide(p, req, facts).Grant().Environment; !slices.Equal(got, []string{"A=b", "LD_PRELOAD=x"}) {
 		t.Errorf("environment is %v", got)
 	}
 	if text, err := json.Marshal(g); err != nil || strings.Contains(string(text), "https://p") {
@@ -255,7 +255,7 @@ func TestLimitsLowered(t *testing.T) {
 	p := load(t, generous)
 	req := ask("go")
 	req.Command.Timeout, req.Command.OutputLimit = 1, 1
-	g := policy.Decide(p, req, friendly(p, req)).Grant
+	g := policy.Decide(p, req, friendly(p, req)).Grant()
 	if g == nil || g.Limits != (paddock.Limits{Timeout: 1, Output: 1, OpenFiles: 64}) {
 		t.Errorf("got %+v", g)
 	}
@@ -275,7 +275,7 @@ func TestStdinAccepted(t *testing.T) {
 			f.Stdin.Lost = 7
 		}
 		d := policy.Decide(p, req, f)
-		if d.Effect != paddock.Allow || d.Gates[slices.Index(paddock.Gates(), paddock.GateStdin)].Detail != detail {
+		if d.Effect != paddock.Allow || slices.Collect(d.Gates.All())[slices.Index(paddock.Gates(), paddock.GateStdin)].Detail != detail {
 			t.Errorf("%s: %v", detail, d.Refusal())
 		}
 	}
@@ -343,16 +343,16 @@ func TestDecideProperties(t *testing.T) {
 		if again := policy.Decide(load(quiet{t}, text), req, facts); !cmp.Equal(d, again) {
 			t.Fatalf("deciding again differs:\n%s", cmp.Diff(d, again))
 		}
-		if (d.Effect == paddock.Allow) != (d.Grant != nil) || (d.Effect == paddock.Allow) != (len(d.Refusals) == 0) {
-			t.Fatalf("effect %s, grant %v, refusals %v", d.Effect, d.Grant, d.Refusals)
+		if (d.Effect == paddock.Allow) != (d.Grant() != nil) || (d.Effect == paddock.Allow) != (len(d.Refusals) == 0) {
+			t.Fatalf("effect %s, grant %v, refusals %v", d.Effect, d.Grant(), d.Refusals)
 		}
 		for _, r := range d.Refusals {
 			if r.Code == "" || r.Message == "" || r.Hint == "" || r.Gate == "" || strings.ContainsAny(r.Message+r.Hint, "\x00\n\xff") {
 				t.Fatalf("a refusal isn't whole: %+v", r)
 			}
 		}
-		if d.Grant != nil {
-			granted(t, req, d.Grant)
+		if d.Grant() != nil {
+			granted(t, req, d.Grant())
 		}
 		// A further denial never turns deny into allow.
 		stricter := load(quiet{t}, withDenial(text, rapid.SampledFrom([]string{"true", "argv.size() > 1", "argv[9] == ''", "stdin"}).Draw(t, "rule")))

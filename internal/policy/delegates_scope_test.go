@@ -40,11 +40,11 @@ func TestDelegatesAreNeverWider(t *testing.T) {
 		return policy.Decide(p, req, friendly(p, req))
 	}
 	person, alice := paddock.Principal{Kind: paddock.Operator, ID: "o"}, paddock.Principal{Kind: paddock.Agent, ID: "alice"}
-	if got := decide(person.Delegate("free", "d1")); got.Effect != paddock.Allow || got.Grant.Limits.Output != 1<<10 {
+	if got := decide(person.Delegate("free", "d1")); got.Effect != paddock.Allow || got.Grant().Limits.Output != 1<<10 {
 		t.Errorf("an operator's: %+v", got)
 	}
 	for _, who := range []paddock.Principal{alice.Delegate("free", "d1"), alice.Delegate("free", "d1").Delegate("free", "d2")} {
-		if got := decide(who); got.Effect != paddock.Allow || time.Duration(got.Grant.Limits.Timeout) != 7*time.Second {
+		if got := decide(who); got.Effect != paddock.Allow || time.Duration(got.Grant().Limits.Timeout) != 7*time.Second {
 			t.Errorf("%s: %+v", who.ID, got)
 		}
 	}
@@ -77,7 +77,7 @@ func TestDelegatesOwnScope(t *testing.T) {
 		room := p.For("delegate/" + word)
 		req := ask(word)
 		req.Room = "delegate"
-		if got := policy.Decide(room, req, friendly(room, req)); got.Effect != paddock.Allow || time.Duration(got.Grant.Limits.Timeout) != timeout {
+		if got := policy.Decide(room, req, friendly(room, req)); got.Effect != paddock.Allow || time.Duration(got.Grant().Limits.Timeout) != timeout {
 			t.Errorf("%s: %+v", word, got)
 		}
 	}

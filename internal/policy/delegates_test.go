@@ -41,7 +41,7 @@ func TestDelegatesSection(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	for word, timeout := range map[string]time.Duration{"worker": 30 * time.Minute, "quick": 5 * time.Second} {
-		if got := delegated(p, word); got.Effect != paddock.Allow || time.Duration(got.Grant.Limits.Timeout) != timeout {
+		if got := delegated(p, word); got.Effect != paddock.Allow || time.Duration(got.Grant().Limits.Timeout) != timeout {
 			t.Errorf("%s: %+v", word, got)
 		}
 		if got := policy.Decide(p, ask(word), friendly(p, ask(word))); got.Effect == paddock.Allow || got.Refusal().Code != paddock.ExecutableNotAllowed {
@@ -54,7 +54,7 @@ func TestDelegatesSection(t *testing.T) {
 		}
 	}
 	named := func(r *paddock.Request) { r.Command.Env = map[string]string{"PADDOCK_DELEGATE": "d1"} }
-	if got := delegated(p, "worker", named); got.Effect != paddock.Allow || !slices.Contains(got.Grant.EnvironmentNames, "PADDOCK_DELEGATE") {
+	if got := delegated(p, "worker", named); got.Effect != paddock.Allow || !slices.Contains(got.Grant().EnvironmentNames, "PADDOCK_DELEGATE") {
 		t.Errorf("%+v", got)
 	}
 	req := ask(p.Words()[0])
@@ -79,7 +79,7 @@ func TestDelegatesAreNarrowed(t *testing.T) {
 		r.Principal.ID = "narrow"
 		r.Command.Env = map[string]string{"PADDOCK_DELEGATE": "d1"}
 	}
-	if got := delegated(p, "worker", narrow); got.Effect != paddock.Allow || time.Duration(got.Grant.Limits.Timeout) != time.Minute || got.Grant.Limits.Output != 1<<20 {
+	if got := delegated(p, "worker", narrow); got.Effect != paddock.Allow || time.Duration(got.Grant().Limits.Timeout) != time.Minute || got.Grant().Limits.Output != 1<<20 {
 		t.Errorf("%+v", got)
 	}
 	if got := delegated(p, "quick", narrow); got.Effect != paddock.Deny || got.Refusal().Code != paddock.RuleDenied {

@@ -19,7 +19,7 @@ import (
 
 // argv judges the shape of the command, and of what the request says of itself.
 func (j *judge) argv() {
-	if problem := wellformed.Request(j.req); problem != "" {
+	if problem := wellformed.Request(&j.req); problem != "" {
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "%s", problem))
 	}
 	argv := j.req.Command.Argv
@@ -120,21 +120,21 @@ func (j *judge) arguments() {
 		j.Skip(paddock.GateArguments, "the words aren't in shape")
 		return
 	}
-	passed, detail := j.executable.ArgsAt, ""
+	passed, detail := &j.executable.ArgsAt, ""
 	for i := range max(1, len(e.Layers)) { // each must allow, and each says why it doesn't
 		if at, said, ok := j.asked(e.Layer(i)); ok && detail == "" {
 			passed, detail = at, said
 		}
 	}
-	if j.Answer(paddock.GateArguments, passed, detail) {
+	if j.Answer(paddock.GateArguments, *passed, detail) {
 		j.allowedAt = passed
 	}
 }
 
 // asked asks one list of argument rules; at is the rule that allows.
-func (j *judge) asked(e *compiled.Executable) (at paddock.Position, detail string, ok bool) {
+func (j *judge) asked(e *compiled.Executable) (at *paddock.Position, detail string, ok bool) {
 	if e.Any {
-		return e.ArgsAt, "any arguments are allowed", true
+		return &e.ArgsAt, "any arguments are allowed", true
 	}
 	args := j.req.Command.Argv[1:]
 	near := program.Nearest{Match: pattern.Match{At: -1}}
@@ -145,7 +145,7 @@ func (j *judge) asked(e *compiled.Executable) (at paddock.Position, detail strin
 			j.Refuse(r.At, r.Refusal())
 			return at, "", false
 		case m.OK && len(m.Outside) == 0:
-			return r.At, r.Allowed, true
+			return &r.At, r.Allowed, true
 		case !r.Deny:
 			near.Take(r, m)
 		}
@@ -161,7 +161,8 @@ func (j *judge) asked(e *compiled.Executable) (at paddock.Position, detail strin
 // match asks one rule. For a deny rule every path counts as inside a root: what is
 // refused within the roots isn't allowed beyond them.
 func (j *judge) match(r *compiled.ArgumentRule, args []string) pattern.Match {
-	return r.Rule.Match(args, func(word string) bool { return r.Deny || j.facts.Paths[word].Inside })
+	j.anywhere = r.Deny
+	return r.Rule.Match(args, j.inside)
 }
 
 // noForm refuses with the forms that are allowed, and says what is wrong with

@@ -17,32 +17,27 @@ import (
 
 // directory asks whether the working directory is inside a root.
 func (j *judge) directory() {
-	dir, f := j.req.Command.Dir, j.facts.Dir
+	dir, f := j.req.Command.Dir, &j.facts.Dir
 	at := j.policy.file.Sections["roots"]
-	asked := phrase.Quote(dir)
-	if dir == "" {
-		asked = "the first root"
-	}
+	roots, workspace := j.policy.file.Roots, j.req.Command.Workspace
 	switch {
 	case !wellformed.Path(dir):
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "The working directory must be a path of at most %d bytes of UTF-8 without NUL.", wellformed.MaxPath))
 	case !f.Found && !f.Apart:
-		j.Refuse(at, paddock.Refused(paddock.CwdMissing, "The working directory, %s, doesn't exist or isn't a directory. %s.", asked, phrase.Roots(j.policy.file.Roots, j.req.Command.Workspace, f.Apart)))
-	case f.Apart || f.Real == "" || !slices.Contains(wellformed.Roots(j.policy.file.Roots, j.req.Command.Workspace), f.Root):
-		where := asked
-		if f.Real != "" && f.Real != dir {
-			where += ", which is " + phrase.Shown(f.Real) + ","
-		}
-		j.Refuse(at, paddock.Refused(paddock.CwdOutsideRoot, "The working directory, %s, isn't inside a root. %s.", strings.TrimSuffix(where, ","), phrase.Roots(j.policy.file.Roots, j.req.Command.Workspace, f.Apart)))
+		j.Refuse(at, phrase.NoDirectory(dir, phrase.Roots(roots, workspace, f.Apart)))
+	case f.Apart || f.Real == "" || !slices.Contains(wellformed.Roots(roots, workspace), f.Root):
+		j.Refuse(at, phrase.OutsideRoots(dir, f.Real, phrase.Roots(roots, workspace, f.Apart)))
 	}
-	j.placed = j.Answer(paddock.GateDirectory, at, phrase.Shown(f.Real))
+	j.Own(phrase.Shown(f.Real))
+	j.placed = j.Answer(paddock.GateDirectory, at, "")
 }
 
 // variables builds the program's environment from nothing and judges what the
 // caller asks for.
 func (j *judge) variables() {
-	c := j.req.Command
+	c := &j.req.Command
 	names := c.EnvironmentNames()
+	j.asks = names
 	if j.executable != nil {
 		j.given = secret.GivenTo(j.policy.file.Given, j.executable.Word())
 	}
@@ -97,7 +92,7 @@ func (j *judge) accepted(names []string, asked map[string]string) {
 		case token.IsPath() && !j.facts.Paths[value].Inside:
 			j.Refuse(j.policy.file.Sections["environment"], paddock.Refused(paddock.PathOutsideRoot, "The value of %s must be a path inside a root and isn't.", name))
 		default:
-			j.env.Set(name, value)
+			j.env.SetOwn(name, value)
 		}
 	}
 }
@@ -118,7 +113,7 @@ func (j *judge) presentable(asked []string) {
 // stdin asks whether what the program is to read can be given.
 func (j *judge) stdin() {
 	s, detail := j.req.Command.Stdin, "empty"
-	switch invalid := wellformed.Stdin(j.req.Command); {
+	switch invalid := wellformed.Stdin(&j.req.Command); {
 	case invalid != "":
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.InvalidRequest, "%s", invalid))
 	case s.Text != nil && len(*s.Text) > wellformed.MaxStdinText:
@@ -133,14 +128,15 @@ func (j *judge) stdin() {
 	case j.facts.Stdin.Trouble() != "":
 		j.Refuse(paddock.Position{}, paddock.Refused(paddock.StdinNotAllowed, "The standard input asked for can't be given: %s.", phrase.Shown(strings.TrimSuffix(j.facts.Stdin.Trouble(), "."))))
 	default:
-		detail = j.facts.Stdin.Said(s)
+		j.Own(j.facts.Stdin.Said(s))
+		detail = ""
 	}
 	j.Answer(paddock.GateStdin, paddock.Position{}, detail)
 }
 
 // limits asks whether the caller wants no more than the policy gives.
 func (j *judge) limits() {
-	for _, r := range allowance.Senseless(j.req.Command) {
+	for _, r := range allowance.Senseless(&j.req.Command) {
 		j.Refuse(paddock.Position{}, r)
 	}
 	e := j.executable
@@ -152,19 +148,20 @@ func (j *judge) limits() {
 		}
 		return
 	}
-	for _, r := range allowance.Exceeded(j.req.Command, e.Limits) {
+	for _, r := range allowance.Exceeded(&j.req.Command, &e.Limits) {
 		j.Refuse(e.LimitsAt, r)
 	}
-	j.granted = allowance.Of(j.req.Command, e.Limits)
-	j.Say(j.granted.Timeout.String(), ", ")
+	j.granted = allowance.Of(&j.req.Command, &e.Limits)
+	j.Spend(j.granted.Timeout, ", ")
 	j.Count(j.granted.Output)
 	j.Answer(paddock.GateLimits, e.LimitsAt, " bytes per stream")
 }
 
 // containment asks whether what the policy requires can be given here.
 func (j *judge) containment() {
-	as, at := j.policy.file.ContainFor(j.executable, j.facts.Account), j.policy.file.Sections["containment"]
-	for _, r := range j.policy.file.Uncontained(as, j.facts.Levels, j.facts.Unavailable, j.facts.Unowned) {
+	j.contain = j.policy.file.ContainFor(j.executable, j.facts.Account)
+	as, at := &j.contain, j.policy.file.Sections["containment"]
+	for _, r := range j.policy.file.Uncontained(*as, j.facts.Levels, j.facts.Unavailable, j.facts.Unowned) {
 		j.Refuse(at, r)
 	}
 	left, unheld := allowance.Held(j.granted, j.facts.Held, j.facts.Unheld)
@@ -190,21 +187,18 @@ func (j *judge) rules() {
 		j.Skip(paddock.GateRules, "rules need a command in shape, its executable and its directory")
 		return
 	}
-	c := j.req.Command
-	a := celrule.PrepareAll(celrule.Input{
+	c := &j.req.Command
+	j.seen.Begin(celrule.Input{
 		Argv: c.Argv, Executable: j.executable.Word(), Path: j.executable.Path, Cwd: j.facts.Dir.Real,
-		Env: c.EnvironmentNames(), Stdin: !c.Stdin.IsZero() || c.Terminal != nil,
+		Env: j.asks, Stdin: !c.Stdin.IsZero() || c.Terminal != nil,
 	}, j.req.Principal)
 	var asks []*compiled.Rule
 	for i := range j.policy.file.Rules {
 		r := &j.policy.file.Rules[i]
-		applies, err := r.Rule.Any(a)
+		applies, err := r.Rule.Any(&j.seen)
 		switch {
 		case err != nil:
-			refusal := paddock.Refused(paddock.RuleDenied, "Rule `%s` can't be evaluated for this request, so it denies: %v.", r.Name, err)
-			refusal.Hint = "The operator corrects the rule."
-			refusal.Rule = r.Name
-			j.Refuse(r.At, refusal)
+			j.Refuse(r.At, r.Unanswered(err))
 		case applies && r.Ask:
 			asks = append(asks, r)
 		case applies:
@@ -212,14 +206,9 @@ func (j *judge) rules() {
 		}
 	}
 	for _, r := range asks {
-		if j.facts.Approved && !r.Floor {
-			continue
+		if !j.facts.Approved || r.Floor {
+			j.Refuse(r.At, r.Wants())
 		}
-		refusal := r.Refusal(paddock.ApprovalRequired, "wants a person's approval for")
-		if r.Floor {
-			refusal.Hint = "No policy lists who can approve what the floor of this machine asks. " + refusal.Hint
-		}
-		j.Refuse(r.At, refusal)
 	}
 	j.Answer(paddock.GateRules, j.policy.file.Sections["rules"], phrase.Rules(len(asks), len(j.policy.file.Rules)))
 }
@@ -232,12 +221,12 @@ func (j *judge) quota() {
 	}
 	at := j.policy.file.Sections["limits"]
 	j.Count(int64(active))
-	j.Say(" of ")
+	j.Own(" of ")
 	j.Count(int64(most))
 	j.Say(" runs")
 	for _, c := range usage.Counters(j.policy.file.Quotas, j.facts.Usage) {
 		at = j.policy.file.Sections["quotas"]
-		j.Say("; ", c.String())
+		j.Own("; ", c.String())
 		if c.Left() == 0 {
 			j.Refuse(at, c.Refusal())
 		}

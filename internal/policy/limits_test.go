@@ -54,7 +54,7 @@ func TestLimitsOfTheTree(t *testing.T) {
 			if test.missing != nil {
 				return
 			}
-			got := d.Grant.Limits
+			got := d.Grant().Limits
 			got.Timeout, got.Output, got.OpenFiles = 0, 0, 0
 			if got != test.want {
 				t.Errorf("granted %+v, want %+v", got, test.want)
@@ -94,11 +94,11 @@ func TestDiskIsLimited(t *testing.T) {
 			}
 			continue
 		}
-		if d.Grant == nil {
+		if d.Grant() == nil {
 			t.Errorf("%s: %v", name, d.Refusal())
 			continue
 		}
-		got := d.Grant.Limits
+		got := d.Grant().Limits
 		got.Timeout, got.Output, got.OpenFiles = 0, 0, 0
 		if got != c.want {
 			t.Errorf("%s: granted %+v", name, got)

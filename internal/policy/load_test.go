@@ -227,7 +227,7 @@ tests: [{allow: [/bin/x, 012, 1e3]}]
 	if d.Effect != paddock.Allow {
 		t.Fatalf("refused: %v, %s", d.Refusal(), d.Refusal().Hint)
 	}
-	env := strings.Join(d.Grant.Environment, " ")
+	env := strings.Join(d.Grant().Environment, " ")
 	if !strings.Contains(env, "N=012") || !strings.Contains(env, "B=off") {
 		t.Errorf("environment is %s", env)
 	}
@@ -238,13 +238,13 @@ tests: [{allow: [/bin/x, 012, 1e3]}]
 
 func TestLoadDefaults(t *testing.T) {
 	p := load(t, head+"executables: [{name: x, path: /bin/x, args: any}]\ncontainment: {require: off, network: host}\n")
-	g := policy.Decide(p, ask("x"), friendly(p, ask("x"))).Grant
+	g := policy.Decide(p, ask("x"), friendly(p, ask("x"))).Grant()
 	want := paddock.Limits{Timeout: defaultTimeout, Output: 10 << 20, OpenFiles: 1024}
 	if g.Limits != want || p.Concurrent() != 8 {
 		t.Errorf("limits are %+v, %d at once", g.Limits, p.Concurrent())
 	}
 	p = load(t, head+"executables: [{name: x, path: /bin/x, args: any, limits: {timeout: 30d}}]\nlimits: {output: 1TiB, timeout: 1d12h}\ncontainment: {require: off}\n")
-	g = policy.Decide(p, ask("x"), friendly(p, ask("x"))).Grant
+	g = policy.Decide(p, ask("x"), friendly(p, ask("x"))).Grant()
 	if g.Limits.Timeout.String() != "720h0m0s" || g.Limits.Output != 1<<40 {
 		t.Errorf("limits are %+v", g.Limits)
 	}
@@ -295,4 +295,14 @@ func FuzzLoad(f *testing.F) {
 			policy.Decide(p, req, policy.Facts{})
 		}
 	})
+}
+
+// A program that has CEL judges by every policy; what one without does is tried by it.
+func TestJudges(t *testing.T) {
+	for _, rules := range []string{"", "rules: [{name: no-force, deny: '\"--force\" in argv'}]\n"} {
+		p := load(t, head+"executables: [{path: /bin/x, args: any}]\ncontainment: {require: off}\n"+rules)
+		if err := p.Judges(); err != nil {
+			t.Errorf("%q: %v", rules, err)
+		}
+	}
 }

@@ -50,7 +50,7 @@ func judged(p *policy.Policy, argv ...string) paddock.Decision {
 
 func TestExtends(t *testing.T) {
 	t.Run("nothing", func(t *testing.T) {
-		g := judged(extended(t, ""), "go", "test", "-v", "./...").Grant
+		g := judged(extended(t, ""), "go", "test", "-v", "./...").Grant()
 		if g == nil || g.Root != "/srv/a" || !slices.Equal(g.EnvironmentNames, []string{"GOFLAGS", "GOPROXY", "HOME", "LANG", "PATH", "PWD", "TZ"}) || g.Limits.Output != 1<<20 {
 			t.Errorf("granted %+v", g)
 		}
@@ -86,7 +86,7 @@ func TestExtends(t *testing.T) {
 	})
 	t.Run("variables", func(t *testing.T) {
 		p := extended(t, "environment: {pass: [TZ], accept: {CI: '<re:t.*>'}}")
-		g := judged(p, "go", "test").Grant
+		g := judged(p, "go", "test").Grant()
 		if g == nil || !slices.Equal(g.EnvironmentNames, []string{"GOFLAGS", "HOME", "PATH", "PWD", "TZ"}) {
 			t.Errorf("granted %+v", g)
 		}
@@ -100,11 +100,11 @@ func TestExtends(t *testing.T) {
 	})
 	t.Run("limits", func(t *testing.T) {
 		p := extended(t, "limits: {timeout: 7m, memory: 1GiB, idle: 1m, concurrent: 9}")
-		g := judged(p, "go", "test").Grant
+		g := judged(p, "go", "test").Grant()
 		if g == nil || g.Limits.Timeout.String() != "7m0s" || g.Limits.Memory != 1<<30 || g.Limits.MemoryByDefault || g.Limits.Idle.String() != "1m0s" || g.Limits.Output != 1<<20 || p.Concurrent() != 4 {
 			t.Errorf("granted %+v", g)
 		}
-		if g := judged(p, "make").Grant; g == nil || g.Limits.Timeout.String() != "5m0s" {
+		if g := judged(p, "make").Grant(); g == nil || g.Limits.Timeout.String() != "5m0s" {
 			t.Errorf("granted %+v", g)
 		}
 	})
@@ -168,14 +168,14 @@ containment: {require: full}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := judged(p, "go", "test"); d.Effect != paddock.Allow || d.Grant.Limits.Timeout.String() != "1m0s" || d.Grant.Contain.Level != paddock.Full {
+	if d := judged(p, "go", "test"); d.Effect != paddock.Allow || d.Grant().Limits.Timeout.String() != "1m0s" || d.Grant().Contain.Level != paddock.Full {
 		t.Errorf("decided %+v", d)
 	}
 	if r := judged(p, "make").Refusal(); r == nil || r.Message != "not here" || r.Position.File != "/etc/paddock/floor.yaml" {
 		t.Errorf("refusal %+v", r)
 	}
-	if d := judged(p, "go"); !strings.Contains(d.Gates[0].Detail, "held to /etc/paddock/floor.yaml") {
-		t.Errorf("explained as %q", d.Gates[0].Detail)
+	if said, _ := judged(p, "go").Gates.Of(paddock.GatePolicy); !strings.Contains(said.Detail, "held to /etc/paddock/floor.yaml") {
+		t.Errorf("explained as %q", said.Detail)
 	}
 	for _, text := range []string{"tests: []", "extends: a", "git: {executable: /x}", "environment: {set: {A: b}}", "roots: [{path: /a, narrow: {}}]"} {
 		if _, err := policy.Load("/p/team.yaml", []byte(team), floor(text)); err == nil || !strings.Contains(err.Error(), "/etc/paddock/floor.yaml:2") {
@@ -246,17 +246,17 @@ func TestSometimes(t *testing.T) {
 			t.Errorf("%v in %s for %s: %v, want %q", c.argv, c.root, c.who.ID, r, c.code)
 		}
 	}
-	if g := decide(operator, "/srv/a", "", "go").Grant; g.Limits.Timeout != defaultTimeout || g.Contain.Level != paddock.Standard {
+	if g := decide(operator, "/srv/a", "", "go").Grant(); g.Limits.Timeout != defaultTimeout || g.Contain.Level != paddock.Standard {
 		t.Errorf("granted %+v", g)
 	}
-	if g := decide(operator, "/srv/b", "", "go").Grant; g.Limits.Timeout.String() != "30s" || g.Contain.Level != paddock.Full {
+	if g := decide(operator, "/srv/b", "", "go").Grant(); g.Limits.Timeout.String() != "30s" || g.Contain.Level != paddock.Full {
 		t.Errorf("granted %+v", g)
 	}
 	if got := p.Applied(night, "/srv/b").Concurrent(); got != 1 {
 		t.Errorf("concurrent %d", got)
 	}
 	// The git tools are narrowed as well, but for the list of programs.
-	if g := decide(night, "/srv/b", "git", "git", "status").Grant; g == nil || g.Contain.Level != paddock.Full || g.Contain.Network != "none" || g.Limits.Timeout.String() != "30s" {
+	if g := decide(night, "/srv/b", "git", "git", "status").Grant(); g == nil || g.Contain.Level != paddock.Full || g.Contain.Network != "none" || g.Limits.Timeout.String() != "30s" {
 		t.Errorf("granted %+v", g)
 	}
 	if r := decide(agent, "/srv/b", "git", "git", "push").Refusal(); r == nil || r.Code != paddock.RuleDenied {
@@ -336,7 +336,7 @@ func TestNarrowingNeverWidens(t *testing.T) {
 		if was.Effect != paddock.Allow {
 			t.Fatalf("%v is allowed by the narrower, and not by the wider: %v\n%s", argv, was.Refusal(), part)
 		}
-		narrower(t, was.Grant, is.Grant)
+		narrower(t, was.Grant(), is.Grant())
 	})
 }
 

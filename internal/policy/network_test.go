@@ -33,19 +33,19 @@ func TestAnAllowlistIsGranted(t *testing.T) {
 		if d.Effect != paddock.Allow {
 			t.Fatalf("%s: %v", word, d.Refusal())
 		}
-		if diff := cmp.Diff(paddock.ContainAs{Level: paddock.Full, Network: "allowlist", Reach: reach}, d.Grant.Contain); diff != "" {
+		if diff := cmp.Diff(paddock.ContainAs{Level: paddock.Full, Network: "allowlist", Reach: reach}, d.Grant().Contain); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", word, diff)
 		}
-		gate := slices.IndexFunc(d.Gates, func(g paddock.GateResult) bool { return g.Gate == paddock.GateContainment })
-		if detail := d.Gates[gate].Detail; strings.Contains(detail, "modules.example.org:443") != (reach != nil) {
+		gate, _ := d.Gates.Of(paddock.GateContainment)
+		if detail := gate.Detail; strings.Contains(detail, "modules.example.org:443") != (reach != nil) {
 			t.Errorf("%s: the gate says %q", word, detail)
 		}
 		for _, want := range []string{
 			"HTTP_PROXY=http://127.0.0.1:3128", "http_proxy=http://127.0.0.1:3128", "HTTPS_PROXY=http://127.0.0.1:3128", "https_proxy=http://127.0.0.1:3128",
 			"ALL_PROXY=socks5h://127.0.0.1:3128", "all_proxy=socks5h://127.0.0.1:3128", "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
 		} {
-			if !slices.Contains(d.Grant.Environment, want) {
-				t.Errorf("%s: %s isn't in %q", word, want, d.Grant.Environment)
+			if !slices.Contains(d.Grant().Environment, want) {
+				t.Errorf("%s: %s isn't in %q", word, want, d.Grant().Environment)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -55,8 +56,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			}
 			slices.Sort(codes)
 			text := string(d.Effect) + " " + strings.Join(codes, ", ")
-			if d.Grant != nil {
-				text += d.Grant.Executable.Path + strings.Join(d.Grant.EnvironmentNames, ",")
+			if d.Grant() != nil {
+				text += d.Grant().Executable.Path + strings.Join(d.Grant().EnvironmentNames, ",")
 			}
 			return text
 		}
@@ -85,7 +86,11 @@ func TestDecisionsDontGrowWithThePolicy(t *testing.T) {
 		if d := policy.Decide(p, req, f); (d.Effect == paddock.Allow) != (argv[1] == "test") {
 			t.Fatalf("%q: %v", argv, d.Refusal())
 		}
-		return testing.AllocsPerRun(100, func() { policy.Decide(p, req, f) })
+		fewest := math.Inf(1)
+		for range 5 { // a collection meanwhile takes away what is kept for the next decision
+			fewest = min(fewest, testing.AllocsPerRun(100, func() { policy.Decide(p, req, f) }))
+		}
+		return fewest
 	}
 	for _, argv := range [][]string{{"go", "test", "-run", "X", "./..."}, {"go", "none", "./..."}} {
 		few, many := cost(5, argv...), cost(500, argv...)

@@ -68,6 +68,9 @@ func Load(name string, data []byte, more ...Source) (*Policy, error) {
 	return p, nil
 }
 
+// Judges returns nil if this program can judge by p, or an error that says why not.
+func (p *Policy) Judges() error { return p.file.Judges() }
+
 // Digest returns the SHA-256 of Text.
 func (p *Policy) Digest() paddock.Digest { return p.file.Digest }
 

@@ -48,7 +48,7 @@ func TestProvidersAreJudged(t *testing.T) {
 	if d.Effect != paddock.Allow {
 		t.Fatal(d.Refusal())
 	}
-	g := d.Grant
+	g := d.Grant()
 	if g.Redact != paddock.Unkept || len(g.Secrets) != 0 || g.Limits.Output != 8194 || g.Limits.Timeout.String() != "5s" || g.Contain.Network != "allowlist" || !g.Contain.ReadOnly ||
 		strings.Join(g.Contain.Reach, " ") != "v.example.org:8200" || strings.Join(g.Contain.Read, " ") != "/etc/say" || strings.Join(g.Contain.Write, " ") != "" || g.Root != "/usr/share" {
 		t.Errorf("%+v", g)
@@ -85,7 +85,7 @@ func TestAskedLater(t *testing.T) {
 	facts := friendly(p, req)
 	facts.Levels, facts.Secrets = []paddock.Level{paddock.Full}, map[string]secret.Facts{"GH_TOKEN": {Asked: true}}
 	d := policy.Decide(p, req, facts)
-	if d.Effect != paddock.Allow || d.Grant.Secrets[0] != "GH_TOKEN" {
+	if d.Effect != paddock.Allow || d.Grant().Secrets[0] != "GH_TOKEN" {
 		t.Fatal(d.Refusal())
 	}
 	facts.Secrets["GH_TOKEN"] = secret.Facts{Problem: "its provider ended with exit status 3"}
@@ -135,7 +135,7 @@ func TestProvidersAreNarrowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		of, req := provider(t, p)
-		if d := policy.Decide(of, req, providerFacts(of, req)); d.Grant == nil || d.Grant.Contain.Network != c.want {
+		if d := policy.Decide(of, req, providerFacts(of, req)); d.Grant() == nil || d.Grant().Contain.Network != c.want {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
@@ -206,8 +206,8 @@ secrets:
 	facts := friendly(room, req)
 	facts.Levels, facts.Secrets = []paddock.Level{paddock.Full}, map[string]secret.Facts{"KEY": {Asked: true}, "API": {Asked: true}}
 	d := policy.Decide(room, req, facts)
-	if d.Effect != paddock.Allow || strings.Join(d.Grant.Secrets, " ") != "KEY" || len(d.Grant.Contain.Inject) != 1 {
-		t.Errorf("%v, %+v", d.Refusal(), d.Grant)
+	if d.Effect != paddock.Allow || strings.Join(d.Grant().Secrets, " ") != "KEY" || len(d.Grant().Contain.Inject) != 1 {
+		t.Errorf("%v, %+v", d.Refusal(), d.Grant())
 	}
 	if of := p.For(paddock.SecretRoom + "API"); of == nil {
 		t.Error("nothing judges who says it")

@@ -89,8 +89,8 @@ func refused(t *testing.T, code paddock.Code, gate paddock.Gate, cases ...refusa
 			if code == paddock.ApprovalRequired {
 				wantEffect = paddock.Ask
 			}
-			if d.Effect != wantEffect || d.Grant != nil {
-				t.Errorf("effect %s with grant %v", d.Effect, d.Grant)
+			if d.Effect != wantEffect || d.Grant() != nil {
+				t.Errorf("effect %s with grant %v", d.Effect, d.Grant())
 			}
 		})
 	}
@@ -105,7 +105,7 @@ func TestRefusal_no_policy(t *testing.T) {
 	if r := d.Refusal(); r == nil || r.Code != paddock.NoPolicy || r.Gate != paddock.GatePolicy || !strings.Contains(r.Hint, "policy init") {
 		t.Errorf("got %+v", r)
 	}
-	if len(d.Gates) != len(paddock.Gates()) || d.Gates[1].Verdict != paddock.Skipped || d.Effect != paddock.Deny || d.RequestDigest == "" {
+	if gates := slices.Collect(d.Gates.All()); len(gates) != len(paddock.Gates()) || gates[1].Verdict != paddock.Skipped || d.Effect != paddock.Deny || d.RequestDigest == "" {
 		t.Errorf("got %+v", d)
 	}
 	exact := paddock.Refused(paddock.NoPolicy, "No policy for /srv/x.")
@@ -294,7 +294,7 @@ func TestRefusal_executable_changed(t *testing.T) {
 	req := ask("go", "test")
 	facts := friendly(p, req)
 	facts.Executable.Digest = paddock.Digest("sha256:" + strings.ToLower(pinned))
-	if d := policy.Decide(p, req, facts); d.Effect != paddock.Allow || d.Grant.Executable.Digest == "" {
+	if d := policy.Decide(p, req, facts); d.Effect != paddock.Allow || d.Grant().Executable.Digest == "" {
 		t.Errorf("the pinned file isn't accepted: %v", d.Refusal())
 	}
 	if w := p.Wanted(req); !w.Pinned || w.Executable != "/usr/local/go/bin/go" {
@@ -388,7 +388,7 @@ func TestRefusal_cwd_outside_root(t *testing.T) {
 	req.Command.Workspace = "/srv/checkout/a"
 	facts := friendly(inside, req)
 	at("/srv/checkout/a/b", "/srv/checkout/a")(&facts)
-	if d := policy.Decide(inside, req, facts); d.Effect != paddock.Allow || d.Grant.Root != "/srv/checkout/a" {
+	if d := policy.Decide(inside, req, facts); d.Effect != paddock.Allow || d.Grant().Root != "/srv/checkout/a" {
 		t.Errorf("in a workspace: %v", d.Refusal())
 	}
 	p := load(t, strings.Replace(minimal, "/srv/checkout", "/", 1))
@@ -532,7 +532,7 @@ func approvedAndNoMore(t *testing.T) {
 		req := ask(c.argv...)
 		facts := friendly(p, req)
 		facts.Approved = true
-		if d := policy.Decide(p, req, facts); d.Effect != c.want || (d.Grant != nil) != (c.want == paddock.Allow) {
+		if d := policy.Decide(p, req, facts); d.Effect != c.want || (d.Grant() != nil) != (c.want == paddock.Allow) {
 			t.Errorf("%q, approved: %s, %v", c.argv, d.Effect, d.Refusals)
 		}
 	}
@@ -693,11 +693,11 @@ func TestContainmentIsGranted(t *testing.T) {
 		if d.Effect != paddock.Allow {
 			t.Fatalf("%q: refused with %v", text, d.Refusal())
 		}
-		if diff := cmp.Diff(granted, d.Grant.Contain); diff != "" {
+		if diff := cmp.Diff(granted, d.Grant().Contain); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
-		gate := slices.IndexFunc(d.Gates, func(g paddock.GateResult) bool { return g.Gate == paddock.GateContainment })
-		if detail := d.Gates[gate].Detail; !strings.HasPrefix(detail, string(want.Level)) || strings.Contains(detail, "network") != (want.Level != paddock.Off) {
+		gate, _ := d.Gates.Of(paddock.GateContainment)
+		if detail := gate.Detail; !strings.HasPrefix(detail, string(want.Level)) || strings.Contains(detail, "network") != (want.Level != paddock.Off) {
 			t.Errorf("%q: the gate says %q", text, detail)
 		}
 		if diff := cmp.Diff(want, p.Contain()); diff != "" {
@@ -793,7 +793,7 @@ func TestRefusal_git_not_allowed(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%q: %v, want %q", c.argv, d.Refusal(), c.want)
 		}
-		if g := d.Grant; g != nil && (len(g.Contain.Read)+len(g.Contain.Write) > 0) {
+		if g := d.Grant(); g != nil && (len(g.Contain.Read)+len(g.Contain.Write) > 0) {
 			t.Errorf("granted %+v", g.Contain)
 		}
 	}
@@ -809,7 +809,7 @@ func TestRepositoriesAboveRoots(t *testing.T) {
 		f := friendly(p, req)
 		f.Dir.Root, f.Dir.Real = root, root
 		d := policy.Decide(p, req, f)
-		if d.Grant == nil || len(d.Grant.Contain.Read) != 1 || d.Grant.Contain.Read[0] != want {
+		if d.Grant() == nil || len(d.Grant().Contain.Read) != 1 || d.Grant().Contain.Read[0] != want {
 			t.Errorf("%s: %+v, want %s", root, d, want)
 		}
 	}
@@ -817,7 +817,7 @@ func TestRepositoriesAboveRoots(t *testing.T) {
 	req := ask("git", "log")
 	f := friendly(p, req)
 	f.Dir.Root, f.Dir.Real = "/srv/checkout", "/srv/checkout"
-	if d := policy.Decide(p, req, f); d.Grant == nil || d.Grant.Contain.Read != nil {
+	if d := policy.Decide(p, req, f); d.Grant() == nil || d.Grant().Contain.Read != nil {
 		t.Errorf("%+v", d)
 	}
 }

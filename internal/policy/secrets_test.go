@@ -61,14 +61,14 @@ func TestSecretsAreGrantedByHost(t *testing.T) {
 		if d.Effect != paddock.Allow {
 			t.Fatalf("%s: %v", word, d.Refusal())
 		}
-		if diff := cmp.Diff(want, d.Grant.Contain.Inject); diff != "" {
+		if diff := cmp.Diff(want, d.Grant().Contain.Inject); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", word, diff)
 		}
-		if !slices.Contains(d.Grant.Environment, "SSL_CERT_FILE="+paddock.CertificatesPath) {
-			t.Errorf("%s gets %q", word, d.Grant.Environment)
+		if !slices.Contains(d.Grant().Environment, "SSL_CERT_FILE="+paddock.CertificatesPath) {
+			t.Errorf("%s gets %q", word, d.Grant().Environment)
 		}
-		gate := slices.IndexFunc(d.Gates, func(g paddock.GateResult) bool { return g.Gate == paddock.GateContainment })
-		detail := d.Gates[gate].Detail
+		gate, _ := d.Gates.Of(paddock.GateContainment)
+		detail := gate.Detail
 		if !strings.Contains(detail, "requests to "+want[0].Place+" carry "+want[0].Secret) || strings.Contains(detail, "end of OPENAI") != (word == "go") {
 			t.Errorf("%s: the gate says %q", word, detail)
 		}
@@ -178,19 +178,19 @@ func TestSecretsAreGrantedAsVariables(t *testing.T) {
 			if d.Effect != paddock.Allow {
 				t.Fatalf("%s: %v", word, d.Refusal())
 			}
-			if diff := cmp.Diff(want, d.Grant.Secrets); diff != "" {
+			if diff := cmp.Diff(want, d.Grant().Secrets); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", word, diff)
 			}
 			for _, name := range []string{"GH_TOKEN", "OTHER"} {
-				if slices.Contains(d.Grant.EnvironmentNames, name) != slices.Contains(want, name) {
-					t.Errorf("%s: the names are %q", word, d.Grant.EnvironmentNames)
+				if slices.Contains(d.Grant().EnvironmentNames, name) != slices.Contains(want, name) {
+					t.Errorf("%s: the names are %q", word, d.Grant().EnvironmentNames)
 				}
 			}
-			if strings.Contains(strings.Join(d.Grant.Environment, " "), "GH_TOKEN") || !slices.IsSorted(d.Grant.EnvironmentNames) {
-				t.Errorf("%s: %q, %q", word, d.Grant.Environment, d.Grant.EnvironmentNames)
+			if strings.Contains(strings.Join(d.Grant().Environment, " "), "GH_TOKEN") || !slices.IsSorted(d.Grant().EnvironmentNames) {
+				t.Errorf("%s: %q, %q", word, d.Grant().Environment, d.Grant().EnvironmentNames)
 			}
-			if stored := redact == "redact: stored\n"; (d.Grant.Redact == paddock.RedactStored) != stored {
-				t.Errorf("%q is %q", redact, d.Grant.Redact)
+			if stored := redact == "redact: stored\n"; (d.Grant().Redact == paddock.RedactStored) != stored {
+				t.Errorf("%q is %q", redact, d.Grant().Redact)
 			}
 		}
 	}
@@ -207,7 +207,7 @@ func TestGitGetsNoSecrets(t *testing.T) {
 	if wanted := p.For("git").Wanted(req); len(wanted.Given) != 2 || wanted.Given[0].To != nil {
 		t.Errorf("wanted %v", wanted.Given)
 	}
-	if d := policy.Decide(p.For("git"), req, facts); d.Grant == nil || d.Grant.Secrets != nil {
+	if d := policy.Decide(p.For("git"), req, facts); d.Grant() == nil || d.Grant().Secrets != nil {
 		t.Errorf("%+v", d.Refusal())
 	}
 	if len(p.Given()[0].To) != 3 {

@@ -23,14 +23,14 @@ func TestTerminal(t *testing.T) {
 		return policy.Decide(p, req, friendly(p, req))
 	}
 	d := decide(given, onTerminal)
-	if d.Effect != paddock.Allow || !slices.Contains(d.Grant.Environment, "TERM=xterm-256color") {
-		t.Fatalf("a terminal: %v, %v", d.Refusal(), d.Grant)
+	if d.Effect != paddock.Allow || !slices.Contains(d.Grant().Environment, "TERM=xterm-256color") {
+		t.Fatalf("a terminal: %v, %v", d.Refusal(), d.Grant())
 	}
-	if d := decide(given, func(*paddock.Request) {}); d.Effect != paddock.Allow || slices.Contains(d.Grant.EnvironmentNames, "TERM") {
-		t.Errorf("without a terminal: %v, %v", d.Refusal(), d.Grant)
+	if d := decide(given, func(*paddock.Request) {}); d.Effect != paddock.Allow || slices.Contains(d.Grant().EnvironmentNames, "TERM") {
+		t.Errorf("without a terminal: %v, %v", d.Refusal(), d.Grant())
 	}
-	if d := decide(given+"environment: {set: {TERM: dumb}}\n", onTerminal); d.Effect != paddock.Allow || !slices.Contains(d.Grant.Environment, "TERM=dumb") {
-		t.Errorf("a TERM that the policy sets: %v, %v", d.Refusal(), d.Grant)
+	if d := decide(given+"environment: {set: {TERM: dumb}}\n", onTerminal); d.Effect != paddock.Allow || !slices.Contains(d.Grant().Environment, "TERM=dumb") {
+		t.Errorf("a TERM that the policy sets: %v, %v", d.Refusal(), d.Grant())
 	}
 	if d := decide(given+"rules: [{name: typed, deny: stdin}]\n", onTerminal); d.Refusal() == nil || d.Refusal().Rule != "typed" {
 		t.Errorf("a rule about input: %v", d.Refusal())

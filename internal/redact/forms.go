@@ -29,24 +29,50 @@ func parts(value string) []string {
 	return list
 }
 
-// unreserved is what every way of escaping for URLs leaves as it is.
+// unreserved is what every way of escaping for URLs leaves as it is, but for old ones.
 const unreserved = "-_.~"
 
-// asWritten are the forms that are found as they are: the value itself, and
-// escaped as in URLs and in JSON.
+// kept are the characters, beside letters and digits, that ways of escaping for URLs leave
+// as they are: they differ between libraries, and between the parts of a URL.
+var kept = []string{
+	"",
+	unreserved,                              // jq, Go's query, Python's quote_plus
+	unreserved + "/",                        // Python's quote
+	unreserved + "!*'()",                    // encodeURIComponent
+	unreserved + "!*'();,/?:@&=+$#",         // encodeURI
+	unreserved + "!*'();,/?:@&=+$#[]%",      // Python's requests, where a URL is given whole
+	unreserved + "$&+=:@",                   // Go: a word of a path, a path, a name, a fragment
+	unreserved + "$&+=:@/,;",                //
+	unreserved + "$&+=,;",                   //
+	unreserved + "$&+=:@/,;?!()*",           //
+	unreserved + "/+&%=?:,;@$!*()|^`{}[]\\", // browsers: a query, a path, a name, a fragment
+	unreserved + "/+&%=:,;@$!*'()|^[]",      //
+	unreserved + "+&%,$!*'()",               //
+	unreserved + "/+&%=?:,;@$!*'()#|^{}[]\\",
+}
+
+// keptInForms are those of forms, where + stands for a space: of Go and Python, of browsers
+// and Java, and of PHP.
+var keptInForms = []string{unreserved, "-_.*", "-_."}
+
+// asWritten are the forms that are found as they are: the value itself, escaped as in URLs,
+// and as in JSON strings, also in JSON that is in a string itself.
 func asWritten(value string) []string {
 	list := []string{value}
-	for _, keep := range []string{"", unreserved, unreserved + "$&+=:@", unreserved + "!*'()"} {
+	for _, keep := range kept {
 		list = append(list, escaped(value, keep))
 	}
-	list = append(list, strings.ReplaceAll(escaped(value, unreserved), "%20", "+"))
+	for _, keep := range keptInForms {
+		list = append(list, strings.ReplaceAll(escaped(value, keep), "%20", "+"))
+	}
 	for _, s := range list[1:] {
 		list = append(list, lowerEscapes(s))
 	}
 	for _, html := range []bool{true, false} {
 		inJSON := jsonOf(value, html)
 		ascii := asciiOf(inJSON)
-		list = append(list, inJSON, strings.ReplaceAll(inJSON, "/", `\/`), ascii, strings.ReplaceAll(ascii, "/", `\/`))
+		list = append(list, inJSON, strings.ReplaceAll(inJSON, "/", `\/`), ascii, strings.ReplaceAll(ascii, "/", `\/`),
+			jsonOf(inJSON, html), jsonOf(ascii, html))
 	}
 	slices.Sort(list)
 	return slices.Compact(list)

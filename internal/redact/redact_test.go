@@ -77,6 +77,42 @@ func TestWhatProgramsPrint(t *testing.T) {
 	}
 }
 
+// What libraries make of a value where it goes into a URL, and in JSON that is put into JSON.
+func TestWhatLibrariesWrite(t *testing.T) {
+	t.Parallel()
+	const value = `s3cr/t+Kä"<y>&9~% =?a:b,c;d@$e!*'()#|^` + "`{}[]\\"
+	inner, _ := json.Marshal(value)
+	outer, _ := json.Marshal("x" + string(inner))
+	part := url.URL{Scheme: "https", Host: "h", Path: "/" + value, User: url.UserPassword("ann", value), Fragment: value, RawQuery: url.Values{"q": {value}}.Encode()}
+	p := Compile(value)
+	for way, text := range map[string]string{
+		"Python's quote":        `s3cr/t%2BK%C3%A4%22%3Cy%3E%269~%25%20%3D%3Fa%3Ab%2Cc%3Bd%40%24e%21%2A%27%28%29%23%7C%5E%60%7B%7D%5B%5D%5C`,
+		"Python's quote_plus":   `s3cr%2Ft%2BK%C3%A4%22%3Cy%3E%269~%25+%3D%3Fa%3Ab%2Cc%3Bd%40%24e%21%2A%27%28%29%23%7C%5E%60%7B%7D%5B%5D%5C`,
+		"encodeURI":             `s3cr/t+K%C3%A4%22%3Cy%3E&9~%25%20=?a:b,c;d@$e!*'()#%7C%5E%60%7B%7D%5B%5D%5C`,
+		"encodeURIComponent":    `s3cr%2Ft%2BK%C3%A4%22%3Cy%3E%269~%25%20%3D%3Fa%3Ab%2Cc%3Bd%40%24e!*'()%23%7C%5E%60%7B%7D%5B%5D%5C`,
+		"URLSearchParams":       `s3cr%2Ft%2BK%C3%A4%22%3Cy%3E%269%7E%25+%3D%3Fa%3Ab%2Cc%3Bd%40%24e%21*%27%28%29%23%7C%5E%60%7B%7D%5B%5D%5C`,
+		"a query in a browser":  "s3cr/t+K%C3%A4%22%3Cy%3E&9~%%20=?a:b,c;d@$e!*%27()%23|^`{}[]\\",
+		"a name in a browser":   `s3cr%2Ft+K%C3%A4%22%3Cy%3E&9~%%20%3D%3Fa%3Ab,c%3Bd%40$e!*'()%23%7C%5E%60%7B%7D%5B%5D%5C`,
+		"a mark in a browser":   `s3cr/t+K%C3%A4%22%3Cy%3E&9~%%20=?a:b,c;d@$e!*'()#|^%60{}[]\`,
+		"Go's path":             (&url.URL{Path: "/" + value}).String(),
+		"Go's word of a path":   url.PathEscape(value),
+		"Go's name":             url.UserPassword("ann", value).String(),
+		"Go's fragment":         (&url.URL{Fragment: value}).String(),
+		"all of a URL":          part.String(),
+		"JSON in JSON":          string(outer),
+		"JSON in JSON, no HTML": jsonOf(jsonOf(value, false), false),
+	} {
+		for name, text := range map[string]string{way: text, way + ", in lower case": lowerEscapes(text)} {
+			got := p.Hidden(text)
+			for _, piece := range []string{"3cr", "y%3", "9~", "9%7", "a:b", "a%3A", "a%3a", "%5B", "%5b", "[]"} {
+				if strings.Contains(got, piece) {
+					t.Errorf("%s: %q is seen in %q", name, piece, got)
+				}
+			}
+		}
+	}
+}
+
 func TestMoreThanALine(t *testing.T) {
 	t.Parallel()
 	value := "-----BEGIN KEY-----\nMIIBOgIBAAJBAK\nshort\nTRXq3Jxk5o+r9w\n-----END KEY-----\n"

@@ -12,8 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"paddock/internal/relay/line"
+	"paddock"
+	"paddock/internal/journal/sign"
+	"paddock/internal/relay/asking"
 	"paddock/internal/relay/outward"
+	"paddock/internal/relay/wire"
+	"paddock/internal/relay/wire/line"
 )
 
 // How long to wait before the next try.
@@ -34,6 +38,10 @@ type Config struct {
 	// Head tells how far the worker's journal has come since it had from entries; nil
 	// tells nothing. What it returns becomes JSON.
 	Head func(ctx context.Context, from int64) (any, error)
+	// Attest makes a signed statement about a run that has ended; nil makes none.
+	Attest func(ctx context.Context, id paddock.RunID) (sign.Envelope, error)
+	// Desk has what the worker wants of servers; nil wants nothing.
+	Desk *asking.Desk
 	// TLS may name other authorities than the system's; nil means those.
 	TLS *tls.Config
 	Log *slog.Logger
@@ -92,16 +100,18 @@ type dialer struct {
 
 // once connects and answers until the connection is over, and says why it is.
 func (d *dialer) once(ctx context.Context) error {
-	call := outward.Call{Server: d.url, Path: Path, Protocol: Protocol, Bearer: d.Token, Header: mostHeader, Time: greetTime, TLS: d.TLS}
+	call := outward.Call{Server: d.url, Path: Path, Protocol: Protocol, Bearer: d.Token, Header: wire.MostHeader, Time: wire.Greet, TLS: d.TLS}
 	raw, err := call.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	conn := line.Watch(raw)
 	d.Log.Info("connected to the server", "server", d.url.Host)
+	session := d.Desk.Session()
+	defer session.End()
 	s := &http.Server{
-		Handler: &door{d.House, d.Head, d.Log}, Protocols: onlyHTTP2(), HTTP2: heartbeats(), MaxHeaderBytes: mostHeader,
-		ReadHeaderTimeout: greetTime, ErrorLog: slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug),
+		Handler: &door{d.House, d.Head, d.Attest, session, d.Log}, Protocols: wire.OnlyHTTP2(), HTTP2: wire.Heartbeats(), MaxHeaderBytes: wire.MostHeader,
+		ReadHeaderTimeout: wire.Greet, ErrorLog: slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })

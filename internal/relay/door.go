@@ -13,18 +13,23 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/journal/sign"
+	"paddock/internal/relay/asking"
 	"paddock/internal/relay/ballot"
+	"paddock/internal/relay/wire"
 )
 
 // A door answers what a server asks, about runs that users of servers started.
 type door struct {
 	house House
-	head  func(ctx context.Context, from int64) (any, error) // may be nil
+	head  func(ctx context.Context, from int64) (any, error)                 // may be nil
+	state func(ctx context.Context, id paddock.RunID) (sign.Envelope, error) // may be nil
+	desk  *asking.Session                                                    // may be nil
 	log   *slog.Logger
 }
 
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	verb, ours := strings.CutPrefix(r.URL.Path, prefix)
+	verb, ours := strings.CutPrefix(r.URL.Path, wire.Prefix)
 	switch {
 	case ours && verb == "" && r.Method == http.MethodGet: // who is there?
 		w.WriteHeader(http.StatusOK)
@@ -36,10 +41,18 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var q question
 	var answer any
 	var err error
-	if verb == head {
+	switch verb {
+	case head:
 		answer, err = d.grown(r.Context(), r.Body)
-	} else if q, err = read(verb, r.Body); err == nil {
-		answer, err = d.answer(r.Context(), verb, q)
+	case wants:
+		var asked asking.Question
+		if err = parse(r.Body, &asked); err == nil {
+			answer, err = d.desk.Answer(r.Context(), asked)
+		}
+	default:
+		if q, err = read(verb, r.Body); err == nil {
+			answer, err = d.answer(r.Context(), verb, q)
+		}
 	}
 	var refusal *paddock.Refusal
 	code := http.StatusOK
@@ -78,12 +91,12 @@ func (d *door) grown(ctx context.Context, body io.Reader) (any, error) {
 
 // parse reads a body, all of which must be understood.
 func parse(body io.Reader, into any) error {
-	text, err := io.ReadAll(io.LimitReader(body, mostQuestion+1))
+	text, err := io.ReadAll(io.LimitReader(body, wire.MostQuestion+1))
 	switch {
 	case err != nil:
 		return paddock.Refused(paddock.InvalidRequest, "The question didn't arrive whole.")
-	case len(text) > mostQuestion:
-		return paddock.Refused(paddock.InvalidRequest, "A question has at most %d bytes.", mostQuestion)
+	case len(text) > wire.MostQuestion:
+		return paddock.Refused(paddock.InvalidRequest, "A question has at most %d bytes.", wire.MostQuestion)
 	}
 	if err := jsonv2.Unmarshal(text, into, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return paddock.Refused(paddock.InvalidRequest, "The question isn't understood: %.200s.", err.Error())
@@ -143,6 +156,11 @@ func (d *door) answer(ctx context.Context, verb string, q question) (any, error)
 		return d.house.Output(ctx, q.Principal, q.Run, page)
 	case detail:
 		return d.house.Detail(ctx, q.Principal, q.Run)
+	case attest:
+		if d.state == nil {
+			return nil, paddock.Refused(paddock.Conflict, "This worker makes no statements.")
+		}
+		return d.state(ctx, q.Run)
 	case kill:
 		req := app.KillRequest{}
 		if q.Kill != nil {

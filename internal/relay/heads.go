@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+
+	"paddock/internal/relay/wire"
 )
 
 // Changed is closed when a worker comes or goes.
@@ -27,10 +29,10 @@ func (h *Hub) Head(ctx context.Context, worker string, from int64) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	limited, cancel := context.WithTimeout(ctx, askTime)
+	limited, cancel := context.WithTimeout(ctx, wire.Ask)
 	defer cancel()
-	text, err := l.send(limited, http.MethodPost, prefix+head, body)
-	if errors.Is(err, errBroken) {
+	text, err := l.Send(limited, http.MethodPost, wire.Prefix+head, body)
+	if errors.Is(err, wire.ErrBroken) {
 		return nil, away(worker)
 	}
 	return text, err

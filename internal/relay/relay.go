@@ -5,8 +5,9 @@
 // connection speaks HTTP/2 the other way round: the worker serves and the server asks, as
 // many questions at once as there are, each with its own flow control. What can be asked
 // is a few verbs of the house, about runs that users of a server started, in the name of
-// the user who asks, and about what persons are asked of them: a machine shows nothing of its own operator's runs, and no value of a
-// secret. The worker's house decides who may see what, as for every other door.
+// the user who asks, and about what persons are asked of them: a machine shows nothing of
+// its own operator's runs, and no value of a secret. The worker's house decides who may see
+// what, as for every other door. What a worker asks its servers is said in package asking.
 //
 // A [Hub] has the newest connection of each worker. A question that finds none waits a
 // little for one and then is refused as unreachable; one whose connection breaks is asked
@@ -22,7 +23,6 @@ package relay
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"paddock"
@@ -58,9 +58,9 @@ const (
 	kill   = "kill"
 	head   = "head"
 	types  = "type"
+	wants  = "wants"
+	attest = "attest"
 )
-
-const prefix = "/v1/"
 
 // A question is the body of every request.
 type question struct {
@@ -78,39 +78,12 @@ type since struct {
 	From int64 `json:"from"`
 }
 
-// Bounds of what either side takes from the other. They hold before anything is parsed.
+// killTime is how long a run may take to end that is asked to, and attestTime how long a
+// statement: a worker's whole journal is read for it.
 const (
-	mostQuestion = 64 << 10
-	mostAnswer   = 16 << 20
-	mostHeader   = 16 << 10
-	mostStreams  = 1024
-	frameBytes   = 64 << 10
+	killTime   = 45 * time.Second
+	attestTime = time.Minute
 )
-
-// How long things may take.
-const (
-	// quiet is after how long without a word from the other side it is asked for one,
-	// and pong how long it may take to give it.
-	quiet     = 5 * time.Second
-	pong      = 5 * time.Second
-	greetTime = 10 * time.Second // for dialing, the upgrade and the first question
-	askTime   = 20 * time.Second // for an answer that isn't waited for
-	killTime  = 45 * time.Second // for a run to end that is asked to
-)
-
-// heartbeats are how either side finds out that the other is gone.
-func heartbeats() *http.HTTP2Config {
-	return &http.HTTP2Config{
-		MaxConcurrentStreams: mostStreams, StrictMaxConcurrentRequests: true, MaxReadFrameSize: frameBytes,
-		SendPingTimeout: quiet, PingTimeout: pong, WriteByteTimeout: quiet + pong,
-	}
-}
-
-func onlyHTTP2() *http.Protocols {
-	var p http.Protocols
-	p.SetUnencryptedHTTP2(true) // the connection below is TLS, or on loopback
-	return &p
-}
 
 // away is the refusal of what can't be asked now.
 func away(worker string) error {

@@ -17,6 +17,7 @@ import (
 
 	"paddock"
 	"paddock/internal/app"
+	"paddock/internal/relay/wire"
 	"paddock/internal/testproc"
 )
 
@@ -176,7 +177,7 @@ func TestVotesAreCarried(t *testing.T) {
 			}
 		}
 	}
-	if _, err := at.Vote(t.Context(), admin, "a1", make([]byte, mostQuestion)); !errors.As(err, &r) || r.Code != paddock.InvalidRequest {
+	if _, err := at.Vote(t.Context(), admin, "a1", make([]byte, wire.MostQuestion)); !errors.As(err, &r) || r.Code != paddock.InvalidRequest {
 		t.Errorf("a vote that is too long: %v", err)
 	}
 	if len(h.votes) != 1 {
@@ -381,9 +382,9 @@ func TestComesBack(t *testing.T) {
 	}
 	end := work(t, Config{Server: s.URL, Token: "w1", House: h})
 	for range 5 {
-		var l *link
+		var l *wire.Link
 		until(t, hub, func() bool { hub.mu.Lock(); defer hub.mu.Unlock(); l = hub.links["w1"]; return l != nil })
-		if err := l.conn.Close(); err != nil {
+		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -487,7 +488,7 @@ func TestStrangeServers(t *testing.T) {
 		"garbage":        "\x00\xff\x16\x03\n\n",
 		"no":             "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n",
 		"another":        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
-		"endless header": "HTTP/1.1 101 Switching Protocols\r\nX: " + strings.Repeat("x", 2*mostHeader),
+		"endless header": "HTTP/1.1 101 Switching Protocols\r\nX: " + strings.Repeat("x", 2*wire.MostHeader),
 		"no HTTP/2":      "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + Protocol + "\r\n\r\nGET / HTTP/1.1\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -572,7 +573,7 @@ func TestHostileQuestions(t *testing.T) {
 	t.Parallel()
 	run := paddock.Run{ID: newID(t), Principal: ann}
 	h := newHouse(run)
-	d := &door{h, nil, quick}
+	d := &door{h, nil, nil, nil, quick}
 	who := `"principal":{"kind":"user","id":"user:ann"},"run":"` + string(run.ID) + `"`
 	for name, tc := range map[string]struct {
 		verb, body string
@@ -585,8 +586,8 @@ func TestHostileQuestions(t *testing.T) {
 		"unknown keys":   {look, "{" + who + `,"sudo":true}`, paddock.InvalidRequest},
 		"wrong type":     {look, `{"run":1}`, paddock.InvalidRequest},
 		"bad UTF-8":      {look, `{"principal":{"kind":"user","id":"user:a` + "\xff" + `nn"}}`, paddock.InvalidRequest},
-		"too long":       {look, strings.Repeat(" ", 10*mostQuestion), paddock.InvalidRequest},
-		"deep":           {look, strings.Repeat("[", mostQuestion-1), paddock.InvalidRequest},
+		"too long":       {look, strings.Repeat(" ", 10*wire.MostQuestion), paddock.InvalidRequest},
+		"deep":           {look, strings.Repeat("[", wire.MostQuestion-1), paddock.InvalidRequest},
 		"no run":         {look, `{"principal":{"kind":"user","id":"user:ann"},"run":"../../etc"}`, paddock.NotFound},
 		"no verb":        {"start", "{" + who + "}", paddock.InvalidRequest},
 		"long verb":      {strings.Repeat("x", 10_000), "{" + who + "}", paddock.InvalidRequest},
@@ -598,13 +599,13 @@ func TestHostileQuestions(t *testing.T) {
 		"long principal": {look, `{"principal":{"kind":"user","id":"` + strings.Repeat("x", 5000) + `"},"run":"` + string(run.ID) + `"}`, paddock.Forbidden},
 	} {
 		w := httptest.NewRecorder()
-		d.ServeHTTP(w, httptest.NewRequest(http.MethodPost, prefix+tc.verb, strings.NewReader(tc.body)))
+		d.ServeHTTP(w, httptest.NewRequest(http.MethodPost, wire.Prefix+tc.verb, strings.NewReader(tc.body)))
 		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), `"code":"`+string(tc.want)+`"`) || w.Body.Len() > 1000 {
 			t.Errorf("%s: %d %.300s", name, w.Code, w.Body)
 		}
 	}
 	for _, r := range []*http.Request{
-		httptest.NewRequest(http.MethodGet, prefix+look, nil), httptest.NewRequest(http.MethodPost, "/", nil), httptest.NewRequest(http.MethodPost, "/v1", nil), httptest.NewRequest(http.MethodDelete, prefix, nil),
+		httptest.NewRequest(http.MethodGet, wire.Prefix+look, nil), httptest.NewRequest(http.MethodPost, "/", nil), httptest.NewRequest(http.MethodPost, "/v1", nil), httptest.NewRequest(http.MethodDelete, wire.Prefix, nil),
 	} {
 		w := httptest.NewRecorder()
 		d.ServeHTTP(w, r)

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"paddock"
-	"paddock/internal/relay/line"
+	"paddock/internal/relay/wire"
+	"paddock/internal/relay/wire/line"
 )
 
 // A mute connection stays open and takes what is written, and nothing arrives any more.
@@ -35,7 +36,7 @@ func TestSilence(t *testing.T) {
 		a, b := net.Pipe()
 		near, far := &mute{Conn: a}, &mute{Conn: b}
 		worker := line.Watch(far)
-		s := &http.Server{Handler: &door{newHouse(run), nil, quick}, Protocols: onlyHTTP2(), HTTP2: heartbeats()}
+		s := &http.Server{Handler: &door{newHouse(run), nil, nil, nil, quick}, Protocols: wire.OnlyHTTP2(), HTTP2: wire.Heartbeats()}
 		done := make(chan error, 1)
 		go func() { done <- s.Serve(worker.Listen()) }()
 		server := line.Watch(near)
@@ -51,7 +52,7 @@ func TestSilence(t *testing.T) {
 		far.on.Store(true)
 		<-server.Gone
 		<-worker.Gone
-		if took := time.Since(begun); took > quiet+pong+time.Second {
+		if took := time.Since(begun); took > wire.Quiet+wire.Pong+time.Second {
 			t.Errorf("it took %v", took)
 		}
 		synctest.Wait()

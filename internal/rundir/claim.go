@@ -112,7 +112,7 @@ func (c *Claim) Key(p paddock.Principal, key string) (id paddock.RunID, requestD
 	if _, err := paddock.ParseRunID(string(e.ID)); err != nil || e.Principal != record.Hash(p) {
 		return "", "", false, fmt.Errorf("%s isn't a key of this principal's run", name)
 	}
-	there, err := durable.Exists(c.s.runPath(e.ID))
+	there, err := durable.Exists(c.s.PathOf(e.ID))
 	if err != nil || !there {
 		return "", "", false, err // a crash came before the run, or it was removed since
 	}
@@ -128,7 +128,7 @@ func (c *Claim) Publish(d *Dir, key string) error {
 	if !record.Prepared(d) {
 		return fmt.Errorf("run %s: only a prepared run can be published", d.ID())
 	}
-	final := c.s.runPath(d.ID())
+	final := c.s.PathOf(d.ID())
 	if there, err := durable.Exists(final); err != nil || there {
 		return errors.Join(err, fmt.Errorf("run %s: can't be published as %s: %w", d.ID(), final, fs.ErrExist))
 	}
@@ -176,7 +176,7 @@ func (c *Claim) link(d *Dir, key string) (made []string, err error) {
 	return made, durable.SyncAll(nil, dirs...)
 }
 
-func (c *Claim) there(id paddock.RunID) (bool, error) { return durable.Exists(c.s.runPath(id)) }
+func (c *Claim) there(id paddock.RunID) (bool, error) { return durable.Exists(c.s.PathOf(id)) }
 
 func (c *Claim) move(d *Dir, final string) error {
 	if err := durable.MakeDir(filepath.Dir(final)); err != nil {

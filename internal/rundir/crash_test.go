@@ -82,7 +82,7 @@ func checkAfterCrash(t *testing.T, s *State, id paddock.RunID, published bool) {
 	if _, err := s.Run(id); errors.Is(err, fs.ErrNotExist) == published {
 		t.Errorf("Run: %v; published is %v", err, published)
 	}
-	runs, next, err := s.List("", 10, nil)
+	runs, next, err := s.List("", 10, Wanted{})
 	if err != nil || next != "" || (len(runs) == 1) != published {
 		t.Errorf("List = %d runs, %q, %v", len(runs), next, err)
 	}
@@ -134,7 +134,7 @@ func TestOneKeyOneRun(t *testing.T) {
 			t.Errorf("%q, but the winner's run is %s", l, id)
 		}
 	}
-	runs, _, err := s.List("", 10, nil)
+	runs, _, err := s.List("", 10, Wanted{})
 	if err != nil || len(runs) != 1 || string(runs[0].ID) != id {
 		t.Errorf("List = %v, %v", runs, err)
 	}
@@ -247,7 +247,7 @@ func TestSweeperMeetsMaker(t *testing.T) {
 			if _, err := d.Record(clock()); err != nil {
 				t.Error(err)
 			}
-			if d.Path() != s.runPath(d.ID()) {
+			if d.Path() != s.PathOf(d.ID()) {
 				t.Errorf("published at %s", d.Path())
 			}
 		})

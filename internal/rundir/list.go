@@ -46,83 +46,44 @@ func (s *State) activeNames() ([]paddock.RunID, error) {
 // Unreadable is the error of a listing that had to leave runs out.
 type Unreadable = shelf.Unreadable
 
-// List returns up to limit runs that keep accepts (nil accepts all), newest
-// first, of those made before the run before (all, when that is empty). next is
-// the before of the following page; empty when no run is left to look at. Its
-// memory depends on limit and not on how many runs there are. When runs can't
-// be read the error is an *[Unreadable] and the others are returned.
-func (s *State) List(before paddock.RunID, limit int, keep func(paddock.Run) bool) (runs []paddock.Run, next paddock.RunID, err error) {
-	if before != "" {
-		if _, err := paddock.ParseRunID(string(before)); err != nil {
-			return nil, "", err
-		}
-	}
-	days, err := shelf.Days(filepath.Join(s.path, runsDir), before)
-	if err != nil || limit <= 0 {
-		return nil, "", err
-	}
-	l := listing{s: s, limit: limit, keep: keep, now: time.Now()}
-	for _, day := range days {
-		if err := l.day(filepath.Join(s.path, runsDir, day), before); err != nil {
-			return nil, "", err
-		}
-	}
-	if len(l.broken) > 0 {
-		err = &Unreadable{Runs: l.broken}
-	}
-	return l.runs, l.next, err
-}
+type ( // of lists: which runs one is of, and where records are copied
+	Wanted = shelf.Wanted
+	Copies = shelf.Copies
+	Seen   = shelf.Seen
+)
 
-type listing struct {
-	s      *State
-	limit  int
-	keep   func(paddock.Run) bool
-	now    time.Time
-	runs   []paddock.Run
-	next   paddock.RunID
-	broken []error
-}
-
-// day takes runs from one day's directory until the page is full and it is
-// known whether anything is left.
-func (l *listing) day(dir string, before paddock.RunID) error {
-	for l.next == "" {
-		chunk := max(64, l.limit-len(l.runs)+1)
-		ids, err := l.s.names.Newest(dir, before, chunk)
+// List returns up to limit runs that are wanted, newest first, as [shelf.Shelf.List].
+// When runs can't be read the error is an *[Unreadable] and the others are returned.
+func (s *State) List(before paddock.RunID, limit int, w Wanted) (runs []paddock.Run, next paddock.RunID, err error) {
+	now := time.Now()
+	return s.shelf.List(filepath.Join(s.path, runsDir), before, limit, w, shelf.Reader{Whose: whose, Look: func(path string) (*paddock.Run, error) {
+		d, err := record.Open(path)
+		var run paddock.Run
+		if err == nil {
+			run, err = s.Look(d, now)
+		}
 		if err != nil {
-			return durable.IgnoreMissing(err) // its last run was removed meanwhile
-		}
-		for _, id := range ids {
-			if len(l.runs) == l.limit {
-				l.next = l.runs[l.limit-1].ID
-				return nil
+			// A run that is removed while we list is none; what is left of a broken one is there to see.
+			if there, e := durable.Exists(path); e == nil && !there {
+				err = nil
 			}
-			l.take(filepath.Join(dir, string(id)))
+			return nil, err
 		}
-		if len(ids) < chunk {
-			return nil
-		}
-		before = ids[len(ids)-1]
-	}
-	return nil
+		return &run, nil
+	}})
 }
 
-func (l *listing) take(path string) {
+func whose(path string) (paddock.Principal, string, error) {
 	d, err := record.Open(path)
-	var run paddock.Run
-	if err == nil {
-		run, err = l.s.Look(d, l.now)
-	}
 	if err != nil {
-		// A run that is removed while we list is none; what is left of a broken one is there to see.
-		if there, e := durable.Exists(path); e != nil || there {
-			l.broken = append(l.broken, err)
-		}
-		return
+		return paddock.Principal{}, "", err
 	}
-	if l.keep == nil || l.keep(run) {
-		l.runs = append(l.runs, run)
-	}
+	return d.Whose()
+}
+
+// Newest is as shelf has it, of one day.
+func (s *State) Newest(day string, before paddock.RunID, most int) ([]paddock.RunID, error) {
+	return s.shelf.Newest(filepath.Join(s.path, runsDir, day), before, most)
 }
 
 // Unseen counts p's runs whose end p hasn't read: those that go on and those

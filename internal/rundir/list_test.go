@@ -40,7 +40,7 @@ func archive(t *testing.T, s *State, n int) []paddock.RunID {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dir := s.runPath(id)
+		dir := s.PathOf(id)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestListTenThousand(t *testing.T) {
 	for page := 0; ; page++ {
 		var m0, m1 runtime.MemStats
 		runtime.ReadMemStats(&m0)
-		runs, next, err := s.List(before, 250, nil)
+		runs, next, err := s.List(before, 250, Wanted{})
 		runtime.ReadMemStats(&m1)
 		most = max(most, m1.TotalAlloc-m0.TotalAlloc)
 		if err != nil || len(runs) == 0 {
@@ -106,7 +106,7 @@ func TestListTenThousand(t *testing.T) {
 	if most > 16<<20 {
 		t.Errorf("a page of 250 runs took %d bytes", most)
 	}
-	bobs, next, err := s.List(ids[n/4], 100, func(r paddock.Run) bool { return r.Principal == bob })
+	bobs, next, err := s.List(ids[n/4], 100, Wanted{Principal: bob})
 	if err != nil || len(bobs) != 100 || next != bobs[99].ID || bobs[0].ID >= ids[n/4] {
 		t.Errorf("bob's runs: %d, %q, %v", len(bobs), next, err)
 	}
@@ -115,22 +115,22 @@ func TestListTenThousand(t *testing.T) {
 func TestListEdges(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	if runs, next, err := s.List("", 5, nil); runs != nil || next != "" || err != nil {
+	if runs, next, err := s.List("", 5, Wanted{}); runs != nil || next != "" || err != nil {
 		t.Errorf("List of nothing = %v, %q, %v", runs, next, err)
 	}
-	if _, _, err := s.List("r../..", 5, nil); err == nil {
+	if _, _, err := s.List("r../..", 5, Wanted{}); err == nil {
 		t.Error("a before that isn't an id was taken")
 	}
 	a, b, c := start(t, s, 1, alice), start(t, s, 2, alice), start(t, s, 3, alice)
-	if runs, next, err := s.List("", 3, nil); len(runs) != 3 || next != "" || err != nil {
+	if runs, next, err := s.List("", 3, Wanted{}); len(runs) != 3 || next != "" || err != nil {
 		t.Errorf("a page that holds all: %d, %q, %v", len(runs), next, err)
 	}
-	if runs, next, err := s.List("", 0, nil); len(runs) != 0 || next != "" || err != nil {
+	if runs, next, err := s.List("", 0, Wanted{}); len(runs) != 0 || next != "" || err != nil {
 		t.Errorf("a page of nothing: %d, %q, %v", len(runs), next, err)
 	}
 	// One broken run is told of and hides no other.
 	write(t, file(b, "request.json"), "{")
-	runs, next, err := s.List("", 5, nil)
+	runs, next, err := s.List("", 5, Wanted{})
 	var unreadable *Unreadable
 	if !errors.As(err, &unreadable) || len(unreadable.Runs) != 1 || !strings.Contains(err.Error(), file(b, "request.json")) {
 		t.Errorf("List with a broken run: %v", err)

@@ -247,7 +247,7 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 	}
 	active(t, s, alice)
 	reconcile(t, s)
-	if _, _, err := s.List("", 1000, nil); err != nil {
+	if _, _, err := s.List("", 1000, Wanted{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(s.Close(), s.Close()); err != nil {

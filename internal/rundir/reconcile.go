@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"paddock"
@@ -138,6 +139,26 @@ func (s *State) OnEnd(fn func(*Dir) error) { s.ended = fn }
 // can't do is told and keeps no run open.
 func (s *State) OnLost(fn func(*Dir) (*paddock.Deeper, error)) { s.lost = fn }
 
+// OnUnborn, called before anything else, has fn called with the id of each run that never
+// came to be and whose maker is gone, and with the root of its intent, perhaps again. What
+// fn can't do is told by it.
+func (s *State) OnUnborn(fn func(id paddock.RunID, root string)) { s.unborn = fn }
+
+// unmake takes away what leads to the temporary directory at path, and has what is left of
+// its run elsewhere taken away.
+func (s *State) unmake(path, root string) error {
+	id, _, _ := strings.Cut(filepath.Base(path), ".")
+	if run, err := paddock.ParseRunID(id); err == nil && s.unborn != nil {
+		s.unborn(run, root)
+	}
+	return s.index.DropKey(path)
+}
+
+// Over drops the active entry of a run if it is settled and nobody looks after it any more.
+func (s *State) Over(ctx context.Context, id paddock.RunID) error {
+	return s.Claim(ctx, func(c *Claim) error { _, err := c.entry(id); return err })
+}
+
 // forget drops the active entry of a settled run.
 func (s *State) forget(id paddock.RunID) error {
 	if s.ended != nil {
@@ -158,7 +179,7 @@ func (s *State) sweep(ctx context.Context) error {
 	tmp := filepath.Join(s.path, tmpDir)
 	entries, err := os.ReadDir(tmp)
 	if err == nil && len(entries) > 0 {
-		err = s.Claim(ctx, func(*Claim) error { return durable.SweepAll(tmp, entries, s.index.DropKey) })
+		err = s.Claim(ctx, func(*Claim) error { return durable.SweepAll(tmp, entries, s.unmake) })
 	}
 	return err
 }

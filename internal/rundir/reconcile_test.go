@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -244,6 +245,34 @@ func TestOnLostComesBeforeTheOutcome(t *testing.T) {
 	}
 	if lost, err = s.Reconcile(t.Context(), clock); lost != nil || err != nil || len(told) != 1 {
 		t.Errorf("again: lost %v, told %v, %v", lost, told, err)
+	}
+}
+
+// What was made for a run that never came to be isn't in its directory, which says where it
+// may be; nothing is told of one that is still being made.
+func TestOnUnborn(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	rec := intent(alice)
+	rec.Root = "/some/where\nelse \xff"
+	dead, alive, plain := prepare(t, s, newID(t, 0), rec), prepare(t, s, newID(t, 1), rec), prepare(t, s, newID(t, 2), intent(alice))
+	if err := errors.Join(dead.ReleaseLock(), plain.ReleaseLock()); err != nil {
+		t.Fatal(err)
+	}
+	told := map[paddock.RunID]string{}
+	s.OnUnborn(func(id paddock.RunID, root string) { told[id] = root })
+	if err := os.Mkdir(filepath.Join(s.Path(), tmpDir, "no run"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	reconcile(t, s)
+	if want := map[paddock.RunID]string{dead.ID(): rec.Root, plain.ID(): ""}; !maps.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	if left := names(t, filepath.Join(s.Path(), tmpDir)); !slices.Equal(left, []string{string(alive.ID())}) {
+		t.Errorf("left %q", left)
+	}
+	if err := alive.Abandon(); err != nil {
+		t.Fatal(err)
 	}
 }
 

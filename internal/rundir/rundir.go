@@ -79,10 +79,6 @@ func OpenRun(path string) (*Dir, error) { return record.Open(path) }
 // is none, or only a zombie.
 func ProcessOf(pid int) (paddock.Process, error) { return process.Of(pid) }
 
-// Alive reports whether p is still there: this id, begun at this tick of this
-// start of the machine. A process that isn't wholly known isn't alive.
-func Alive(p paddock.Process) bool { return process.Alive(p) }
-
 // A State is an open state directory. Its methods may be called concurrently,
 // and by as many processes as like. The zero State is unusable; see [Open].
 type State struct {
@@ -91,13 +87,12 @@ type State struct {
 	index      links.Index
 	turn       chan struct{}                       // holds one token: the goroutine that may try for claim.lock
 	claim      *os.File                            // claim.lock
-	names      shelf.Names                         // of days that are listed again and again
+	shelf      shelf.Shelf                         // what is known of days that are listed again and again
 	unwritable error                               // why it is only read; nil when it isn't
 	ended      func(*Dir) error                    // see OnEnd; nil for none
 	lost       func(*Dir) (*paddock.Deeper, error) // see OnLost; nil for none
-
-	// step, when set by a test, is called after each step that a crash could follow.
-	step func(name string)
+	unborn     func(paddock.RunID, string)         // see OnUnborn; nil for none
+	step       func(string)                        // called after each step that a crash could follow; only tests set it
 }
 
 // Open opens the state directory at path and makes it, owner-only, where it is
@@ -129,6 +124,9 @@ func Open(path string) (*State, error) {
 	return &State{Places: places.Places{State: real}, path: real, index: links.Index{State: real}, turn: make(chan struct{}, 1), claim: claim}, nil
 }
 
+// Waits reports whether to write something down here takes waiting for a disk.
+func (s *State) Waits() bool { return durable.Waits(s.path) }
+
 // Path returns the directory's real path, with every symbolic link followed.
 func (s *State) Path() string { return s.path }
 
@@ -159,21 +157,21 @@ func (s *State) Run(id paddock.RunID) (*Dir, error) {
 	if _, err := paddock.ParseRunID(string(id)); err != nil {
 		return nil, fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	}
-	return record.Open(s.runPath(id))
+	return record.Open(s.PathOf(id))
 }
 
-// runPath is where the run's directory is once it is published.
-func (s *State) runPath(id paddock.RunID) string {
+// PathOf is where the run's directory is once it is published. The id must be one.
+func (s *State) PathOf(id paddock.RunID) string {
 	return filepath.Join(s.path, runsDir, shelf.Day(id), string(id))
 }
 
 // stands says whether the run has a directory, and whether that has an outcome,
 // without reading either.
 func (s *State) stands(id paddock.RunID) (there, settled bool, err error) {
-	if there, err = durable.Exists(s.runPath(id)); err != nil || !there {
+	if there, err = durable.Exists(s.PathOf(id)); err != nil || !there {
 		return false, false, err
 	}
-	settled, err = record.Settled(s.runPath(id))
+	settled, err = record.Settled(s.PathOf(id))
 	return there, settled, err
 }
 

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"paddock"
 	"paddock/internal/testproc"
 )
@@ -73,7 +75,7 @@ func intent(p paddock.Principal, argv ...string) Intent {
 // matter of package record.
 func granted(req paddock.Request) Intent {
 	return Intent{Request: req, CreatedAt: epoch, Decision: paddock.Decision{
-		Effect: paddock.Allow, RequestDigest: req.Digest(), Grant: &paddock.Grant{Argv: req.Command.Argv, Dir: "/srv/checkout"},
+		Effect: paddock.Allow, RequestDigest: req.Digest(), Granted: paddock.Gives(&paddock.Grant{Argv: req.Command.Argv, Dir: "/srv/checkout"}),
 	}}
 }
 
@@ -332,4 +334,64 @@ func together(t *testing.T, n int, args ...string) []string {
 		}
 	}
 	return lines
+}
+
+// Whoever is to look after a run gets its lock before anything is written, and what never
+// changes of its record is read once by who asks for that.
+func TestLockedFirstAndRemembered(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	in, names := intent(alice), ""
+	in.Locked = func(lock *os.File) {
+		entries, err := os.ReadDir(filepath.Dir(lock.Name()))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, e := range entries {
+			names += e.Name()
+		}
+	}
+	d := prepare(t, s, newID(t, 0), in)
+	if names != "lock" {
+		t.Errorf("the directory had %q when the lock was given away", names)
+	}
+	publish(t, s, d, "")
+	if d.Path() != s.PathOf(d.ID()) {
+		t.Errorf("it is at %s and not at %s", d.Path(), s.PathOf(d.ID()))
+	}
+	before, err := d.Record(time.Now())
+	if err != nil || d.Remember() != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"request.json", "decision.json"} {
+		if err := os.Remove(filepath.Join(d.Path(), name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := before.CreatedAt
+	after, err := d.Record(now)
+	if before.Silent, after.Silent = 0, 0; err != nil || !cmp.Equal(before, after) {
+		t.Errorf("%v: %s", err, cmp.Diff(before, after))
+	}
+	if p, err := d.Principal(); p != alice || err != nil {
+		t.Errorf("%v, %v", p, err)
+	}
+	other, err := s.Run(d.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Remember(); err == nil {
+		t.Error("what isn't there was read")
+	}
+	if _, err := other.Principal(); err == nil {
+		t.Error("what couldn't be read is remembered")
+	}
+	bad := intent(alice)
+	bad.Decision.Effect = paddock.Deny
+	if _, err := s.Prepare(t.Context(), newID(t, 1), bad); err == nil {
+		t.Error("what was refused became a run")
+	}
+	if left, err := os.ReadDir(filepath.Join(s.Path(), tmpDir)); err != nil || len(left) > 0 {
+		t.Errorf("left of what can't be a run: %v, %v", left, err)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"paddock"
 	"paddock/internal/contain"
 	"paddock/internal/contain/acting"
+	"paddock/internal/kernfs"
 )
 
 // forkAs forks, as account where there is one: the user namespace then belongs
@@ -84,7 +85,8 @@ func (n *Namespace) hold(made chan<- error) {
 	if err == nil {
 		<-n.over
 	}
-	_ = reports.Close() // it waits for that
+	_ = reports.Close()
+	p.Destroy() // it waits for that, unless somebody has stopped it
 	p.reapHolder()
 }
 
@@ -117,7 +119,7 @@ func (n *Namespace) Close() {
 }
 
 func writeMap(pid int, name, text string) error {
-	if err := os.WriteFile(fmt.Sprintf("/proc/%d/%s", pid, name), []byte(text), 0); err != nil {
+	if err := kernfs.Write(fmt.Sprintf("/proc/%d/%s", pid, name), text); err != nil {
 		return &StartError{"map of owners", err}
 	}
 	return nil

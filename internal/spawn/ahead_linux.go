@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"paddock"
 	"paddock/internal/contain"
+	"paddock/internal/contain/filter/denied"
 	"paddock/internal/contain/owner"
 )
 
@@ -29,15 +31,12 @@ type Ahead struct {
 	program *Program
 	state   *launch
 	reports *net.UnixConn
-	ground  *contain.Ground  // what it has built, nil if it hasn't
-	start   chan *aheadStart // of one run; closed for none
+	full    bool
+	by      paddock.Isolation   // by what it can hold its tree
+	refused []paddock.Isolation // what was tried before that
+	ground  *contain.Ground     // what it has built, nil if it hasn't
+	start   chan struct{}       // receives when its run has begun, or hasn't; closed for none
 	used    sync.Once
-}
-
-// An aheadStart is the one start by an Ahead.
-type aheadStart struct {
-	spec    *Spec
-	started chan error
 }
 
 const (
@@ -62,10 +61,29 @@ type rights struct {
 // one of its own. It builds ground, if that isn't nil, and serves no run then but those
 // that build upon the same. Whether it still is the same is for the caller to know.
 func ForkAhead(ground *contain.Ground) (*Ahead, error) {
+	return forkAhead(&Ahead{full: true, by: paddock.UserPIDNamespace, ground: ground})
+}
+
+// ForkBetween forks one for a run at a level below, which sees what is outside: by the
+// first of means that the kernel gives. It serves no run but those that would be held by
+// the same.
+func ForkBetween(means []paddock.Isolation) (*Ahead, error) {
+	refused := []error{errNotAhead}
+	for i, isolation := range means {
+		a, err := forkAhead(&Ahead{by: isolation, refused: means[:i]})
+		if err == nil {
+			return a, nil
+		}
+		refused = append(refused, err)
+	}
+	return nil, errors.Join(refused...)
+}
+
+func forkAhead(a *Ahead) (*Ahead, error) {
 	if !ownStacks {
 		return nil, errNotAhead
 	}
-	a := &Ahead{program: newProgram(paddock.UserPIDNamespace), ground: ground, start: make(chan *aheadStart)}
+	a.program, a.start = newProgram(a.by), make(chan struct{}, 1)
 	forked := make(chan error, 1)
 	go a.hold(forked)
 	if err := <-forked; err != nil {
@@ -86,24 +104,45 @@ func (a *Ahead) Close() {
 // fits reports whether spec can be started by what was forked.
 func (a *Ahead) fits(spec *Spec) bool {
 	p := spec.Plan
-	return a != nil && (a.ground == nil && p.Ground == nil || a.ground.Same(p.Ground)) && p.UserNamespace && p.Namespaces|unix.CLONE_NEWNS|unix.CLONE_NEWPID|unix.CLONE_NEWUSER == aheadNamespaces|aheadLater &&
+	if a != nil && !a.full {
+		return !p.UserNamespace && p.Namespaces == 0 && !spec.Plain && spec.tamper == nil && a.means(spec.Isolation) != nil
+	}
+	return a != nil && (a.ground == nil || a.ground.Same(p.Ground)) && p.UserNamespace && p.Namespaces|unix.CLONE_NEWNS|unix.CLONE_NEWPID|unix.CLONE_NEWUSER == aheadNamespaces|aheadLater &&
 		!spec.Plain && spec.tamper == nil && (p.Account == nil) == (os.Geteuid() != 0)
+}
+
+// means are those of wanted, to be tried in order, that can still be had by it: nil if another
+// would come first.
+func (a *Ahead) means(wanted []paddock.Isolation) []paddock.Isolation {
+	for i, isolation := range wanted {
+		if a.by == isolation || namespaces[a.by]|namespaces[isolation] == 0 { // the same process serves both
+			return wanted[i:]
+		}
+		if !slices.Contains(a.refused, isolation) {
+			return nil
+		}
+	}
+	return nil
 }
 
 // run starts spec. The error is errNotAhead if that is to be done in another way, and
 // then nothing of it was done.
 func (a *Ahead) run(spec *Spec) (*Program, error) {
-	started := make(chan error, 1)
 	used := true
-	a.used.Do(func() {
-		used = false
-		a.start <- &aheadStart{spec, started}
-		close(a.start)
-	})
+	a.used.Do(func() { used = false })
 	if used {
 		return nil, errNotAhead
 	}
-	if err := <-started; err != nil {
+	// Here and not on the thread that waits, which would have to wake first.
+	state, err := a.give(spec)
+	if err != nil {
+		close(a.start)
+		<-a.program.done
+		return nil, fmt.Errorf("%w: %w", errNotAhead, err)
+	}
+	err = a.program.begin(state, a.reports)
+	a.start <- struct{}{}
+	if err != nil {
 		<-a.program.done
 		return nil, err
 	}
@@ -121,22 +160,16 @@ func (a *Ahead) hold(forked chan<- error) {
 	if forked <- err; err != nil {
 		return
 	}
-	s := <-a.start
-	if s == nil {
-		_ = a.reports.Close() // it waits for that
-		p.reapHolder()
-		_ = a.state.memory.free()
-		return
-	}
-	state, err := a.give(s.spec)
-	if err != nil {
-		s.started <- fmt.Errorf("%w: %w", errNotAhead, err)
+	defer p.removeCgroup()
+	if _, begun := <-a.start; !begun {
 		_ = a.reports.Close()
+		p.Destroy() // it waits for that, unless somebody has stopped it
 		p.reapHolder()
+		p.closeRoutes()
 		_ = a.state.memory.free()
 		return
 	}
-	p.stay(state, a.reports, s.started)
+	p.stay(a.reports)
 }
 
 func (a *Ahead) fork() error {
@@ -145,13 +178,13 @@ func (a *Ahead) fork() error {
 		return err
 	}
 	defer theirs.Close()
-	if a.state, err = newAheadLaunch(theirs, a.ground); err != nil {
+	if a.state, err = a.newLaunch(theirs); err != nil {
 		return errors.Join(err, reports.Close())
 	}
 	var account *paddock.Account
 	if a.ground != nil {
 		account = &a.ground.Account
-	} else if os.Geteuid() == 0 { // as for a run: what is nobody's, and beside no other run's
+	} else if a.full && os.Geteuid() == 0 { // as for a run: what is nobody's, and beside no other run's
 		id, err := paddock.NewRunID(time.Now(), nil)
 		if err != nil {
 			return errors.Join(err, reports.Close(), a.state.memory.free())
@@ -165,32 +198,39 @@ func (a *Ahead) fork() error {
 		return errors.Join(err, reports.Close(), a.state.memory.free())
 	}
 	a.program.holder, a.reports = pid, reports
+	if a.full { // its network is its run's
+		a.program.routes = denied.Routes(pid)
+	}
 	return nil
 }
 
-// newAheadLaunch prepares the waiting, in a memory that has room for the run's start.
-func newAheadLaunch(report *os.File, ground *contain.Ground) (*launch, error) {
+// newLaunch prepares the waiting, in a memory that has room for the run's start.
+func (a *Ahead) newLaunch(report *os.File) (*launch, error) {
 	m := &memory{next: threadPointer, size: aheadSize}
 	var err error
 	m.base, err = unix.MmapPtr(-1, 0, nil, m.size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
 	if err != nil {
 		return nil, &StartError{"memory", err}
 	}
-	s := &launch{memory: m, initState: (*initState)(m.at(m.take(unsafe.Sizeof(initState{}))))}
-	s.begins(true, aheadNamespaces)
+	s := &launch{memory: m, initState: (*initState)(m.at(m.take(unsafe.Sizeof(initState{})))), built: a.ground != nil}
+	now, later := uintptr(aheadNamespaces), uintptr(aheadLater)
+	if !a.full {
+		now, later = namespaces[a.by]&^aheadLater, namespaces[a.by]&aheadLater
+	}
+	s.begins(namespaces[a.by] != 0, now)
 	s.part = unix.Iovec{Base: &s.word[0], Len: uint64(len(s.word))}
 	s.message = unix.Msghdr{Iov: &s.part, Iovlen: 1, Control: (*byte)(unsafe.Pointer(&s.rights))}
 	s.message.SetControllen(int(unsafe.Sizeof(s.rights)))
 	wait := contain.Wait{
-		Socket: int(report.Fd()), Hello: reportHello, Memory: uintptr(m.base), Size: m.size, Message: uintptr(unsafe.Pointer(&s.message)), Later: aheadLater,
+		Socket: int(report.Fd()), Hello: reportHello, Memory: uintptr(m.base), Size: m.size, Message: uintptr(unsafe.Pointer(&s.message)), Later: later,
 	}
 	uid, gid := "", "" // an account's that isn't known yet, and written by us when it is
 	switch {
-	case ground != nil:
-		wait.Ground, wait.Later = ground.Calls(), aheadLater&^unix.CLONE_NEWNS
-		uid, gid = ground.Maps()
-	case os.Geteuid() != 0:
-		uid, gid = idMaps(&Spec{Plan: &contain.Plan{}}, paddock.UserPIDNamespace)
+	case a.ground != nil:
+		wait.Ground, wait.Later = a.ground.Calls(), later&^unix.CLONE_NEWNS
+		uid, gid = a.ground.Maps()
+	case !a.full || os.Geteuid() != 0:
+		uid, gid = idMaps(&Spec{Plan: &contain.Plan{}}, a.by)
 	}
 	calls := contain.Ahead(wait)
 	if err := m.collect(opsSize(calls)+256, calls); err != nil {
@@ -218,10 +258,15 @@ func (a *Ahead) give(spec *Spec) (*launch, error) {
 	case r.kind != reportHello:
 		return nil, errSilent
 	}
-	s, files, err := newLaunchIn(a.state, spec, paddock.UserPIDNamespace, nil, cgroupFiles{})
+	group, err := a.join(spec)
 	if err != nil {
 		return nil, err
 	}
+	s, files, err := newLaunchIn(a.state, spec, a.program.Isolation, nil, group)
+	if err != nil {
+		return nil, err
+	}
+	s.grouped = group.procs != nil
 	if spec.Plan.Account != nil && a.ground == nil { // which only we may map
 		pid := a.program.holder
 		err := errors.Join(writeMap(pid, "setgroups", textDeny), writeMap(pid, "uid_map", spec.Plan.UIDMap), writeMap(pid, "gid_map", spec.Plan.GIDMap))
@@ -242,6 +287,23 @@ func (a *Ahead) give(spec *Spec) (*launch, error) {
 	}
 	runtime.KeepAlive(spec)
 	return s, nil
+}
+
+// join says by which means it holds the run after all, and makes the run's cgroup if it is by
+// one.
+func (a *Ahead) join(spec *Spec) (files cgroupFiles, err error) {
+	if a.full || namespaces[a.by] != 0 {
+		return files, nil
+	}
+	for _, isolation := range a.means(spec.Isolation) {
+		if namespaces[isolation] != 0 {
+			break
+		}
+		if files, err = a.program.heldBy(spec, isolation); err == nil {
+			return files, nil
+		}
+	}
+	return files, errors.Join(errNotAhead, err)
 }
 
 // stepAhead is the step of all that is done before the run is there.
@@ -267,6 +329,9 @@ func awaitRun(s *initState) {
 	if s.used == 0 { // nobody sent any
 		fail(s, stepDescriptors, syscall.EPIPE)
 	}
-	s.fds[slotReport], s.fds[slotCgroupProcs], s.fds[slotCgroupKill] = slotReport, -1, -1
+	s.fds[slotReport] = slotReport
+	if !s.grouped {
+		s.fds[slotCgroupProcs], s.fds[slotCgroupKill] = -1, -1
+	}
 	moveDescriptors(s)
 }

@@ -274,10 +274,11 @@ func TestWhatIsForkedAheadEndsWithItsMaker(t *testing.T) {
 			endsWithItsMaker(t, role)
 		})
 	}
+	forEach(t, func(t *testing.T, isolation paddock.Isolation) { endsWithItsMaker(t, "between", string(isolation)) })
 }
 
-func endsWithItsMaker(t *testing.T, role string) {
-	maker := testproc.Self(t, role)
+func endsWithItsMaker(t *testing.T, role ...string) {
+	maker := testproc.Self(t, role...)
 	out, err := maker.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -303,8 +304,12 @@ func endsWithItsMaker(t *testing.T, role string) {
 	}
 	_ = maker.Wait()
 	ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	if n, err := unix.Poll(ended, 60_000); n != 1 {
-		t.Errorf("its maker was killed, and it is there: %v", err)
+	for {
+		if n, err := unix.Poll(ended, 60_000); n != 1 && err != unix.EINTR {
+			t.Errorf("its maker was killed, and it is there: %v", err)
+		} else if n == 1 {
+			return
+		}
 	}
 }
 
@@ -319,15 +324,63 @@ func groundMain() int {
 	return forkAndWait(contain.NewGround(contain.Probe(), account))
 }
 
+// betweenMain does so by the means that it is told.
+func betweenMain() int {
+	return waitFor(ForkBetween([]paddock.Isolation{paddock.Isolation(os.Args[len(os.Args)-1])}))
+}
+
 func forkAndWait(ground *contain.Ground) int {
 	a, err := ForkAhead(ground)
 	if err == nil && ground != nil {
 		err = saidHello(a)
 	}
+	return waitFor(a, err)
+}
+
+func waitFor(a *Ahead, err error) int {
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
 	fmt.Println(a.program.holder)
 	select {}
+}
+
+// What is stopped while it waits keeps nobody from ending: not who has no run for it, and
+// not who made a namespace by it.
+func TestWhatIsStoppedAheadIsEnded(t *testing.T) {
+	t.Parallel()
+	for name, make := range map[string]func() (*Program, func(), error){
+		"full": func() (*Program, func(), error) { a, err := ForkAhead(nil); return a.program, a.Close, err },
+		"between": func() (*Program, func(), error) {
+			a := between(t, paddock.UserPIDNamespace)
+			return a.program, a.Close, nil
+		},
+		"guardian":  func() (*Program, func(), error) { a := between(t, paddock.Guardian); return a.program, a.Close, nil },
+		"namespace": func() (*Program, func(), error) { n, err := NamespaceAhead(); return n.program, n.Close, err },
+		"mapped namespace": func() (*Program, func(), error) {
+			n, err := NamespaceAhead()
+			return n.program, func() {
+				id := fmt.Sprintf("%d %[1]d 1\n", os.Geteuid())
+				if f, err := n.Map(id, id); err == nil { // only root may map groups
+					f.Close()
+				}
+				n.Close()
+			}, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			forkedAhead(t).Close() // or the test is skipped
+			p, end, err := make()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(p.holder, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			go end()
+			within(t, "its end", p.Done())
+		})
+	}
 }

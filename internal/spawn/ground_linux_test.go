@@ -58,7 +58,8 @@ func groundAhead(t *testing.T, host contain.Host, account paddock.Account) *Ahea
 	return a
 }
 
-// Whether its tree is made in one, as the first of the start or ahead, a run sees the same.
+// Whether its tree is made in one, as the first of the start, ahead, or by what was forked
+// ahead and has built nothing, a run sees the same.
 func TestARunOnAGroundIsLikeAnyOther(t *testing.T) {
 	t.Parallel()
 	for _, network := range []string{"none", "allowlist"} {
@@ -85,14 +86,16 @@ func TestARunOnAGroundIsLikeAnyOther(t *testing.T) {
 			if at != want || exit.Status.ExitStatus() != 0 {
 				t.Errorf("at once: status %v; printed\n%s\ninstead of\n%s", exit.Status, at, want)
 			}
-			spec, output = shellOnGround(t, host, network, script)
-			spec.Ahead = groundAhead(t, host, account)
-			ahead, exit, holder := outcome(t, spec, output)
-			if holder != spec.Ahead.program.holder {
-				t.Errorf("held by %d, and %d was forked ahead", holder, spec.Ahead.program.holder)
-			}
-			if ahead != want || exit.Status.ExitStatus() != 0 {
-				t.Errorf("ahead: status %v; printed\n%s\ninstead of\n%s", exit.Status, ahead, want)
+			for name, forked := range map[string]*Ahead{"ahead": groundAhead(t, host, account), "ahead, without": forkedAhead(t)} {
+				spec, output = shellOnGround(t, host, network, script)
+				spec.Ahead = forked
+				ahead, exit, holder := outcome(t, spec, output)
+				if holder != forked.program.holder {
+					t.Errorf("%s: held by %d, and %d was forked", name, holder, forked.program.holder)
+				}
+				if ahead != want || exit.Status.ExitStatus() != 0 {
+					t.Errorf("%s: status %v; printed\n%s\ninstead of\n%s", name, exit.Status, ahead, want)
+				}
 			}
 		})
 	}

@@ -13,6 +13,16 @@ import (
 // the fewer times a program waits for us (see docs/design/0002-starting-a-program.md).
 const pipeSize = 1 << 20
 
+// NoInput returns what a program reads that has no standard input. Nobody here reads it,
+// so nobody asks whether it can be waited for.
+func NoInput() (*os.File, error) {
+	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: os.DevNull, Err: err}
+	}
+	return os.NewFile(uintptr(fd), os.DevNull), nil
+}
+
 // OutputPipe returns the two ends of a pipe for a program's output. Only our
 // end is non-blocking: programs don't expect that of theirs.
 func OutputPipe() (ours, theirs *os.File, err error) {

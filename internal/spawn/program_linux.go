@@ -34,14 +34,16 @@ type Program struct {
 	// terminal is where is read and typed, side the program's side of it; nil without one.
 	terminal, side *os.File
 	// routes count what finds no way out of the run's own network.
-	routes []*os.File
-	exit   chan Exit
-	empty  chan struct{}
-	done   chan struct{}
-	end    End
-	exited bool          // the leader's exit was passed on
-	took   time.Duration // of processors, by those that the process in between reaped
-	early  bool          // empty was closed before the process in between was reaped
+	routes  []*os.File
+	mounts  *os.File // see mountsOf
+	exit    chan Exit
+	empty   chan struct{}
+	done    chan struct{}
+	end     End
+	exited  bool          // the leader's exit was passed on
+	took    time.Duration // of processors, by those that the process in between reaped
+	early   bool          // empty was closed before the process in between was reaped
+	beneath bool          // see contain.Plan
 
 	reaping sync.Mutex
 	reaped  bool // the process in between, and what it took is in our children's; guarded by reaping
@@ -116,16 +118,9 @@ func newProgram(isolation paddock.Isolation) *Program {
 
 func start(spec *Spec, isolation paddock.Isolation) (*Program, error) {
 	p := newProgram(isolation)
-	var files cgroupFiles
-	if isolation == paddock.CgroupKill {
-		group := spec.Cgroup
-		if p.given = group != nil; !p.given {
-			var err error
-			if group, err = lifecycle.NewCgroup(spec.Name); err != nil {
-				return nil, &StartError{"cgroup", err}
-			}
-		}
-		p.group, files = group, cgroupFiles{group.Procs, group.Kill}
+	files, err := p.heldBy(spec, isolation)
+	if err != nil {
+		return nil, err
 	}
 	started := make(chan error, 1)
 	go p.hold(spec, files, started)
@@ -149,7 +144,8 @@ func (p *Program) hold(spec *Spec, files cgroupFiles, started chan<- error) {
 		started <- err
 		return
 	}
-	p.stay(state, reports, started)
+	started <- p.begin(state, reports)
+	p.stay(reports)
 	p.removeCgroup()
 }
 
@@ -159,28 +155,34 @@ func (p *Program) over() {
 	if !p.early {
 		close(p.empty)
 	}
+	_ = p.mounts.Close() // nil, too
 }
 
-// stay sees the start through, and the end.
-func (p *Program) stay(state *launch, reports *net.UnixConn, started chan<- error) {
+// begin sees the start through.
+func (p *Program) begin(state *launch, reports *net.UnixConn) error {
+	p.beneath = state.plan.Beneath
 	err := p.awaitStart(state, reports)
 	_ = state.memory.free() // the children have their own
 	if err == nil {
 		p.leader = lifecycle.FirstChild(p.holder)
+		p.mounts = mountsOf(p)
 	}
 	if err != nil { // nobody will take them; closing nil is harmless
 		_, _, _, _ = p.listener.Close(), p.socket.Close(), p.terminal.Close(), p.side.Close()
-		for _, f := range p.routes {
-			_ = f.Close()
-		}
+		p.closeRoutes()
 	}
-	started <- err
+	return err
+}
+
+// stay sees the end through. It is for the thread that forked the process in between.
+func (p *Program) stay(reports *net.UnixConn) {
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
 		p.follow(reports)
 	}()
 	p.reapHolder()
+	runtime.UnlockOSThread() // any thread will do: to wake this one takes another first
 	// The pipe's end is no sign of the holder's: a program with root's rights
 	// can hand its other end to a process that stays. What was reported is read.
 	_ = reports.SetReadDeadline(time.Unix(1, 0)) // pipes can have deadlines
@@ -235,57 +237,39 @@ func (p *Program) awaitStart(state *launch, reports *net.UnixConn) error {
 			return &StartError{"start", errSilent}
 		case err != nil:
 			return &StartError{"start", fmt.Errorf("the process in between ended without a report: %w", err)}
-		case r.kind == reportHello:
-			if began = true; state.plan.Namespaces&unix.CLONE_NEWNET != 0 {
+		}
+		began = true
+		switch r.kind {
+		case reportHello:
+			if state.plan.Namespaces&unix.CLONE_NEWNET != 0 {
 				p.routes = denied.Routes(p.holder)
+				_, _ = reports.Write([]byte{0}) // it waits for that: else all could be over first
 			}
-		case r.kind == reportListener:
+		case reportListener:
 			p.listener = file
-		case r.kind == reportSocket:
+		case reportSocket:
 			p.socket = file
-		case r.kind == reportTerminal:
+		case reportTerminal:
 			p.terminal = file
-		case r.kind == reportProgramSide:
+		case reportProgramSide:
 			p.side = file
-		case r.kind == reportStarted:
+		case reportStarted:
 			return reports.SetReadDeadline(time.Time{})
-		case r.kind == reportFailed:
+		case reportFailed:
 			return &StartError{state.stepName(r.a), syscall.Errno(r.b)}
 		}
 	}
 }
 
-// follow passes on the leader's exit and ends when there is nothing to report.
+// follow passes on the leader's exit and ends when there is nothing to report, or nothing
+// more is believed.
 func (p *Program) follow(reports *net.UnixConn) {
-	for {
+	for !p.early {
 		r, _, err := readReport(reports)
 		if err != nil {
 			return
 		}
 		p.take(r)
-	}
-}
-
-// take passes on the leader's first exit; a program that forges another must
-// not make us wait for a listener. That the tree is empty is believed where no program
-// can forge it: in a user namespace it can't reach the process in between, which
-// has no other process below it then, as the init of what holds them.
-func (p *Program) take(r report) {
-	switch r.kind {
-	case reportLeader:
-		if !p.exited {
-			p.exited = true
-			p.exit <- Exit{Status: syscall.WaitStatus(r.a)}
-		}
-	case reportEmpty:
-		if p.early {
-			return
-		}
-		p.end.Leftovers, p.took = int(r.a), time.Duration(r.b)*time.Millisecond
-		if p.Isolation == paddock.UserPIDNamespace {
-			p.early = true
-			close(p.empty)
-		}
 	}
 }
 
@@ -354,12 +338,6 @@ func (p *Program) Took(ended func() time.Duration) time.Duration {
 	return ended() + p.took
 }
 
-func (p *Program) removeCgroup() {
-	if p.group != nil && !p.given {
-		_ = p.group.Remove() // an empty directory is left at worst
-	}
-}
-
 // Holder returns the process in between, which is in the run's namespaces.
 func (p *Program) Holder() int { return p.holder }
 
@@ -376,6 +354,13 @@ func (p *Program) Socket() *os.File { return p.socket }
 // typed what it reads, and the program's own; nil if the plan makes none. Whoever takes
 // them closes them.
 func (p *Program) Terminal() (ours, theirs *os.File) { return p.terminal, p.side }
+
+func (p *Program) closeRoutes() {
+	for _, f := range p.routes {
+		_ = f.Close() // read only
+	}
+	p.routes = nil
+}
 
 // Routes returns what counts, in a network of the run's own, what found no way
 // out. Whoever takes them closes them.

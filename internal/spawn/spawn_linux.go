@@ -15,12 +15,11 @@ import (
 
 // This is THE FILE: nothing else in Paddock starts a program.
 //
-// Everything below "In the child" runs in a process that was forked from a
-// running Go program and has one thread. The Go runtime is not usable there: no
-// allocation, no lock, no growth of the stack, no race detector, and nothing is
-// there but this program's text and constants and the memory of the start. So
-// those functions are nosplit and norace, call nothing but the kernel, and work
-// on one struct, initState, that the parent prepared; they touch no variable.
+// Everything below "In the child" runs in a process that was forked from a running Go program
+// and has one thread. The Go runtime is not usable there: no allocation, no lock, no growth of
+// the stack, no race detector, and nothing is there but this program's text and constants and
+// the memory of the start. So those functions are nosplit and norace, call nothing but the
+// kernel, and work on one struct, initState, that the parent prepared; they touch no variable.
 
 // startBeside starts command with one end of a socket as descriptor 3.
 func startBeside(command []string, stderr, cgroup *os.File) (*Stage, error) {
@@ -36,30 +35,31 @@ func startBeside(command []string, stderr, cgroup *os.File) (*Stage, error) {
 	}
 	defer null.Close()
 	argv := append([]string{"paddock-stage"}, command[1:]...)
-	attr := &os.ProcAttr{
+	attr := &syscall.ProcAttr{
 		Dir:   "/",
 		Env:   []string{},
-		Files: []*os.File{null, null, cmp.Or(stderr, null), theirs},
+		Files: []uintptr{null.Fd(), null.Fd(), cmp.Or(stderr, null).Fd(), theirs.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	}
 	if cgroup != nil {
 		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(cgroup.Fd())
 	}
-	process, err := os.StartProcess(command[0], argv, attr)
+	// Package os would first fork another, to learn whether the kernel has pidfds.
+	pid, err := syscall.ForkExec(command[0], argv, attr)
 	if err != nil && cgroup != nil { // it can still move there by itself
 		attr.Sys.UseCgroupFD = false
-		process, err = os.StartProcess(command[0], argv, attr)
+		pid, err = syscall.ForkExec(command[0], argv, attr)
 	}
 	if err != nil {
-		return nil, err
+		return nil, &os.PathError{Op: "fork/exec", Path: command[0], Err: err}
 	}
+	s := &Stage{pid: pid}
 	conn, err := net.FileConn(ours)
 	if err != nil {
-		err = errors.Join(err, process.Kill())
-		_, waitErr := process.Wait()
-		return nil, errors.Join(err, waitErr)
+		return nil, errors.Join(err, s.Kill(), s.Wait())
 	}
-	return &Stage{process: process, conn: conn.(*net.UnixConn)}, nil
+	s.conn = conn.(*net.UnixConn)
+	return s, nil
 }
 
 // replace makes this process the program at argv[0]; it returns only an error.
@@ -171,7 +171,10 @@ func initMain(s *initState) {
 	}
 	// The supervisor may have died before the kernel was told to watch it; then
 	// nobody reads the reports. SIGPIPE is blocked.
-	tell(s, reportHello, 0, 0)
+	if len(s.wait) == 0 { // else it has said so
+		tell(s, reportHello, 0, 0)
+		carryOut(s, s.answer, stepDescriptors)
+	}
 	carryOut(s, s.setup, stepSetup)
 	call(syscall.SYS_SETSID, 0, 0, 0, 0, 0)
 	startLeader(s)
@@ -327,7 +330,6 @@ func become(s *initState) {
 	}
 	for sig := uintptr(1); sig <= 64; sig++ {
 		if s.reset&(1<<(sig-1)) != 0 { // of some the kernel lets nobody
-
 			call(syscall.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&s.action)), 0, 8, 0)
 		}
 	}
@@ -425,15 +427,13 @@ func killAll(s *initState) {
 	}
 }
 
-// tell writes one report. Without a reader the supervisor is gone, and so is
-// the run.
+// tell writes one report. Without a reader the supervisor is gone, and so is the run.
 //
 //go:nosplit
 //go:norace
 func tell(s *initState, kind, a, b int32) {
 	s.out = report{kind: kind, a: a, b: b}
-	_, e := call(syscall.SYS_WRITE, uintptr(s.reportFD), uintptr(unsafe.Pointer(&s.out)), reportSize, 0, 0)
-	if e != syscall.EPIPE {
+	if _, e := call(syscall.SYS_WRITE, uintptr(s.reportFD), uintptr(unsafe.Pointer(&s.out)), reportSize, 0, 0); e != syscall.EPIPE {
 		return
 	}
 	if s.namespace || s.leader == 0 {

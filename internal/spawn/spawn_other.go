@@ -37,3 +37,6 @@ func (s *Stage) Kill() error { return ErrSystem }
 
 // Wait fails.
 func (s *Stage) Wait() error { return ErrSystem }
+
+// Ended implements what Linux has.
+func (s *Stage) Ended() bool { return false }

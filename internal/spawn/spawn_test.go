@@ -23,13 +23,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testproc.Main(m, map[string]func() int{"ahead": aheadMain, "ground": groundMain, "namespace": namespaceMain})
+	testproc.Main(m, map[string]func() int{"ahead": aheadMain, "ground": groundMain, "namespace": namespaceMain, "between": betweenMain})
 }
 
 // What holds for root must hold for an ordinary user, whose means are others.
 func TestAsOrdinaryUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		return // this is that user's run
+	if os.Geteuid() != 0 || forkedFirst {
+		return // this is that user's run, which tries that, too
 	}
 	cmd := testproc.Self(t, "-test.short")
 	testproc.AsUser(t, cmd, testproc.Nobody)
@@ -47,8 +47,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 
 // What holds for one road must hold for the other.
 func TestByThePlainRoad(t *testing.T) {
-	if plainRoad {
-		return // this is that run
+	if plainRoad || forkedFirst {
+		return // this is that run, or another
 	}
 	cmd := testproc.Self(t, "-test.short")
 	cmd.Env = append(cmd.Env, "PADDOCK_TEST_PLAIN=1")
@@ -58,6 +58,20 @@ func TestByThePlainRoad(t *testing.T) {
 }
 
 var plainRoad = os.Getenv("PADDOCK_TEST_PLAIN") != ""
+
+// What holds for a run holds as well when its process in between was there before it.
+func TestForkedAhead(t *testing.T) {
+	if plainRoad || forkedFirst || !ownStacks {
+		return // this is that run, or none is forked ahead
+	}
+	cmd := testproc.Self(t, "-test.short")
+	cmd.Env = append(cmd.Env, "PADDOCK_TEST_AHEAD=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+var forkedFirst = os.Getenv("PADDOCK_TEST_AHEAD") != ""
 
 // Every test runs once for each means of holding a tree that can work here.
 func isolations(t *testing.T) []paddock.Isolation {
@@ -109,8 +123,14 @@ func tryStart(t *testing.T, isolation paddock.Isolation, path string, argv, env 
 	inOurs, inTheirs, err := InputPipe()
 	open(inOurs, err)
 	dir := open(os.Open(t.TempDir()))
+	var ahead *Ahead
+	if forkedFirst {
+		if ahead, err = ForkBetween([]paddock.Isolation{isolation}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	p, err := Start(Spec{
-		Argv: argv, Env: append([]string{"PATH=/usr/bin:/bin"}, env...), Exec: open(os.Open(path)),
+		Argv: argv, Env: append([]string{"PATH=/usr/bin:/bin"}, env...), Exec: open(os.Open(path)), Ahead: ahead,
 		Stdin: inTheirs, Stdout: theirs, Stderr: theirs, Plan: off(t, dir), Plain: plainRoad,
 		Isolation: []paddock.Isolation{isolation}, Name: fmt.Sprintf("test-%d-%s", os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-")),
 	})
@@ -120,6 +140,9 @@ func tryStart(t *testing.T, isolation paddock.Isolation, path string, argv, env 
 		return nil, err
 	}
 	t.Cleanup(func() { p.Kill(); <-p.Done() })
+	if ahead != nil && p != ahead.program {
+		t.Errorf("held by %d, and %d was forked ahead", p.Holder(), ahead.program.holder)
+	}
 	return &running{Program: p, stdout: ours, stdin: inOurs}, nil
 }
 
@@ -218,11 +241,23 @@ func TestEnvironmentAndDirectoryAreExact(t *testing.T) {
 
 func TestNoControllingTerminalAndDefaultSignals(t *testing.T) {
 	forEach(t, func(t *testing.T, isolation paddock.Isolation) {
-		r := sh(t, isolation, `(: </dev/tty) 2>/dev/null && echo tty; grep -E '^Sig(Blk|Ign)' /proc/self/status; umask`)
-		want := "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n0022\n"
+		r := sh(t, isolation, `(: </dev/tty) 2>/dev/null && echo tty; grep -E '^Sig(Blk|Ign)' /proc/self/status; umask; read -r pid name state parent group session rest </proc/$$/stat; [ $pid = $group ] && [ $pid = $session ] && echo alone`)
+		want := "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n0022\nalone\n" // or it could signal its group and mean others
 		if got := r.rest(t); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	})
+}
+
+// What holds a run does nothing that the run asks of it. Of an orphan it hears after that.
+func TestTheRunAsksNothingOfItsHolder(t *testing.T) {
+	forEach(t, func(t *testing.T, isolation paddock.Isolation) {
+		r := sh(t, isolation, `for s in USR1 TERM INT HUP; do kill -$s $PPID; done 2>/dev/null
+			orphan=$(sh -c 'sh -c "exec >&-; exit" & echo $!'); while kill -0 $orphan 2>/dev/null; do :; done; echo still`)
+		if got := r.rest(t); got != "still\n" {
+			t.Errorf("it printed %q", got)
+		}
+		within(t, "the end", r.Done())
 	})
 }
 
@@ -437,6 +472,26 @@ func TestReportsThatWereNotReadYetAreTaken(t *testing.T) {
 
 // That a tree is empty is known as soon as the process in between says so, where it
 // can't be made to say it, and its end is only waited for.
+// The word of the process in between counts where no program can forge it.
+func TestWhoseWordIsBelieved(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		by      paddock.Isolation
+		beneath bool
+		want    bool
+	}{
+		{paddock.UserPIDNamespace, false, true}, {paddock.PIDNamespace, true, true}, {paddock.PIDNamespace, false, false},
+		{paddock.CgroupKill, true, false}, {paddock.Guardian, true, false},
+	} {
+		p := newProgram(c.by)
+		p.beneath = c.beneath
+		p.take(report{kind: reportEmpty})
+		if p.early != c.want {
+			t.Errorf("%+v: believed %t", c, p.early)
+		}
+	}
+}
+
 func TestEmptyIsKnownBeforeTheEndIsReaped(t *testing.T) {
 	forEach(t, func(t *testing.T, isolation paddock.Isolation) {
 		r := sh(t, isolation, `i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sh -c 'exec sleep 600' & exit 3`)

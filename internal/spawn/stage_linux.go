@@ -1,10 +1,12 @@
 package spawn
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,23 +52,64 @@ func Become(argv, env []string, keep int) error {
 
 // A Stage is a supervisor that was started and waits for its job.
 type Stage struct {
-	process *os.Process
-	conn    *net.UnixConn
+	pid  int
+	conn *net.UnixConn
+
+	mu     sync.Mutex
+	reaped bool // its id may be another's now; guarded by mu
+	fine   bool // it ended by itself, without an error; guarded by mu
 }
 
 // Conn returns our end of the socket; closing it is the caller's business.
 func (s *Stage) Conn() *net.UnixConn { return s.conn }
 
 // PID returns the supervisor's process id.
-func (s *Stage) PID() int { return s.process.Pid }
+func (s *Stage) PID() int { return s.pid }
 
 // Kill ends the supervisor at once, and with it, where the tree is held by the
-// kernel, its run. For a supervisor that doesn't answer.
-func (s *Stage) Kill() error { return s.process.Kill() }
+// kernel, its run. For a supervisor that doesn't answer. The error is
+// [os.ErrProcessDone] when it was reaped.
+func (s *Stage) Kill() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reaped {
+		return os.ErrProcessDone
+	}
+	return unix.Kill(s.pid, unix.SIGKILL)
+}
 
 // Wait reaps the supervisor, this one child and no other, when it ends. It must
 // be called exactly once.
 func (s *Stage) Wait() error {
-	_, err := s.process.Wait()
-	return err
+	// Nobody may kill by an id that is free, and whoever kills isn't to wait for its end.
+	if err := again(func() error { return unix.Waitid(unix.P_PID, s.pid, nil, unix.WEXITED|unix.WNOWAIT, nil) }); err != nil {
+		return fmt.Errorf("waiting for the supervisor: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reaped = true
+	var status unix.WaitStatus
+	err := again(func() error { _, err := unix.Wait4(s.pid, &status, 0, nil); return err })
+	s.fine = err == nil && status.Exited() && status.ExitStatus() == 0
+	if err != nil {
+		return fmt.Errorf("reaping the supervisor: %w", err)
+	}
+	return nil
+}
+
+// Ended reports whether the supervisor, which was waited for, ended by itself and without an
+// error.
+func (s *Stage) Ended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fine
+}
+
+// again calls until no signal gets in between.
+func again(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }

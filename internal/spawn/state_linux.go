@@ -86,6 +86,8 @@ type initState struct {
 	uidMap     text
 	gidMap     text
 	wait       []op // before there is a run
+	answer     []op // waits until what counts in a network of its own is open
+	grouped    bool // the run's cgroup is among the descriptors that came after that
 	setup      []op // what a plan says, lowered
 	become     []op
 	execFD     *int32 // where the descriptor to execute is by then
@@ -142,6 +144,7 @@ type launch struct {
 	memory    *memory
 	plan      *contain.Plan
 	lifecycle []contain.Call
+	built     bool // the ground of its run is there
 }
 
 // lower turns calls into ops that work with m.
@@ -258,7 +261,7 @@ func newLaunchIn(ahead *launch, spec *Spec, isolation paddock.Isolation, reportF
 	if namespace && !spec.Plan.UserNamespace { // a plan with its own tree does this in its own way
 		s.lifecycle = contain.Private()
 	}
-	if spec.Plan.Ground != nil && ahead == nil {
+	if spec.Plan.Ground != nil && (ahead == nil || !ahead.built) {
 		s.lifecycle = spec.Plan.Ground.Calls()
 	}
 	uid, gid := idMaps(spec, isolation)
@@ -278,8 +281,12 @@ func newLaunchIn(ahead *launch, spec *Spec, isolation paddock.Isolation, reportF
 	m := s.memory
 	m.move(true)
 	m.move(false)
-	s.begins(namespace, spec.Plan.Namespaces|namespaces[isolation])
-	s.shares = ownStacks && !spec.Plain
+	if ahead == nil { // else it has begun
+		s.begins(namespace, spec.Plan.Namespaces|namespaces[isolation])
+		if s.shares = ownStacks && !spec.Plain; s.flags&unix.CLONE_NEWNET != 0 {
+			s.answer = m.lower(contain.Answered(slotReport, uintptr(unsafe.Pointer(&s.word))))
+		}
+	}
 	var err error
 	if s.argv, err = m.strings(spec.Argv); err != nil {
 		return nil, nil, errors.Join(&StartError{"argv", err}, m.free())

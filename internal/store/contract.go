@@ -158,7 +158,10 @@ type Runs interface {
 	KeepRun(ctx context.Context, s Scope, id paddock.RunID, until Moment) error
 	// Prunable are runs that settled before a moment and whose output may go.
 	Prunable(ctx context.Context, before, now Moment, most int) ([]paddock.RunID, error)
+	// PrunedRun says that it went, and drops the run's copy.
 	PrunedRun(ctx context.Context, id paddock.RunID, now Moment) error
+	// Latest are the newest runs of each owner, newest first.
+	Latest(ctx context.Context, after Cursor, most int) (Page[Run], error)
 	// CountRuns counts those that aren't settled, by state.
 	CountRuns(ctx context.Context) (map[paddock.State]int64, error)
 }
@@ -285,6 +288,7 @@ type Store interface {
 	Logins
 	Workspaces
 	Runs
+	Copies
 	Queue
 	Offers
 	Workers

@@ -143,10 +143,3 @@ func (r *run) kill(at *clock) {
 		at.destroy = r.opt.After(destroyAfter)
 	}
 }
-
-func join(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "; " + b
-}

@@ -43,7 +43,7 @@ const hostile = `
 // standard output, and lives until its standard input ends.
 func starterMain() int {
 	state, stage, marker, isolation := os.Args[2], os.Args[3], os.Args[4], paddock.Isolation(os.Args[5])
-	v, conn, err := startVictim(state, stage, isolation, marker)
+	v, conn, err := startVictim(state, stage, isolation, marker, os.Args[6])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -56,7 +56,7 @@ func starterMain() int {
 	return 0
 }
 
-func startVictim(path, stage string, isolation paddock.Isolation, marker string) (victim, io.Closer, error) {
+func startVictim(path, stage string, isolation paddock.Isolation, marker, ready string) (victim, io.Closer, error) {
 	ctx := context.Background()
 	state, err := rundir.Open(path)
 	if err != nil {
@@ -70,7 +70,7 @@ func startVictim(path, stage string, isolation paddock.Isolation, marker string)
 	req := paddock.Request{Principal: paddock.Principal{Kind: paddock.Host, ID: "test"}, Door: paddock.DoorGo, Command: paddock.Command{Argv: argv}}
 	dir, err := state.Prepare(ctx, id, rundir.Intent{
 		Request: req, CreatedAt: time.Now(),
-		Decision: paddock.Decision{Effect: paddock.Allow, RequestDigest: req.Digest(), Grant: &paddock.Grant{}},
+		Decision: paddock.Decision{Effect: paddock.Allow, RequestDigest: req.Digest(), Granted: paddock.Gives(&paddock.Grant{})},
 	})
 	if err != nil {
 		return victim{}, nil, err
@@ -78,7 +78,11 @@ func startVictim(path, stage string, isolation paddock.Isolation, marker string)
 	if err := state.Claim(ctx, func(c *rundir.Claim) error { return c.Publish(dir, "") }); err != nil {
 		return victim{}, nil, err
 	}
-	s, err := spawn.StartStage(stage, nil, "ground")
+	s, err := spawn.StartStage(stage, nil, ready)
+	if err != nil {
+		return victim{}, nil, err
+	}
+	holder, err := forkedBy(s.PID(), ready)
 	if err != nil {
 		return victim{}, nil, err
 	}
@@ -101,6 +105,9 @@ func startVictim(path, stage string, isolation paddock.Isolation, marker string)
 	if err := control.SendJob(s.Conn(), job, []*os.File{dir.Lock(), where, shell}); err != nil {
 		return victim{}, nil, err
 	}
+	if err := control.SendJob(s.Conn(), []byte(`{"written":true}`), nil); err != nil {
+		return victim{}, nil, err
+	}
 	if err := dir.ReleaseLock(); err != nil {
 		return victim{}, nil, err
 	}
@@ -113,10 +120,27 @@ func startVictim(path, stage string, isolation paddock.Isolation, marker string)
 			return victim{}, nil, fmt.Errorf("settled: %+v", event.Outcome)
 		}
 		if event.Stdout > 0 {
+			if holder != 0 && lifecycle.FirstChild(holder) == 0 {
+				return victim{}, nil, fmt.Errorf("the run isn't held by %d, which was forked ahead", holder)
+			}
 			return victim{dir.Path(), s.PID()}, s.Conn(), nil
 		}
 	}
 	return victim{}, nil, fmt.Errorf("the supervisor ended")
+}
+
+// forkedBy waits for what a supervisor forks ahead of a run below full, where it does so.
+func forkedBy(pid int, ready string) (holder int, err error) {
+	for deadline := time.Now().Add(15 * time.Second); ready == "between"; {
+		if found := lifecycle.Descendants(pid); len(found) > 0 {
+			return found[0], nil
+		}
+		if time.Now().After(deadline) {
+			return 0, errors.New("nothing is forked ahead")
+		}
+		<-time.After(time.Millisecond)
+	}
+	return 0, nil
 }
 
 // carriers returns the processes that have the marker among their arguments.
@@ -160,19 +184,20 @@ func TestNothingOutlivesAKilledSupervisor(t *testing.T) {
 		}
 		for _, isolation := range u.by {
 			t.Run(u.name+" "+string(isolation), func(t *testing.T) {
-				killSupervisor(t, stage, u.uid, isolation)
+				killSupervisor(t, stage, u.uid, isolation, "ground")
 			})
 		}
+		t.Run(u.name+" ahead", func(t *testing.T) { killSupervisor(t, stage, u.uid, u.by[0], "between") })
 	}
 }
 
-func killSupervisor(t *testing.T, stage string, uid int, isolation paddock.Isolation) {
+func killSupervisor(t *testing.T, stage string, uid int, isolation paddock.Isolation, ready string) {
 	home := t.TempDir()
 	if os.Geteuid() == 0 {
 		openTo(t, home, uid)
 	}
-	marker := fmt.Sprintf("paddock-victim-%d-%d-%s", os.Getpid(), uid, isolation)
-	cmd := testproc.Command(t, testproc.Program(t, "starter"), "starter", filepath.Join(home, "state"), stage, marker, string(isolation))
+	marker := fmt.Sprintf("paddock-victim-%d-%d-%s-%s", os.Getpid(), uid, isolation, ready)
+	cmd := testproc.Command(t, testproc.Program(t, "starter"), "starter", filepath.Join(home, "state"), stage, marker, string(isolation), ready)
 	if uid != 0 {
 		testproc.AsUser(t, cmd, uid)
 	}

@@ -18,7 +18,6 @@ package supervise
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"slices"
@@ -45,6 +44,7 @@ import (
 	"paddock/internal/supervise/hub"
 	"paddock/internal/supervise/intake/hiding"
 	"paddock/internal/supervise/intake/room"
+	"paddock/internal/supervise/pipes"
 	"paddock/internal/supervise/reason"
 	"paddock/internal/supervise/silence"
 	"paddock/internal/supervise/terminal"
@@ -75,9 +75,6 @@ type Job = handover.Job
 // Files are the descriptors of a Job.
 type Files = handover.Files
 
-// FilesOf names the descriptors that came with job.
-func FilesOf(job Job, files []*os.File) (Files, error) { return handover.FilesOf(job, files) }
-
 // Options inject what tests replace. The zero value is for real use.
 type Options struct {
 	// After returns a channel that receives once after d; nil means real time.
@@ -94,6 +91,8 @@ type Options struct {
 	Ahead *ahead.Process
 	// Places were found then; nil is none.
 	Places *ahead.Places
+	// Ready is what was made ready since, with these two; nil is nothing.
+	Ready *Held
 }
 
 // Run supervises job until it is settled: the tree is gone, the output is
@@ -102,7 +101,8 @@ type Options struct {
 //
 // The error is for what could not be written down; the run is over anyway.
 func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) error {
-	if err := job.Check(); err != nil {
+	if err := errors.Join(job.Check(), job.Heard()); err != nil {
+		opt.Ready.Close()
 		return err
 	}
 	if job.Grace == 0 {
@@ -119,13 +119,14 @@ func Run(ctx context.Context, job Job, files Files, conn net.Conn, opt Options) 
 	}
 	dir, err := rundir.OpenRun(job.RunDir)
 	if err != nil {
+		opt.Ready.Close()
 		return err
 	}
-	if err := account.Reserve(dir); err != nil {
-		return errors.Join(err, publish(ctx, job, dir, reason.FailedToStart("disk space", err, opt.Now()), opt))
-	}
-	bank, err := artifact.Create(job.RunDir, artifact.Options{Cap: job.OutputCap, Now: opt.Now})
-	if err != nil {
+	bank, err := account.Take(dir, artifact.Options{Cap: job.OutputCap, Now: opt.Now})
+	if errors.Is(err, account.ErrAnother) {
+		opt.Ready.Close()
+		return err
+	} else if err != nil {
 		return errors.Join(err, publish(ctx, job, dir, reason.FailedToStart("output files", err, opt.Now()), opt))
 	}
 	hidden, err := hiding.Open(job, files.Known, files.Sink)
@@ -158,9 +159,10 @@ type run struct {
 	ends chan end      // requests to end, from anywhere
 	over chan struct{} // closed when requests make no sense any more
 
-	bounds  *bounds.Bounds // set before the start
+	bounds  *bounds.Bounds // its limits; set before the start
 	silence *silence.Watch
 	lease   *deadman.Watch
+	journal *account.Journal // from the start on
 	room    *room.Room
 	program *spawn.Program
 	reason  *paddock.Reason // the first to come
@@ -218,9 +220,10 @@ func (r *run) supervise(ctx context.Context, conn net.Conn) error {
 		return errors.Join(err, publish(ctx, r.job, r.dir, reason.FailedToStart("control socket", err, r.opt.Now()), r.opt))
 	}
 	outcome := r.live(ctx)
+	pending := account.Prepare(ctx, r.job.Journal, r.journal, r.dir, outcome, r.opt.Now)
 	r.cleaning.Wait() // who finds the outcome finds nothing of the run in the workspace
-	err = publish(ctx, r.job, r.dir, outcome, r.opt)
-	r.hub.Settle(outcome)
+	kept, err := pending.Publish(ctx, r.opt.After)
+	r.hub.Settle(outcome, kept)
 	r.hub.Drain(time.Second)
 	stop()
 	return errors.Join(err, doors())
@@ -243,7 +246,7 @@ func (r *run) serve(ctx context.Context, conn net.Conn) (wait func() error, err 
 	if conn != nil {
 		serving.Go(func() {
 			// The caller being gone is news only for a tied run.
-			_ = control.ServeConn(ctx, conn, handler{r})
+			_ = control.ServeStarter(ctx, conn, handler{r}, r.job.Follows)
 			if r.job.Tied {
 				r.ask(end{paddock.Reason{Kind: paddock.ReasonCallerGone}, syscall.SIGTERM})
 			}
@@ -254,28 +257,25 @@ func (r *run) serve(ctx context.Context, conn net.Conn) (wait func() error, err 
 
 // live is the run from its start to the seal of its output.
 func (r *run) live(ctx context.Context) paddock.Outcome {
-	if ready := r.opt.Ahead; !ready.Fits(r.job) {
-		r.opt.Ahead = nil
-		r.cleaning.Go(ready.Close)
-	} else if account := ready.Account(); account != nil {
-		r.job.Contain.Account = account // the job names none
+	if r.opt.Ready == nil {
+		r.opt.Ready = Begin(r.job, r.opt.Ahead)
 	}
-	defer func() { r.cleaning.Go(r.opt.Ahead.Close) }() // if it didn't come to a start
-	cgroup := lifecycle.Place(r.job.LeaveCgroup)
+	held := r.opt.Ready
+	clean := sync.OnceFunc(func() { r.cleaning.Go(func() { held.Release(r.gone) }) })
+	defer clean()
 	way, err := r.wayOut()
 	if err != nil {
 		close(r.over)
 		return r.seal(reason.FailedToStart("way out", err, r.opt.Now()))
 	}
-	held, release, err := r.prepare(way.CA())
-	clean := sync.OnceFunc(func() { r.cleaning.Go(release) })
-	defer clean()
-	if err != nil {
+	held.Make(r.files, r.opt.Places, way.CA())
+	if err := held.Look(); err != nil {
 		close(r.over)
 		way.Close()
 		return r.seal(reason.FailedToStart("containment", err, r.opt.Now()))
 	}
-	pumps, step, err := r.begun(held)
+	r.bounds = held.Bounds
+	pumps, step, err := r.begun(held.Walls)
 	if err != nil {
 		close(r.over)
 		way.Close()
@@ -284,8 +284,9 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	// A program of our own user must not be able to look into this process.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	heard := r.listen()
-	r.recordStart(cgroup, held.Plan.Enforced)
+	r.recordStart(held.Cgroup, held.Plan.Enforced)
 	r.open(way)
+	r.journal = account.Open(ctx, r.job.Journal, r.opt.Now)
 	places := append([]string{r.job.Root, r.job.Home}, r.job.Contain.Write...)
 	go r.bounds.WatchDisk(written.New(r.job.Limits.Disk, places, r.opt.Now()), r.program.Holder(), r.opt.After, r.opt.Now, r.over, func(why paddock.Reason) {
 		r.ask(end{why, syscall.SIGKILL}) // past its limit it gets no time to write more
@@ -293,8 +294,8 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 	exit := r.untilEmpty(ctx)
 	ended := r.opt.Now()
 	close(r.over) // before the pumps are waited for: they may want to ask
-	pumps.outside.Store(r.terminal.Finish(drainLimit))
-	pumps.drain()
+	pumps.Outside.Store(r.terminal.Finish(drainLimit))
+	pumps.Drain(drainLimit)
 	why := reason.With(r.why(), exit)
 	outcome := paddock.Outcome{
 		State:     reason.State(why.Kind),
@@ -307,8 +308,8 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 		outcome.Leftovers, outcome.Survivors = r.program.End().Leftovers, r.program.End().Survivors
 	}
 	outcome.Deeper = held.Found(outcome.Survivors)
-	if pumps.outside.Load() {
-		outcome.Reason.Detail = join(outcome.Reason.Detail, "a process outside of the run still held its output open")
+	if pumps.Outside.Load() {
+		outcome.Reason.Detail = reason.Also(outcome.Reason.Detail, "a process outside of the run still held its output open")
 	}
 	clean() // the kernel takes its time for that, and so does a disk to sync
 	return r.seal(outcome)
@@ -317,7 +318,7 @@ func (r *run) live(ctx context.Context) paddock.Outcome {
 // gone returns when the kernel has taken away the run's mounts, or takes too long. To
 // remove from the workspace what is in one of them takes longer.
 func (r *run) gone() {
-	if r.program == nil || r.survivors > 0 {
+	if r.program == nil || r.survivors > 0 || r.job.Contain.Level != paddock.Full { // elsewhere none is in the workspace
 		return
 	}
 	select {
@@ -326,29 +327,8 @@ func (r *run) gone() {
 	}
 }
 
-// prepare makes what will hold the run and plans how. Release takes it away
-// again and is to be called in any case. The run is told to trust ca.
-func (r *run) prepare(ca []byte) (held *walls.Walls, release func(), err error) {
-	held, err = walls.New(r.job, r.files, func() (*lifecycle.Hold, error) {
-		made, err := bounds.New(string(r.job.RunID), r.job.Limits, r.job.Contain.Level, r.opt.Places.Now())
-		if err != nil {
-			return nil, fmt.Errorf("limits: %w", err)
-		}
-		r.bounds = made
-		return made.Hold, nil
-	}, ca, r.opt.Ahead.Namespace)
-	release = func() {
-		if r.bounds != nil {
-			r.bounds.Release()
-		}
-		r.gone()
-		held.Release()
-	}
-	return held, release, err
-}
-
 // begun starts the program, in the next best way if need be; step is what failed.
-func (r *run) begun(held *walls.Walls) (p *pumps, step string, err error) {
+func (r *run) begun(held *walls.Walls) (p *pipes.Pipes, step string, err error) {
 	for again := true; again; {
 		held.Plan.Enforced.Limits = r.bounds.Enforced(r.job.OpenFiles)
 		failpoint.Here("program/start")
@@ -397,5 +377,7 @@ func (r *run) seal(outcome paddock.Outcome) paddock.Outcome {
 
 // publish writes the outcome down and tells the journal.
 func publish(ctx context.Context, job Job, dir *rundir.Dir, outcome paddock.Outcome, opt Options) error {
-	return account.Publish(ctx, job.Journal, dir, outcome, opt.Now, opt.After)
+	opt.Ready.Close() // of a run that came to nothing; else it is by now
+	_, err := account.Prepare(ctx, job.Journal, nil, dir, outcome, opt.Now).Publish(ctx, opt.After)
+	return err
 }

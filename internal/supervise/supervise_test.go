@@ -110,6 +110,7 @@ func newFixture(t *testing.T, script string) *fixture {
 		Env: []string{"PATH=/usr/bin:/bin"}, Path: "/bin/sh", OpenFiles: 256,
 		Timeout: paddock.Duration(testTimeout), OutputCap: 1 << 20, Grace: paddock.Duration(testGrace),
 		Contain: paddock.ContainAs{Level: paddock.Off, Network: "host"}, Dir: t.TempDir(), Programs: []string{"/bin/sh"},
+		Word: handover.Word{Written: true},
 	}
 	f.job.Root = f.job.Dir
 	f.files = Files{Lock: f.dir.Lock(), Dir: opened(t, f.job.Dir), Exec: opened(t, "/bin/sh")}
@@ -127,7 +128,7 @@ func prepare(t *testing.T, state *rundir.State, argv []string) *rundir.Dir {
 	req := paddock.Request{Principal: me, Door: paddock.DoorGo, Command: paddock.Command{Argv: argv}}
 	dir, err := state.Prepare(t.Context(), id, rundir.Intent{
 		Request:   req,
-		Decision:  paddock.Decision{Effect: paddock.Allow, RequestDigest: req.Digest(), Grant: &paddock.Grant{}},
+		Decision:  paddock.Decision{Effect: paddock.Allow, RequestDigest: req.Digest(), Granted: paddock.Gives(&paddock.Grant{})},
 		CreatedAt: time.Now(),
 	})
 	if err != nil {
@@ -569,8 +570,10 @@ func TestJobsOfAnotherReleaseAreRefused(t *testing.T) {
 	if err := Run(context.Background(), Job{Version: handover.JobVersion}, Files{}, nil, Options{}); err == nil {
 		t.Error("an empty job was accepted")
 	}
-	if _, err := FilesOf(Job{HasStdin: true}, make([]*os.File, 3)); err == nil {
-		t.Error("a job without its stdin was accepted")
+	whole := newFixture(t, `true`).job
+	whole.Written = false
+	if err := Run(context.Background(), whole, Files{}, nil, Options{}); err == nil || !strings.Contains(err.Error(), "written down") {
+		t.Errorf("a run that isn't written down was started: %v", err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"paddock"
 	"paddock/internal/control"
+	"paddock/internal/control/handover"
 	"paddock/internal/control/wire"
 	"paddock/internal/rundir/record/terminals"
 	"paddock/internal/supervise/terminal"
@@ -136,10 +137,10 @@ func TestTerminalDemands(t *testing.T) {
 	}
 	plain := newFixture(t, `echo up; sleep 1000`)
 	plain.run(plain.printed("up"), plain.asks(control.Typed{Hand: "a", Take: true}, wire.Unsupported), plain.kill(control.Kill{Kind: paddock.ReasonKill, Signal: "KILL"}))
-	for _, wrong := range []Job{{Terminal: size(0, 1)}, {Terminal: size(1, 1), HasStdin: true}} {
+	for _, wrong := range []Job{{Terminal: size(0, 1)}, {Terminal: size(1, 1), Word: handover.Word{HasStdin: true}}} {
 		job := plain.job
 		job.Terminal, job.HasStdin = wrong.Terminal, wrong.HasStdin
-		if err := job.Check(); err == nil {
+		if err := errors.Join(job.Check(), job.Heard()); err == nil {
 			t.Errorf("%+v was accepted", wrong)
 		}
 	}

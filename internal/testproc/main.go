@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -47,6 +49,7 @@ func Main(m *testing.M, helpers map[string]func() int) {
 		fmt.Fprintln(os.Stderr, "testproc:", err)
 		exit(2)
 	}
+	heed()
 	ours = &troupe{helpers: helpers, dir: dir, used: map[string]bool{}}
 	before := descriptors()
 	code := m.Run()
@@ -65,6 +68,17 @@ func Main(m *testing.M, helpers map[string]func() int) {
 		code = 1
 	}
 	exit(code)
+}
+
+// heed has what tests start hear signals that this process was told to ignore, as a
+// shell tells what it starts in the background: who is asked to end would go on forever.
+// What is caught here is as usual again in whatever is started.
+func heed() {
+	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 }
 
 // played returns which helper this process is: by the marker, or by the name of

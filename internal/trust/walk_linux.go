@@ -29,10 +29,19 @@ type Place struct {
 
 // Close closes what the walk has opened.
 func (p *Place) Close() {
-	p.File.Close()
+	if p.File != nil {
+		p.File.Close()
+	}
 	if p.parent != nil {
 		p.parent.Close()
 	}
+}
+
+// Take returns File, which isn't closed with the place then.
+func (p *Place) Take() *os.File {
+	f := p.File
+	p.File = nil
+	return f
 }
 
 // A Check looks at one directory, link or file on the way; an error ends
@@ -54,13 +63,24 @@ func WalkForOther(base *os.File, basePath, p string) (*Place, error) {
 	return walk(base, basePath, p, walker{forOther: true})
 }
 
+// ErrStray is that a path goes up again from a place that it had nothing to do at.
+var ErrStray = errors.New("it goes by way of another place")
+
+// WalkBeside is WalkForOther for a path that somebody wrote who may not learn what there
+// is at the places of which strange says yes. Whoever goes up from such a place, by "..",
+// asks whether it is there, so that is ErrStray. What a link at such a place says is
+// somebody else's word: it may go up from where the link is.
+func WalkBeside(base *os.File, basePath, p string, strange func(at string) bool) (*Place, error) {
+	return walk(base, basePath, p, walker{forOther: true, strange: strange})
+}
+
 // WalkForUs is Walk without a check.
 func WalkForUs(base *os.File, basePath, p string) (*Place, error) {
 	return walk(base, basePath, p, walker{})
 }
 
 func walk(base *os.File, basePath, p string, w walker) (*Place, error) {
-	w.todo = strings.Split(p, "/")
+	w.todo, w.dir = strings.Split(p, "/"), none
 	var err error
 	if path.IsAbs(p) {
 		err = w.restart()
@@ -69,14 +89,10 @@ func walk(base *os.File, basePath, p string, w walker) (*Place, error) {
 	} else {
 		err = w.enter(int(base.Fd()), ".", basePath)
 	}
+	defer w.leave()
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if w.dir != nil {
-			w.dir.Close()
-		}
-	}()
 	for len(w.todo) > 0 {
 		name := w.todo[0]
 		w.todo = w.todo[1:]
@@ -88,17 +104,20 @@ func walk(base *os.File, basePath, p string, w walker) (*Place, error) {
 			return end, err
 		}
 	}
-	end := &Place{File: w.dir, Path: w.at}
-	w.dir = nil
+	end := &Place{File: w.taken(), Path: w.at}
 	return end, unix.Fstat(int(end.File.Fd()), &end.Stat)
 }
+
+// none is no descriptor.
+const none = -1
 
 type walker struct {
 	check    Check
 	forOther bool // no links of the proc file system
+	strange  func(at string) bool
 	todo     []string
-	dir      *os.File // where we are
-	at       string   // its path
+	dir      int    // where we are, or none: most are open for one step, and need no os.File
+	at       string // its path
 	links    int
 }
 
@@ -107,19 +126,37 @@ func (w *walker) restart() error { return w.enter(unix.AT_FDCWD, "/", "/") }
 
 // enter makes the directory name the place where we are.
 func (w *walker) enter(fd int, name, at string) error {
-	dir, err := Openat(fd, name, unix.O_PATH|unix.O_DIRECTORY)
+	dir, err := openat(fd, name, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
-	if w.dir != nil {
-		w.dir.Close()
-	}
-	w.dir, w.at = dir, at
+	w.move(dir, at)
 	var st unix.Stat_t
-	if err := unix.Fstat(int(dir.Fd()), &st); err != nil {
+	if err := unix.Fstat(dir, &st); err != nil {
 		return err
 	}
 	return w.look(at, &st)
+}
+
+// move makes the open directory dir the place where we are.
+func (w *walker) move(dir int, at string) {
+	w.leave()
+	w.dir, w.at = dir, at
+}
+
+// leave closes the place where we are, if it is still ours.
+func (w *walker) leave() {
+	if w.dir != none {
+		_ = unix.Close(w.dir) // nothing went through
+		w.dir = none
+	}
+}
+
+// taken is the place where we are, which isn't ours any more.
+func (w *walker) taken() *os.File {
+	f := os.NewFile(uintptr(w.dir), w.at)
+	w.dir = none
+	return f
 }
 
 func (w *walker) look(at string, st *unix.Stat_t) error {
@@ -132,57 +169,57 @@ func (w *walker) look(at string, st *unix.Stat_t) error {
 // next takes one step to name and returns a place when the walk ends there.
 func (w *walker) next(name string) (*Place, error) {
 	if name == ".." {
-		return nil, w.enter(int(w.dir.Fd()), "..", path.Dir(w.at))
+		if w.strange != nil && w.strange(w.at) {
+			return nil, ErrStray
+		}
+		return nil, w.enter(w.dir, "..", path.Dir(w.at))
 	}
 	at := path.Join(w.at, name)
-	file, err := Openat(int(w.dir.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW)
+	file, err := openat(w.dir, name, unix.O_PATH|unix.O_NOFOLLOW)
 	if errors.Is(err, unix.ENOENT) {
-		return w.end(&Place{File: w.dir, Path: w.at, Missing: append([]string{name}, w.todo...)})
+		return &Place{File: w.taken(), Path: w.at, Missing: append([]string{name}, w.todo...)}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	ours := true
+	defer func() {
+		if ours {
+			_ = unix.Close(file) // nothing went through
+		}
+	}()
 	var st unix.Stat_t
-	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
-		file.Close()
+	if err := unix.Fstat(file, &st); err != nil {
 		return nil, err
 	}
 	if err := w.look(at, &st); err != nil {
-		file.Close()
 		return nil, err
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
-		w.dir.Close()
-		w.dir, w.at = file, at
+		ours = false
+		w.move(file, at)
 		return nil, nil
 	case unix.S_IFLNK:
-		defer file.Close()
 		return nil, w.follow(file)
 	}
 	for _, rest := range w.todo {
 		if rest != "" {
-			file.Close()
 			return nil, unix.ENOTDIR
 		}
 	}
-	return w.end(&Place{File: file, Stat: st, Path: at, parent: w.dir, name: name})
-}
-
-// end hands the directory over to p, which holds it in one of its fields.
-func (w *walker) end(p *Place) (*Place, error) {
-	w.dir = nil
-	return p, nil
+	ours = false
+	return &Place{File: os.NewFile(uintptr(file), name), Stat: st, Path: at, parent: w.taken(), name: name}, nil
 }
 
 // follow puts what link leads to in front of what is still to do.
-func (w *walker) follow(link *os.File) error {
+func (w *walker) follow(link int) error {
 	if w.links++; w.links > mostLinks {
 		return unix.ELOOP
 	}
 	if w.forOther {
 		var fs unix.Statfs_t
-		if err := unix.Fstatfs(int(link.Fd()), &fs); err != nil {
+		if err := unix.Fstatfs(link, &fs); err != nil {
 			return err
 		}
 		if fs.Type == unix.PROC_SUPER_MAGIC {
@@ -190,7 +227,7 @@ func (w *walker) follow(link *os.File) error {
 		}
 	}
 	buf := make([]byte, unix.PathMax+1)
-	n, err := unix.Readlinkat(int(link.Fd()), "", buf)
+	n, err := unix.Readlinkat(link, "", buf)
 	if err != nil {
 		return err
 	}
@@ -198,22 +235,37 @@ func (w *walker) follow(link *os.File) error {
 		return unix.ENAMETOOLONG
 	}
 	target := string(buf[:n])
-	w.todo = append(strings.Split(target, "/"), w.todo...)
+	steps := strings.Split(target, "/")
 	if path.IsAbs(target) {
+		w.todo = append(steps, w.todo...)
 		return w.restart()
 	}
+	if w.strange != nil && w.strange(w.at) {
+		for len(steps) > 0 && steps[0] == ".." {
+			if err := w.enter(w.dir, "..", path.Dir(w.at)); err != nil {
+				return err
+			}
+			steps = steps[1:]
+		}
+	}
+	w.todo = append(steps, w.todo...)
 	return nil
 }
 
 // Openat opens with O_CLOEXEC and goes on after interruptions.
 func Openat(dir int, name string, flags int) (*os.File, error) {
+	fd, err := openat(dir, name, flags)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func openat(dir int, name string, flags int) (int, error) {
 	for {
 		fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC, 0)
-		if err == nil {
-			return os.NewFile(uintptr(fd), name), nil
-		}
-		if !errors.Is(err, unix.EINTR) {
-			return nil, err
+		if err == nil || !errors.Is(err, unix.EINTR) {
+			return fd, err
 		}
 	}
 }

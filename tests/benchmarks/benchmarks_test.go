@@ -12,6 +12,9 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +27,7 @@ var (
 	rounds  = flag.Int("rounds", 60, "how many times each start is measured; large outputs are measured a twentieth as often")
 	disk    = flag.String("disk", "", "a directory on a disk (default: the directory for temporary files)")
 	size    = flag.Int64("bytes", 1<<30, "how many bytes of output are kept")
+	only    = flag.String("only", "", "measure only the rows whose name and place (\"paddock run, full tmpfs\") this expression matches, and what they are compared to")
 	srt     = flag.String("sandbox-runtime", "", "the srt command of sandbox-runtime, where it isn't in PATH")
 )
 
@@ -45,6 +49,20 @@ type sheet struct {
 	Peers   map[string]string `json:"peers"`   // their versions
 	Missing map[string]string `json:"missing"` // and why those that aren't here are not
 	Series  []*series         `json:"series"`
+
+	// wanted is nil where every row is. The zero sheet wants all.
+	wanted *regexp.Regexp
+}
+
+// wants reports whether something is to be measured: a row that was asked for, or what
+// one of these is compared to.
+func (s *sheet) wants(what, place string) bool {
+	asked := func(r row) bool { return s.wanted.MatchString(strings.TrimSpace(r.what + " " + r.place)) }
+	return s.wanted == nil || slices.ContainsFunc(rows, func(r row) bool {
+		itself := r.what == what
+		compared := r.against == what || r.floor == what
+		return asked(r) && (itself && r.place == place || compared && (place == r.place || place == ""))
+	})
 }
 
 func (s *sheet) of(what, place string) *series {
@@ -78,6 +96,7 @@ type contender struct {
 // machine may come to rest: supervisors that are started ahead of need, and what
 // the kernel still has to tear down, are nobody's start.
 func (s *sheet) race(all []contender) {
+	all = slices.DeleteFunc(all, func(c contender) bool { return !s.wants(c.what, c.place) })
 	for _, c := range all {
 		c.do() // not counted
 	}
@@ -114,7 +133,15 @@ func TestBenchmarks(t *testing.T) {
 	if dir == "" {
 		dir = os.TempDir()
 	}
+	if *only != "" && *record {
+		t.Fatal("what is written into docs/ is all of it: -record and -only exclude each other")
+	}
 	s := &sheet{Machine: describe(t, dir), Peers: map[string]string{}, Missing: map[string]string{}}
+	if *only != "" {
+		var err error
+		s.wanted, err = regexp.Compile(*only)
+		must(t, err)
+	}
 	var contenders []contender
 	var furnished []*furniture
 	for _, p := range []place{{"tmpfs", "/dev/shm"}, {"disk", dir}} {
@@ -152,7 +179,7 @@ func (s *sheet) tell(t *testing.T, long bool) {
 		must(t, os.WriteFile(documentFile, []byte(replaceTable(t, string(document), table)), 0o644))
 	}
 	for _, r := range rows {
-		if s.of(r.what, r.place) == nil && s.Missing[r.what] == "" {
+		if s.wants(r.what, r.place) && s.of(r.what, r.place) == nil && s.Missing[r.what] == "" {
 			t.Errorf("%q (state on %q) was neither measured nor said to be missing", r.what, r.place)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -134,7 +135,7 @@ func (b *bareRun) run() error {
 
 // floors returns the barest starts. Those that this machine can't give are missing.
 func (f *furniture) floors() []contender {
-	empty := testproc.Build(f.t, "./testdata/empty")
+	empty := installed(f.t, testproc.Build(f.t, "./testdata/empty"), f.t.TempDir())
 	started := func() { must(f.t, testproc.Command(f.t, empty).Run()) }
 	all := []contender{{goEmpty, "", func() time.Duration { return took(started) }}}
 	all = append(all, contender{floorOff, f.place, newKeeper(f.t, string(paddock.Off), f.root, filepath.Join(f.work, "floor-off")).run})
@@ -364,26 +365,25 @@ func keep(run *bareRun, dir, state string) error {
 	return errors.Join(err, listener.Close())
 }
 
-// barest measures how fast output can come into a file by way of a pipe, with
-// nothing kept of it but the bytes.
-func (f *furniture) barest(words string, speed func(string, time.Duration)) {
+// A mover moves what is in a pipe to a file, once; nothing moved is the end.
+type mover func(from, to int, buffer []byte) (int, error)
+
+// barest are the ways in which output can come into a file by way of a pipe, with nothing kept
+// of it but the bytes.
+func (f *furniture) barest() map[string]mover {
 	// While the kernel copies from a pipe nobody can write to it: so what came is moved to another first.
 	out, in, err := spawn.OutputPipe()
 	must(f.t, err)
-	defer out.Close()
-	defer in.Close()
-	for _, c := range []struct {
-		what string
-		move func(from, to int, buffer []byte) (int, error)
-	}{
-		{toRead, func(from, to int, buffer []byte) (int, error) {
+	f.t.Cleanup(func() { must(f.t, errors.Join(out.Close(), in.Close())) })
+	return map[string]mover{
+		toRead: func(from, to int, buffer []byte) (int, error) {
 			n, err := unix.Read(from, buffer)
 			if n > 0 {
 				_, err = unix.Write(to, buffer[:n])
 			}
 			return n, err
-		}},
-		{toSplice, func(from, to int, _ []byte) (int, error) {
+		},
+		toSplice: func(from, to int, _ []byte) (int, error) {
 			n, err := unix.Splice(from, nil, int(in.Fd()), nil, 1<<20, 0)
 			for left := n; left > 0 && err == nil; {
 				var m int64
@@ -391,26 +391,29 @@ func (f *furniture) barest(words string, speed func(string, time.Duration)) {
 				left -= m
 			}
 			return int(n), err
-		}},
-	} {
-		name, buffer := filepath.Join(f.work, "file"), make([]byte, 128<<10)
-		speed(c.what, took(func() {
-			out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-			must(f.t, err)
-			defer out.Close()
-			ours, theirs, err := spawn.OutputPipe()
-			must(f.t, err)
-			defer ours.Close()
-			must(f.t, unix.SetNonblock(int(ours.Fd()), false))
-			cmd := testproc.Command(f.t, testproc.Program(f.t, "writer"), words)
-			cmd.Stdout = theirs
-			must(f.t, errors.Join(cmd.Start(), theirs.Close()))
-			for n := 1; n > 0; {
-				n, err = c.move(int(ours.Fd()), int(out.Fd()), buffer)
-				must(f.t, err)
-			}
-			must(f.t, cmd.Wait())
-		}))
-		must(f.t, os.Remove(name))
+		},
 	}
+}
+
+// throughPipe measures one of them.
+func (f *furniture) throughPipe(what string, move mover, speed func(string, time.Duration)) {
+	name, buffer := filepath.Join(f.work, "file"), make([]byte, 128<<10)
+	speed(what, took(func() {
+		out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		must(f.t, err)
+		defer out.Close()
+		ours, theirs, err := spawn.OutputPipe()
+		must(f.t, err)
+		defer ours.Close()
+		must(f.t, unix.SetNonblock(int(ours.Fd()), false))
+		cmd := testproc.Command(f.t, testproc.Program(f.t, "writer"), strconv.FormatInt(*size, 10))
+		cmd.Stdout = theirs
+		must(f.t, errors.Join(cmd.Start(), theirs.Close()))
+		for n := 1; n > 0; {
+			n, err = move(int(ours.Fd()), int(out.Fd()), buffer)
+			must(f.t, err)
+		}
+		must(f.t, cmd.Wait())
+	}))
+	must(f.t, os.Remove(name))
 }

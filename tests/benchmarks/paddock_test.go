@@ -3,11 +3,12 @@
 package benchmarks_test
 
 import (
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -80,7 +81,7 @@ func furnish(t *testing.T, s *sheet, p place) *furniture {
 func (f *furniture) open(policy string, warm int) *runner.Runner {
 	f.t.Helper()
 	r, err := runner.Open(f.t.Context(), policy, runner.Options{
-		StateDir: filepath.Join(f.work, "state"), Stage: testproc.Build(f.t, "paddock/cmd/paddock-stage"), Warm: warm,
+		StateDir: filepath.Join(f.work, "state"), Stage: filepath.Join(filepath.Dir(f.paddock), "paddock-stage"), Warm: warm,
 		Warn: func(err error) { f.t.Error(err) },
 	})
 	must(f.t, err)
@@ -130,7 +131,7 @@ func (f *furniture) starts() []contender {
 	}
 	if f.place == "tmpfs" {
 		whole := *f
-		whole.paddock = testproc.Build(f.t, "paddock/cmd/paddock")
+		whole.paddock = installed(f.t, testproc.Build(f.t, "paddock/cmd/paddock"), f.t.TempDir())
 		all = append(all, whole.process(cliAlone, "", "help"))
 	}
 	return all
@@ -139,11 +140,18 @@ func (f *furniture) starts() []contender {
 // quick builds the command that has what must be quick, with the stage beside it.
 func quick(t *testing.T) string {
 	t.Helper()
-	stage, path := testproc.Build(t, "paddock/cmd/paddock-stage"), testproc.BuildTo(t, "quick", "paddock/cmd/paddock", "quick")
-	if err := os.Link(stage, filepath.Join(filepath.Dir(path), filepath.Base(stage))); !errors.Is(err, os.ErrExist) {
-		must(t, err)
-	}
-	return path
+	dir := t.TempDir()
+	installed(t, testproc.Build(t, "paddock/cmd/paddock-stage"), dir)
+	return installed(t, testproc.BuildTo(t, "quick", "paddock/cmd/paddock", "quick"), dir)
+}
+
+// installed copies a program to dir, as whatever installs it does, and returns its path. As
+// a linker leaves it, in single pages of memory, it starts a sixth slower. Another program
+// copies: what we write ourselves may be open in something that is just being forked.
+func installed(t *testing.T, built, dir string) string {
+	t.Helper()
+	must(t, testproc.Command(t, "cp", built, dir).Run())
+	return filepath.Join(dir, filepath.Base(built))
 }
 
 // process is a whole process of the command.
@@ -186,20 +194,29 @@ func writer() int {
 	return 0
 }
 
-// outputs measures how fast output is kept, in MB a second.
+// outputs measures how fast output is kept, in MB a second. All take turns, and each round
+// begins with another.
 func (f *furniture) outputs() {
 	program, words := testproc.Program(f.t, "writer"), strconv.FormatInt(*size, 10)
 	speed := func(what string, took time.Duration) {
 		f.sheet.add(what, f.place, float64(*size)/1e6/took.Seconds(), "MB/s")
 	}
 	file := filepath.Join(f.work, "file")
-	alone := func(what string, args ...string) {
-		speed(what, took(func() { must(f.t, testproc.Command(f.t, program, append([]string{words, file}, args...)...).Run()) }))
-		must(f.t, os.Remove(file))
+	var all []func()
+	add := func(do func(), measured ...string) {
+		if slices.ContainsFunc(measured, func(what string) bool { return f.sheet.wants(what, f.place) }) {
+			all = append(all, do)
+		}
 	}
-	for range max(1, *rounds/20) {
-		alone(toFile)
-		alone(toDisk, "sync")
+	alone := func(what string, args ...string) {
+		add(func() {
+			speed(what, took(func() { must(f.t, testproc.Command(f.t, program, append([]string{words, file}, args...)...).Run()) }))
+			must(f.t, os.Remove(file))
+		}, what)
+	}
+	alone(toFile)
+	alone(toDisk, "sync")
+	add(func() {
 		speed(toWriter, took(func() {
 			out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 			must(f.t, err)
@@ -209,8 +226,16 @@ func (f *furniture) outputs() {
 			must(f.t, out.Close())
 		}))
 		must(f.t, os.Remove(file))
-		f.barest(words, speed)
-		f.kept(words, speed)
+	}, toWriter)
+	floors := f.barest()
+	for _, what := range slices.Sorted(maps.Keys(floors)) {
+		add(func() { f.throughPipe(what, floors[what], speed) }, what)
+	}
+	add(func() { f.kept(words, speed) }, bankAll, bankEnd)
+	for i := range max(1, *rounds/20) {
+		for j := range all {
+			all[(i+j)%len(all)]()
+		}
 	}
 }
 
@@ -233,6 +258,9 @@ func (f *furniture) kept(words string, speed func(string, time.Duration)) {
 // memory measures an idle stage, and the processes of ours that a running run
 // has: its supervisor and the init in between.
 func (f *furniture) memory() {
+	if !f.sheet.wants(idlePSS, f.place) && !f.sheet.wants(runRSS, f.place) && !f.sheet.wants(runPSS, f.place) {
+		return
+	}
 	rest()
 	for _, pid := range children(f.t, os.Getpid()) {
 		if nameOf(pid) == "paddock-stage" {

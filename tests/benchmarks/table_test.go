@@ -191,7 +191,7 @@ func (s *sheet) table() string {
 	for _, r := range rows {
 		m := s.of(r.what, r.place)
 		if m == nil && s.Missing[r.what] == "" {
-			continue // these results are from before there was such a row
+			continue // it wasn't asked for, or these results are from before there was such a row
 		}
 		if m == nil {
 			fmt.Fprintf(&b, "| %s | %s | missing: %s | | | | | | |\n", r.what, r.place, s.Missing[r.what])

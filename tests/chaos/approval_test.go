@@ -39,6 +39,8 @@ func TestCrashBetweenUseAndStart(t *testing.T) {
 		{"approval/use", []paddock.State{paddock.Exited}},
 		{"approval/used", []paddock.State{paddock.Exited}},
 		{"approval/begun", []paddock.State{paddock.Lost}},
+		{"handover/ready", []paddock.State{paddock.Lost}},
+		{"handover/readied", []paddock.State{paddock.Lost}},
 		{"handover/give", []paddock.State{paddock.Lost}},
 		{"handover/given", []paddock.State{paddock.Exited, paddock.Lost}},
 	} {

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"paddock"
 )
 
 // proofs reads a page with tables of promises and of what proves each: directories,
@@ -47,14 +49,22 @@ func proofs(t *testing.T, page string) (promises []string, of map[string]map[str
 	return promises, of
 }
 
-// Every promise of the page has a proof, and all of them are there.
+// Every promise of the pages has a proof, and all of them are there.
 func TestProofs(t *testing.T) {
 	t.Parallel()
-	promises, of := proofs(t, "../../docs/reports/durable.md")
-	if len(promises) < 60 {
-		t.Errorf("only %d promises are read", len(promises))
-	}
 	tests := map[string][]string{}
+	for _, page := range []string{"containment.md", "durable.md", "policy.md", "reviewing.md", "server.md"} {
+		promises, of := proofs(t, "../../docs/reports/"+page)
+		if len(promises) < 60 {
+			t.Errorf("only %d promises of %s are read", len(promises), page)
+		}
+		proved(t, promises, of, tests)
+	}
+}
+
+// proved fails where a proof isn't there; tests are those of directories.
+func proved(t *testing.T, promises []string, of map[string]map[string][]string, tests map[string][]string) {
+	t.Helper()
 	for _, promise := range promises {
 		if len(of[promise]) == 0 {
 			t.Errorf("%s: nothing proves it", promise)
@@ -75,6 +85,51 @@ func TestProofs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Every code of a refusal has a line of its own, and the file of a test that it names is
+// about that code.
+func TestEveryRefusalHasATest(t *testing.T) {
+	t.Parallel()
+	_, of := proofs(t, "../../docs/reports/policy.md")
+	for _, c := range paddock.Codes() {
+		named := of["`"+string(c.Code)+"`"]
+		if len(named) == 0 {
+			t.Errorf("no line of the page is about %s", c.Code)
+		}
+		for dir, names := range named {
+			for _, name := range names {
+				if text := sourceOf(t, dir, name); !strings.Contains(text, "TestRefusal_"+string(c.Code)+"(") && !mentions(text, c.Code) {
+					t.Errorf("%s of %s isn't about %s", name, dir, c.Code)
+				}
+			}
+		}
+	}
+}
+
+// sourceOf is the file that the test is in.
+func sourceOf(t *testing.T, dir, name string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("../..", dir, "*_test.go"))
+	must(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		if strings.Contains(string(text), "\nfunc "+name+"(") {
+			return string(text)
+		}
+	}
+	return ""
+}
+
+// mentions reports whether text has the constant of a code.
+func mentions(text string, code paddock.Code) bool {
+	for _, m := range regexp.MustCompile(`\bpaddock\.(\w+)`).FindAllStringSubmatch(text, -1) {
+		if strings.EqualFold(m[1], strings.ReplaceAll(string(code), "_", "")) {
+			return true
+		}
+	}
+	return false
 }
 
 // A test that does more where PADDOCK_LONG is set is one that `make long` runs.

@@ -57,11 +57,11 @@ var (
 	// Every kill and error is tried at any point, and at those that matter most.
 	points = map[string][]string{
 		"paddock": {"*", "*", "journal/write", "journal/sync", "journal/told", "claim/made", "claim/lock-made", "claim/wrote-request.json",
-			"record/write", "record/sync", "claim/linked-1-of-2", "claim/linked-2-of-3", "claim/day-made", "claim/renamed", "handover/give", "handover/given"},
-		"paddock-stage": {"*", "*", "program/start", "program/started", "record/place", "output/write", "output/write", "output/frame", "output/seal",
+			"record/write", "record/sync", "claim/linked-1-of-2", "claim/linked-2-of-3", "claim/day-made", "claim/renamed", "handover/ready", "handover/readied", "handover/give", "handover/given"},
+		"paddock-stage": {"*", "*", "ready/made", "program/start", "program/started", "record/place", "output/write", "output/write", "output/frame", "output/seal",
 			"output/sealed", "deeper/look", "deeper/looked", "outcome/publish", "record/write", "record/sync", "record/link", "record/linked", "outcome/published", "journal/write", "journal/sync", "journal/told", "outcome/told"},
 		"paddock-server": {"*", "*", "*", "journal/write", "journal/sync", "journal/told", "journal/create", "claim/made", "claim/lock-made", "claim/wrote-request.json", "claim/wrote-decision.json",
-			"claim/linked-1-of-2", "claim/linked-2-of-3", "claim/day-made", "claim/renamed", "handover/give", "handover/given", "record/write", "record/sync", "record/link", "record/linked", "books/noted-principal", "books/noted-total"},
+			"claim/linked-1-of-2", "claim/linked-2-of-3", "claim/day-made", "claim/renamed", "handover/ready", "handover/readied", "handover/give", "handover/given", "record/write", "record/sync", "record/link", "record/linked", "books/noted-principal", "books/noted-total"},
 	}
 	actions = []string{"kill", "kill", "EIO", "ENOSPC", "ENOSPC+"}
 )

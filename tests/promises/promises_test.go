@@ -63,7 +63,7 @@ func (p proof) missing(sources map[string]string) string {
 func TestEveryPromiseHasAProof(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) < 2 {
+	if err != nil || len(files) < 1 {
 		t.Fatal(files, err)
 	}
 	sources := map[string]string{}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -46,6 +47,9 @@ func TestIdle(t *testing.T) {
 		must(t, cmd.Wait())
 	}
 	tell(t, "from the start of a new server until it serves", ready)
+	if middle := slices.Sorted(slices.Values(ready))[len(ready)/2]; middle >= 1000 {
+		t.Errorf("it serves after %.0f ms, and should within a second", middle)
+	}
 	t.Logf("an idle server: RSS %.1f MiB, PSS %.1f MiB", resident, own)
 	keep(t, "an idle server, RSS in MiB", resident)
 	keep(t, "an idle server, PSS in MiB", own)

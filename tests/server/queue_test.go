@@ -76,7 +76,7 @@ func TestQueuedToHanded(t *testing.T) {
 	var queued, changed, told, looked hint.Bell
 	var own shift.Own
 	sh := shift.Shift{
-		Config: lease.Config{ID: who.ID, Capacity: 1000, Queue: s, Hands: hands, Keys: []*sign.Public{&key.Public}, Nonces: nonces,
+		Config: lease.Config{ID: who.ID, Capacity: 1000, Queue: s, Hands: hands, Keys: []*sign.Public{&key.Public}, Nonces: nonces, Signers: lease.Sole{},
 			Times: lease.Default, Clock: time.Now, Launches: 8, Offers: s},
 		Queued: &queued, Changed: &changed, Told: &told, Looked: &looked, Own: &own, Warn: func(err error) { t.Error(err) },
 	}

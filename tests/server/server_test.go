@@ -42,6 +42,7 @@ var (
 	results   = flag.String("results", "", "write every sample to this file as JSON")
 	followers = flag.Int("followers", 5000, "how many follow one run")
 	recorded  = flag.Int("recorded", 100_000, "how many runs are recorded when listings are measured")
+	kept      = flag.String("kept", "", "where those runs are made for the program, and found the next time; a place that is removed if it is left out")
 	binary    = flag.String("server", "", "paddock-server, whose memory is measured")
 	bullmq    = flag.String("bullmq", "", "a directory where bullmq is installed by npm")
 )

@@ -91,7 +91,7 @@ func (e *Evidence) Attest(ctx context.Context, id paddock.RunID, key *sign.Key) 
 }
 
 func (r *RunReport) statement() Statement {
-	grant := r.sealed.Decision.Grant
+	grant := r.sealed.Decision.Grant()
 	p := Predicate{
 		Run: r.Run, Principal: r.sealed.Request.Principal, Argv: r.sealed.Request.Command.Argv, Dir: grant.Dir,
 		Executable: grant.Executable, EnvironmentNames: grant.EnvironmentNames,
@@ -113,4 +113,25 @@ func (r *RunReport) statement() Statement {
 
 func subject(name string, s paddock.StreamSummary) Subject {
 	return Subject{name, map[string]string{"sha256": s.Digest.Hex()}}
+}
+
+// Stated is the statement about a settled run for somebody who may see it, made from a
+// state directory that is opened for it.
+func Stated(ctx context.Context, open func() (*Evidence, error), id paddock.RunID) (_ sign.Envelope, err error) {
+	e, err := open()
+	if err != nil {
+		return sign.Envelope{}, err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	key, _, err := e.Key("")
+	if err != nil {
+		return sign.Envelope{}, err
+	}
+	envelope, err := e.Attest(ctx, id, key)
+	if errors.Is(err, ErrDisagrees) { // that is an answer, and a bad one
+		r := paddock.Refused(paddock.Conflict, "Run %s doesn't agree with what was told of it, so nothing is attested.", id)
+		r.Hint = "Whoever keeps the machine that carried it out learns more by paddock verify " + string(id) + " there."
+		return sign.Envelope{}, r
+	}
+	return envelope, err
 }

@@ -66,7 +66,7 @@ func (w *world) start(words ...string) *rundir.Dir {
 	w.n++
 	req := paddock.Request{Principal: alice, Door: paddock.DoorMCP, Command: paddock.Command{Argv: append([]string{"seq"}, words...)}}
 	d, err := w.notes.Prepare(w.t.Context(), w.state, id, rundir.Intent{Request: req, CreatedAt: time.Now(), Decision: paddock.Decision{
-		Effect: paddock.Allow, RequestDigest: req.Digest(), PolicyDigest: paddock.DigestOf([32]byte{1}), Grant: &paddock.Grant{Argv: req.Command.Argv, Dir: "/srv"},
+		Effect: paddock.Allow, RequestDigest: req.Digest(), PolicyDigest: paddock.DigestOf([32]byte{1}), Granted: paddock.Gives(&paddock.Grant{Argv: req.Command.Argv, Dir: "/srv"}),
 	}})
 	must(w.t, err)
 	w.t.Cleanup(func() { _ = d.ReleaseLock() })

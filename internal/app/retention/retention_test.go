@@ -41,7 +41,7 @@ func ended(t *testing.T, state string, n int, roots ...string) (ids []paddock.Ru
 		text := "some text"
 		req := paddock.Request{Principal: alice, Door: paddock.DoorMCP, Command: paddock.Command{Argv: []string{"true"}, Stdin: paddock.Stdin{Text: &text}}}
 		d, err := s.Prepare(t.Context(), id, rundir.Intent{Request: req, CreatedAt: at, Decision: paddock.Decision{
-			Effect: paddock.Allow, RequestDigest: req.Digest(), Grant: &paddock.Grant{Argv: req.Command.Argv, Root: root, Dir: root},
+			Effect: paddock.Allow, RequestDigest: req.Digest(), Granted: paddock.Gives(&paddock.Grant{Argv: req.Command.Argv, Root: root, Dir: root}),
 		}})
 		must(t, err)
 		must(t, s.Claim(t.Context(), func(c *rundir.Claim) error { return c.Publish(d, "") }))

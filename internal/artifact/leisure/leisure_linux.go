@@ -20,8 +20,13 @@ const lowest = 19
 
 // GiveWay has the rest of this goroutine run after everything else. Its thread ends
 // with it.
+//
+// By its priority alone it would have a small share of a processor, and all of it as soon
+// as it has begun with that: who wakes up waits for milliseconds, or is sent to
+// a processor that somebody else needs. A processor whose only work is idle is free.
 func GiveWay() {
 	runtime.LockOSThread() // Go ends a thread whose goroutine ends without having let go of it
 	// If that fails it is in somebody's way, and right all the same.
 	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, lowest)
+	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE, Nice: lowest}, 0)
 }

@@ -17,11 +17,21 @@ func TestGiveWay(t *testing.T) {
 		}
 		return 20 - n // as the kernel says it
 	}
+	idle := func() bool {
+		attr, err := unix.SchedGetAttr(0, 0)
+		if err != nil {
+			t.Error(err)
+		}
+		return attr.Policy == unix.SCHED_IDLE
+	}
 	before := nice()
 	for range 20 {
 		during, after := make(chan int), make(chan int)
 		go func() {
 			GiveWay()
+			if !idle() {
+				t.Error("who gave way isn't idle")
+			}
 			during <- nice()
 		}()
 		if got := <-during; got != lowest {
@@ -30,6 +40,9 @@ func TestGiveWay(t *testing.T) {
 		go func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
+			if idle() {
+				t.Error("somebody else is idle")
+			}
 			after <- nice()
 		}()
 		if got := <-after; got != before {

@@ -1,6 +1,8 @@
 package prompt
 
 import (
+	"bytes"
+	"regexp"
 	"testing"
 	"time"
 
@@ -70,9 +72,34 @@ func TestAsked(t *testing.T) {
 	}
 }
 
+// What is looked for, as expressions.
+var (
+	escapes  = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
+	unended  = regexp.MustCompile(`(\?|:|>|❯|»|[\])]\??:?)\s*$`)
+	distinct = regexp.MustCompile(`(?i)[\[(](y/n|yes/no|y/n/[a-z]|yes/no/[\[\]a-z]+)[\])]|press (any key|enter|return)|hit (enter|return)`)
+)
+
+// FuzzQuestion holds what is written out against the same as expressions.
 func FuzzQuestion(f *testing.F) {
-	f.Add([]byte("a\x1b[31mb?"))
+	for _, tail := range []string{
+		"a\x1b[31mb?", "\x1b[1;2 m?", "\x1b[1\x1b[m]", "\x1b[é:", "[Y/n]x", "(y/n/a) -", "(y/n/é) -", "(y/n/) -", "[yes/no/[a]b -", "(yes/no/a) -",
+		"(yes/no/] -", "(yes/no/]] -", "(yes/no/) -", "HIT return", "press any  key", "x]\v", "x) \f\t", "❯", "\xe2\x9d", "((y/n]",
+	} {
+		f.Add([]byte(tail))
+	}
 	f.Fuzz(func(t *testing.T, tail []byte) {
+		if bytes.ContainsAny(tail, "\u017f\u212a") {
+			return // an s and a K of other alphabets, which expressions take for ours
+		}
+		if got, want := uncoloured(tail), escapes.ReplaceAll(tail, nil); !bytes.Equal(got, want) {
+			t.Errorf("uncoloured %q: %q, as an expression %q", tail, got, want)
+		}
+		if got, want := choice(tail), distinct.Match(tail); got != want {
+			t.Errorf("choice %q: %v, as an expression %v", tail, got, want)
+		}
+		if got, want := marked(tail), unended.Match(tail); got != want {
+			t.Errorf("marked %q: %v, as an expression %v", tail, got, want)
+		}
 		if Question(tail) && len(tail) == 0 {
 			t.Error("nothing asks")
 		}

@@ -183,7 +183,7 @@ func (m *memory) Identity(_ context.Context, issuer, subject string, now store.M
 	end, err := m.begin("Identity")
 	defer end()
 	for at, i := range m.identities {
-		if err == nil && i.Issuer == issuer && i.Subject == subject && !m.users[i.Owner].Disabled {
+		if err == nil && i.Issuer == issuer && i.Subject == subject {
 			m.identities[at].LastUsed = now
 			return i, nil
 		}

@@ -50,6 +50,26 @@ func TestInvitation(t *testing.T) {
 	}
 }
 
+// What the operator of the machine invites is the oldest admin's who is one still.
+func TestInvitationOfTheMachine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.admin()
+	for _, name := range []string{"one", "two"} {
+		w.pass(time.Second)
+		w.user(name, auth.Admin)
+	}
+	admins := []store.UserID{w.named("admin"), w.named("one"), w.named("two")}
+	for i, want := range admins {
+		if _, invitation, err := w.People.Invite(t.Context(), auth.Local(), auth.Viewer); err != nil || invitation.Owner != want {
+			t.Errorf("it is of %s, %v; want %s", invitation.Owner, err, want)
+		}
+		if i < len(admins)-1 {
+			w.all(w.People.Disable(t.Context(), auth.Local(), want))
+		}
+	}
+}
+
 func TestInvitationIsOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

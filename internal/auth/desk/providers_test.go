@@ -110,6 +110,29 @@ func TestGitHub(t *testing.T) {
 	}
 }
 
+// What one provider calls somebody says nothing of whom another one calls so: neither an
+// invitation nor an account is his.
+func TestSameNameElsewhere(t *testing.T) {
+	t.Parallel()
+	w, p := away(t)
+	other := newIDP(t, w.clock)
+	w.config.Providers = append(w.config.Providers, other.provider("other", "oidc"))
+	w.restart()
+	for _, key := range []string{"email:ann@example.org", "sub:subject-1"} {
+		w.all(w.People.InviteIdentity(t.Context(), auth.Local(), auth.Admin, "corp", key))
+	}
+	_, err := w.trip(other, "other", nil)
+	refused(t, err, paddock.Unauthenticated, "Nobody invited")
+	ann, err := w.trip(p, "corp", nil)
+	w.must(err)
+	_, err = w.trip(other, "other", nil)
+	refused(t, err, paddock.Unauthenticated, "Nobody invited")
+	w.all(w.People.InviteIdentity(t.Context(), auth.Local(), auth.Viewer, "other", "sub:subject-1"))
+	if e, err := w.trip(other, "other", nil); err != nil || e.Who.User == ann.Who.User || e.Who.Role != auth.Viewer {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
 // What comes back must be what was sent, once, in the same browser.
 func TestComingBack(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -68,9 +69,24 @@ type SeccompData = bpf.Data
 // The zero Filter kills.
 func (f Filter) Run(data SeccompData) uint32 { return bpf.Run(f.Program, data) }
 
+// built remembers filters by their options. A supervisor makes the one that most runs
+// have before it has a job.
+var built sync.Map
+
 // Build makes the filter that the options ask for. The same options give the
-// same program.
+// same program, which nobody may change.
 func Build(o Options) (Filter, error) {
+	if f, ok := built.Load(o); ok {
+		return f.(Filter), nil
+	}
+	f, err := assemble(o)
+	if err == nil {
+		built.Store(o, f)
+	}
+	return f, err
+}
+
+func assemble(o Options) (Filter, error) {
 	if o.Arch == "" {
 		o.Arch = runtime.GOARCH
 	}

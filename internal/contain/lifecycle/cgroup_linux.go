@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"paddock/internal/contain/lifecycle/resource"
+	"paddock/internal/kernfs"
 )
 
 // A Cgroup is a group of the cgroup v2 hierarchy made for one run, to end its
@@ -133,7 +134,7 @@ func Supervisors() (*os.File, error) {
 // Away returns this process's cgroup, in the words of /proc/PID/cgroup, when it
 // is the one that supervisors leave to; else it is empty.
 func Away() string {
-	b, err := os.ReadFile("/proc/self/cgroup")
+	b, err := kernfs.Read("/proc/self/cgroup")
 	if err != nil {
 		return ""
 	}

@@ -57,6 +57,7 @@ type Hold struct {
 // Its processes are the run's, which ends by other means: nothing stays in a
 // group but for what the kernel doesn't end.
 func NewHold(name string, l paddock.Limits, level paddock.Level, places *Places) (*Hold, error) {
+	defer places.Close()
 	wanted := resource.Limits{Memory: l.Memory, Processes: l.Processes, CPUs: l.CPUs, Disk: l.Disk, FileSize: l.FileSize, Accept: accept(level)}
 	if l.MemoryByDefault {
 		wanted.Accept.Unenforced = append(wanted.Accept.Unenforced, resource.Memory)
@@ -93,11 +94,11 @@ func hold(name string, l resource.Limits, places *Places) (*Hold, error) {
 		}
 	}
 	// A group that limits nothing costs every run some milliseconds.
-	plan.Directories = slices.DeleteFunc(plan.Directories, func(d resource.Directory) bool { return len(d.Files) == 0 })
+	plan.Directories = plan.Limiting()
 	if len(plan.Directories) == 0 {
 		return h, nil
 	}
-	if h.group, err = plan.Make(name); err != nil {
+	if h.group, err = places.group(plan, name); err != nil {
 		return nil, err
 	}
 	return h, nil
@@ -138,8 +139,7 @@ func (h *Hold) CPU() (time.Duration, error) {
 	if h.group == nil {
 		return 0, nil
 	}
-	u, err := h.group.Usage()
-	return u.CPU, err
+	return h.group.CPU()
 }
 
 // ProcessLimitHits is how many times no process could be made; zero where nothing

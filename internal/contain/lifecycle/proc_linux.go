@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"paddock/internal/kernfs"
 )
 
 // FirstChild returns a child of the single-threaded process pid, or zero.
 func FirstChild(pid int) int {
 	id := strconv.Itoa(pid)
-	b, err := os.ReadFile("/proc/" + id + "/task/" + id + "/children")
+	b, err := kernfs.Read("/proc/" + id + "/task/" + id + "/children")
 	if err != nil {
 		return 0
 	}
@@ -45,7 +47,7 @@ func Descendants(pid int) []int {
 }
 
 func parentOf(pid int) int {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	b, err := kernfs.Read("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0
 	}

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
+	"paddock/internal/kernfs"
 )
 
 // ErrUnavailable marks what this machine can't give.
@@ -139,7 +140,7 @@ var ofEtc = []string{
 func Probe(paths ...string) Host {
 	h := Host{EUID: os.Geteuid(), EGID: os.Getegid(), LandlockABI: LandlockABI(), Links: map[string]string{}, files: map[string]bool{}}
 	h.UserNamespaces = userNamespaces(h.EUID, func(name string) string {
-		b, err := os.ReadFile(name)
+		b, err := kernfs.Read(name)
 		if err != nil {
 			return ""
 		}

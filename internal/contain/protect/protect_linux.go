@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,14 +48,32 @@ const tempPrefix = ".paddock-new-"
 // A Guard keeps the places of one run. Release must be called at its end.
 type Guard struct {
 	root   *os.File
-	places []*os.File // locked placeholders
+	places []place // locked placeholders
 	paths  []Path
+	// above is what is known of what the places lie in, while they are readied.
+	above map[string]above
+	// temp is how the names of what isn't in place yet begin, and made how many there were.
+	temp string
+	made int
+}
+
+// A place is a placeholder that is held open by its descriptor: a file of package os is
+// more than a dozen of them need.
+type place struct {
+	name string
+	fd   int
+}
+
+// An above is what a directory above a place is.
+type above struct {
+	st  unix.Stat_t
+	err error
 }
 
 // Keep makes everything ready for a run in the workspace root, which the Guard
 // owns from then on. The paths of except, relative to it, are left alone.
 func Keep(root *os.File, except []string) (*Guard, error) {
-	g := &Guard{root: root}
+	g := &Guard{root: root, above: map[string]above{}}
 	for _, name := range names {
 		clean := strings.TrimSuffix(name, "/")
 		if slices.ContainsFunc(except, func(e string) bool { return e == clean || strings.HasPrefix(clean, e+"/") }) {
@@ -73,7 +92,7 @@ func (g *Guard) Paths() []Path { return g.paths }
 func (g *Guard) keep(name string, dir bool) error {
 	parent := path.Dir(name)
 	if parent != "." {
-		info, err := g.stat(parent)
+		info, err := g.parent(parent)
 		switch {
 		case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 			return nil
@@ -112,6 +131,22 @@ func (g *Guard) keep(name string, dir bool) error {
 	return nil
 }
 
+// parent is stat of a directory in which several places are. In one that isn't there is
+// none.
+func (g *Guard) parent(name string) (unix.Stat_t, error) {
+	if dir := path.Dir(name); dir != "." {
+		if st, err := g.parent(dir); errors.Is(err, os.ErrNotExist) {
+			return st, err
+		}
+	}
+	known, ok := g.above[name]
+	if !ok {
+		known.st, known.err = g.stat(name)
+		g.above[name] = known
+	}
+	return known.st, known.err
+}
+
 func (g *Guard) add(p Path) {
 	if !slices.ContainsFunc(g.paths, func(have Path) bool { return have.Name == p.Name }) {
 		g.paths = append(g.paths, p)
@@ -138,15 +173,29 @@ func (g *Guard) stat(name string) (unix.Stat_t, error) {
 	return st, unix.Fstat(fd, &st)
 }
 
+// isPlaceholder reports whether st is of one. At the top they are directories, whatever they
+// stand for: an empty file of that date is somebody's, whose tools date everything so.
 func isPlaceholder(name string, st unix.Stat_t) bool {
-	empty := st.Size == int64(len(filling[name])) || st.Mode&unix.S_IFMT == unix.S_IFDIR
+	kind := st.Mode & unix.S_IFMT
+	empty := kind == unix.S_IFDIR || kind == unix.S_IFREG && strings.Contains(name, "/") && st.Size == int64(len(filling[name]))
 	return empty && st.Mtim.Sec == date.Unix() && st.Mtim.Nsec == 0
 }
 
-// hold makes a placeholder, or joins those who rely on the one that is there.
+// Whoever takes a placeholder away has it for himself for a moment, and is waited for so
+// long. Anybody who can open it can lock it, programs of other runs in the workspace among
+// them, so nobody is waited for any longer.
+const (
+	tryAgain  = time.Millisecond
+	mostTries = 50
+)
+
+// hold makes a placeholder, or joins those who rely on the one that is there. One that
+// somebody keeps to himself is kept as anybody's directory would be: none of ours takes it
+// away meanwhile, as he who has it isn't one.
 func (g *Guard) hold(name string, dir bool) error {
+	tries := 0
 	for range 100 {
-		f, ours, err := g.open(name, dir)
+		fd, ours, err := g.open(name, dir)
 		if errors.Is(err, unix.ENOENT) {
 			continue // one that sweeps took it before it was in place
 		}
@@ -154,25 +203,35 @@ func (g *Guard) hold(name string, dir bool) error {
 			return err
 		}
 		if ours {
-			g.places = append(g.places, f)
+			g.places = append(g.places, place{name, fd})
 			g.add(Path{Name: name, File: !dir})
 			return nil
 		}
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_SH); err != nil {
-			return errors.Join(err, f.Close())
+		if err := flock(fd, unix.LOCK_SH|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+			if err := unix.Close(fd); err != nil {
+				return err
+			}
+			if tries++; tries == mostTries {
+				g.add(Path{Name: name, File: !dir})
+				return nil
+			}
+			<-time.After(tryAgain)
+			continue
+		} else if err != nil {
+			return errors.Join(err, unix.Close(fd))
 		}
 		// Another run may have taken it away before we had the lock.
 		var opened, there unix.Stat_t
-		if err := unix.Fstat(int(f.Fd()), &opened); err != nil {
-			return errors.Join(err, f.Close())
+		if err := unix.Fstat(fd, &opened); err != nil {
+			return errors.Join(err, unix.Close(fd))
 		}
 		there, err = g.stat(name)
 		if err == nil && opened.Ino == there.Ino && opened.Dev == there.Dev {
-			g.places = append(g.places, f)
+			g.places = append(g.places, place{name, fd})
 			g.add(Path{Name: name, File: !dir})
 			return nil
 		}
-		if err := f.Close(); err != nil {
+		if err := unix.Close(fd); err != nil {
 			return err
 		}
 	}
@@ -181,33 +240,48 @@ func (g *Guard) hold(name string, dir bool) error {
 
 // open opens the placeholder, which it puts there, locked, if there is none: then it
 // is ours.
-func (g *Guard) open(name string, dir bool) (_ *os.File, ours bool, err error) {
-	f, err := g.make(name, dir)
+func (g *Guard) open(name string, dir bool) (fd int, ours bool, err error) {
+	fd, err = g.make(name, dir)
 	if !errors.Is(err, unix.EEXIST) {
-		return f, true, err
+		return fd, true, err
 	}
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK, Resolve: beneath}
 	if dir {
 		how.Flags |= unix.O_DIRECTORY
 	}
-	fd, err := unix.Openat2(int(g.root.Fd()), name, &how)
-	if err != nil {
-		return nil, false, err
+	fd, err = unix.Openat2(int(g.root.Fd()), name, &how)
+	return fd, false, err
+}
+
+// flock waits for a lock, or doesn't if how says so.
+func flock(fd, how int) error {
+	for {
+		if err := unix.Flock(fd, how); !errors.Is(err, unix.EINTR) {
+			return err
+		}
 	}
-	return os.NewFile(uintptr(fd), name), false, nil
+}
+
+// temporary is a name for what isn't at the place name yet.
+func (g *Guard) temporary(name string) string {
+	if g.temp == "" {
+		g.temp = tempPrefix + rand.Text()
+	}
+	g.made++
+	return path.Join(path.Dir(name), g.temp+strconv.Itoa(g.made))
 }
 
 // make puts a placeholder in place, dated and locked: one that is ended while it
 // does so must leave nothing that nobody knows for a placeholder, and nobody may
 // come by and take one that has no date yet for something else, or one that nobody
 // has locked yet away.
-func (g *Guard) make(name string, dir bool) (*os.File, error) {
-	at, temp := int(g.root.Fd()), path.Join(path.Dir(name), tempPrefix+rand.Text())
+func (g *Guard) make(name string, dir bool) (int, error) {
+	at, temp := int(g.root.Fd()), g.temporary(name)
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_DIRECTORY, Resolve: beneath}
 	flags := unix.AT_REMOVEDIR
 	if dir {
 		if err := unix.Mkdirat(at, temp, 0o755); err != nil {
-			return nil, err
+			return -1, err
 		}
 	} else {
 		how = unix.OpenHow{Flags: unix.O_WRONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_CREAT | unix.O_EXCL, Mode: 0o644, Resolve: beneath}
@@ -215,25 +289,24 @@ func (g *Guard) make(name string, dir bool) (*os.File, error) {
 	}
 	fd, err := unix.Openat2(at, temp, &how)
 	if err != nil {
-		return nil, errors.Join(err, unlink(at, temp, flags))
+		return -1, errors.Join(err, unlink(at, temp, flags))
 	}
-	f := os.NewFile(uintptr(fd), name)
-	if !dir {
-		_, err = f.WriteString(filling[name])
-	}
-	if err == nil {
-		err = date1970(f)
+	if fill := filling[name]; !dir && fill != "" {
+		_, err = unix.Write(fd, []byte(fill))
 	}
 	if err == nil {
-		err = unix.Flock(fd, unix.LOCK_SH)
+		err = date1970(fd)
+	}
+	if err == nil {
+		err = flock(fd, unix.LOCK_SH)
 	}
 	if err == nil {
 		err = unix.Renameat2(at, temp, at, name, unix.RENAME_NOREPLACE)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close(), unlink(at, temp, flags))
+		return -1, errors.Join(err, unix.Close(fd), unlink(at, temp, flags))
 	}
-	return f, nil
+	return fd, nil
 }
 
 // unlink removes what is there, if it is.
@@ -244,11 +317,11 @@ func unlink(at int, name string, flags int) error {
 	return nil
 }
 
-func date1970(f *os.File) error {
+func date1970(fd int) error {
 	times := []unix.Timespec{{Sec: date.Unix()}, {Sec: date.Unix()}}
-	if err := unix.UtimesNanoAt(int(f.Fd()), "", times, unix.AT_EMPTY_PATH); err != nil {
+	if err := unix.UtimesNanoAt(fd, "", times, unix.AT_EMPTY_PATH); err != nil {
 		// Before Linux 6.? an empty path needs /proc.
-		return os.Chtimes(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), date, date)
+		return os.Chtimes(fmt.Sprintf("/proc/self/fd/%d", fd), date, date)
 	}
 	return nil
 }
@@ -257,16 +330,15 @@ func date1970(f *os.File) error {
 // the workspace.
 func (g *Guard) Release() error {
 	var errs []error
-	for _, f := range g.places {
-		errs = append(errs, g.release(f))
+	for _, p := range g.places {
+		errs = append(errs, errors.Join(g.release(p), unix.Close(p.fd)))
 	}
 	g.places = nil
 	return errors.Join(append(errs, g.root.Close())...)
 }
 
-func (g *Guard) release(f *os.File) error {
-	defer f.Close()
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+func (g *Guard) release(p place) error {
+	err := flock(p.fd, unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return nil // another run's last one will
 	}
@@ -274,93 +346,20 @@ func (g *Guard) release(f *os.File) error {
 		return err
 	}
 	var ours unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &ours); err != nil {
+	if err := unix.Fstat(p.fd, &ours); err != nil {
 		return err
 	}
-	there, err := g.stat(f.Name())
-	if err != nil || ours.Ino != there.Ino || ours.Dev != there.Dev || !isPlaceholder(f.Name(), there) {
+	there, err := g.stat(p.name)
+	if err != nil || ours.Ino != there.Ino || ours.Dev != there.Dev || !isPlaceholder(p.name, there) {
 		return nil // somebody made something of it
 	}
 	flags := 0
 	if there.Mode&unix.S_IFMT == unix.S_IFDIR {
 		flags = unix.AT_REMOVEDIR
 	}
-	err = unix.Unlinkat(int(g.root.Fd()), f.Name(), flags)
+	err = unix.Unlinkat(int(g.root.Fd()), p.name, flags)
 	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.ENOENT) {
 		return nil
 	}
 	return err
-}
-
-// Sweep takes away what crashed runs left in the workspace root, and closes it.
-func Sweep(root *os.File) error {
-	g := &Guard{root: root}
-	var errs []error
-	for _, name := range names {
-		clean := strings.TrimSuffix(name, "/")
-		st, err := g.stat(clean)
-		if err != nil || !isPlaceholder(clean, st) {
-			continue
-		}
-		errs = append(errs, g.hold(clean, st.Mode&unix.S_IFMT == unix.S_IFDIR))
-	}
-	var parents []string
-	for _, name := range names {
-		if dir := path.Dir(strings.TrimSuffix(name, "/")); !slices.Contains(parents, dir) {
-			parents = append(parents, dir)
-			errs = append(errs, g.sweepNew(dir))
-		}
-	}
-	return errors.Join(append(errs, g.Release())...)
-}
-
-// Left lists the placeholders in the workspace root on which no run relies, and
-// takes none away.
-func Left(root *os.File) []string {
-	g := &Guard{root: root}
-	var left []string
-	for _, name := range names {
-		clean := strings.TrimSuffix(name, "/")
-		st, err := g.stat(clean)
-		if err != nil || !isPlaceholder(clean, st) {
-			continue
-		}
-		fd, err := unix.Openat2(int(root.Fd()), clean, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC, Resolve: beneath})
-		if err != nil {
-			continue
-		}
-		if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
-			left = append(left, clean)
-		}
-		_ = unix.Close(fd)
-	}
-	return left
-}
-
-// sweepNew takes away what was to become a placeholder in dir. Whoever is about
-// to make one begins again.
-func (g *Guard) sweepNew(dir string) error {
-	fd, err := unix.Openat2(int(g.root.Fd()), dir, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: beneath})
-	if err != nil {
-		return nil //nolint:nilerr // there is none, or none that we would have made one in
-	}
-	f := os.NewFile(uintptr(fd), dir)
-	names, err := f.Readdirnames(-1)
-	for _, name := range names {
-		if !strings.HasPrefix(name, tempPrefix) {
-			continue
-		}
-		// What isn't empty, nobody made for us.
-		var st unix.Stat_t
-		if e := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); e != nil {
-			continue
-		}
-		switch {
-		case st.Mode&unix.S_IFMT == unix.S_IFDIR:
-			_ = unlink(fd, name, unix.AT_REMOVEDIR)
-		case st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size <= 1:
-			err = errors.Join(err, unlink(fd, name, 0))
-		}
-	}
-	return errors.Join(err, f.Close())
 }

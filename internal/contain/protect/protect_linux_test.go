@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"paddock/internal/testproc"
 )
 
@@ -210,9 +212,12 @@ func TestWhatACrashLeftIsSwept(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	g := keep(t, root)
-	for _, f := range append(g.places, g.root) { // what a crash does
-		f.Close()
+	for _, p := range g.places { // what a crash does
+		if err := unix.Close(p.fd); err != nil {
+			t.Fatal(err)
+		}
 	}
+	g.root.Close()
 	if len(list(t, root)) == 0 {
 		t.Fatal("nothing is there to sweep")
 	}
@@ -261,4 +266,80 @@ func TestGitWorksWhileItIsTold(t *testing.T) {
 		}
 	}
 	git("status")
+}
+
+// Whoever can open a placeholder can lock it, as programs of other runs in the workspace
+// can. Nobody waits for them: neither a run that begins nor who clears up.
+func TestNobodyIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	g := keep(t, root)
+	theirs, err := unix.Open(filepath.Join(root, ".claude"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		err = unix.Flock(theirs, unix.LOCK_SH)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	release(t, g)
+	if err := unix.Flock(theirs, unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	next := keep(t, root)
+	if p, ok := names1(next)[".claude"]; !ok || p.File || p.Pinned {
+		t.Errorf("what somebody keeps to himself isn't kept: %+v", p)
+	}
+	release(t, next)
+	sweep := func() {
+		t.Helper()
+		f, err := os.Open(root)
+		if err == nil {
+			err = Sweep(f)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	sweep()
+	if got := list(t, root); !slices.Equal(got, []string{".claude"}) {
+		t.Errorf("left %q", got)
+	}
+	if err := unix.Close(theirs); err != nil {
+		t.Fatal(err)
+	}
+	sweep()
+	if got := list(t, root); len(got) != 0 {
+		t.Errorf("left %q", got)
+	}
+}
+
+// Tools that date everything at the beginning of time make empty files, too.
+func TestWhatIsDatedLikeAPlaceholderIsTheUsers(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, name := range []string{".envrc", ".gitmodules", ".claude"} {
+		if err := errors.Join(os.WriteFile(filepath.Join(root, name), nil, 0o644), os.Chtimes(filepath.Join(root, name), date, date)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := keep(t, root)
+	for _, name := range []string{".envrc", ".gitmodules", ".claude"} {
+		if p := names1(g)[name]; !p.File {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	f, err := os.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Left(f); slices.Contains(got, ".envrc") {
+		t.Errorf("told as left: %q", got)
+	}
+	release(t, g)
+	if err := Sweep(f); err != nil {
+		t.Error(err)
+	}
+	if got := list(t, root); !slices.Equal(got, []string{".claude", ".envrc", ".gitmodules"}) {
+		t.Errorf("left %q", got)
+	}
 }

@@ -45,15 +45,18 @@ func Send(conn *net.UnixConn, job []byte, files []*os.File) error {
 		}
 		rights = unix.UnixRights(fds...)
 	}
-	head := binary.BigEndian.AppendUint32(nil, uint32(len(job)))
-	n, oobn, err := conn.WriteMsgUnix(head, rights, nil)
+	// In one message, or who sleeps until it comes would be woken for its length alone.
+	text := append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(job)), uint32(len(job))), job...)
+	n, oobn, err := conn.WriteMsgUnix(text, rights, nil)
 	if err != nil {
 		return err
 	}
 	if oobn != len(rights) {
 		return io.ErrShortWrite
 	}
-	_, err = conn.Write(append(head[n:], job...))
+	if n < len(text) {
+		_, err = conn.Write(text[n:])
+	}
 	return err
 }
 
@@ -61,13 +64,18 @@ func Send(conn *net.UnixConn, job []byte, files []*os.File) error {
 // close-on-exec, and judges their number. io.EOF means that the maker ended
 // before it handed anything over.
 func Receive(conn *net.UnixConn) (job []byte, files []*os.File, err error) {
+	return Await(conn, func() {})
+}
+
+// Await is Receive for a supervisor that waits. Each time it is roused it calls roused.
+func Await(conn *net.UnixConn, roused func()) (job []byte, files []*os.File, err error) {
 	var head [4]byte
-	n, files, err := receiveRights(conn, head[:])
-	if err == nil {
-		_, err = io.ReadFull(conn, head[n:])
-		if errors.Is(err, io.EOF) && n < len(head) {
-			err = io.ErrUnexpectedEOF
+	for {
+		files, err = receiveHead(conn, head[:])
+		if err != nil || files != nil || head != rouse {
+			break
 		}
+		roused()
 	}
 	if err == nil {
 		job, err = readJob(conn, binary.BigEndian.Uint32(head[:]))
@@ -81,15 +89,53 @@ func Receive(conn *net.UnixConn) (job []byte, files []*os.File, err error) {
 	return job, files, nil
 }
 
-// Ready reports whether Receive would find something at once, if only the end.
+// receiveHead reads the four bytes before a job, and the descriptors that came with them.
+func receiveHead(conn *net.UnixConn, head []byte) ([]*os.File, error) {
+	n, files, err := receiveRights(conn, head)
+	if err == nil {
+		_, err = io.ReadFull(conn, head[n:])
+		if errors.Is(err, io.EOF) && n < len(head) {
+			err = io.ErrUnexpectedEOF
+		}
+	}
+	return files, err
+}
+
+// rouse is in place of a job's length, and longer than any may be.
+var rouse = [4]byte{0xff, 0xff, 0xff, 0xff}
+
+// Rouse tells a supervisor that waits that its job may come soon. It
+// waits for nobody; who sleeps on, or is gone, is found by Send.
+func Rouse(conn *net.UnixConn) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) {
+		_ = unix.Sendto(int(fd), rouse[:], unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, nil)
+	})
+}
+
+// Ready reports whether Receive would find a job at once, or if only the end. To be roused
+// is neither.
 func Ready(conn *net.UnixConn) (ready bool) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return true // Receive will say why
 	}
 	err = raw.Control(func(fd uintptr) {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-		ready = n > 0 || err != nil && !errors.Is(err, unix.EINTR)
+		var head [4]byte
+		for {
+			n, _, err := unix.Recvfrom(int(fd), head[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+			switch {
+			case errors.Is(err, unix.EINTR):
+			case err == nil && n == len(head) && head == rouse:
+				_, _, _ = unix.Recvfrom(int(fd), head[:], unix.MSG_DONTWAIT) // what was just seen
+			default:
+				ready = !errors.Is(err, unix.EAGAIN)
+				return
+			}
+		}
 	})
 	return ready || err != nil
 }

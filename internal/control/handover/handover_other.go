@@ -16,5 +16,11 @@ func Send(*net.UnixConn, []byte, []*os.File) error { return errSystem }
 // Receive fails: there are no supervisors on this system.
 func Receive(*net.UnixConn) ([]byte, []*os.File, error) { return nil, nil, errSystem }
 
+// Rouse tells nobody: there are no supervisors on this system.
+func Rouse(*net.UnixConn) {}
+
+// Await fails: there are no supervisors on this system.
+func Await(*net.UnixConn, func()) ([]byte, []*os.File, error) { return nil, nil, errSystem }
+
 // Ready reports nothing to wait for.
 func Ready(*net.UnixConn) bool { return true }

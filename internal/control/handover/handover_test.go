@@ -79,6 +79,56 @@ func TestJob(t *testing.T) {
 	}
 }
 
+// Who waits for a job finds all of it when it is woken.
+func TestAJobIsOneMessage(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	job := bytes.Repeat([]byte("x"), 4<<10)
+	if err := Send(a, job, []*os.File{os.Stderr}); err != nil {
+		t.Fatal(err)
+	}
+	n, files, err := receiveRights(b, make([]byte, 64<<10))
+	if err != nil || n != 4+len(job) || len(files) != 1 {
+		t.Errorf("%d bytes and %d files came at first, %v", n, len(files), err)
+	}
+	for _, f := range files {
+		f.Close()
+	}
+}
+
+func TestWhatIsHeard(t *testing.T) {
+	t.Parallel()
+	file := []*os.File{os.Stderr}
+	for text, c := range map[string]struct {
+		files []*os.File
+		fine  bool
+	}{
+		`{"written":true}`:                  {nil, true},
+		`{"written":true,"has_stdin":true}`: {file, true},
+		`{"written":true,"room":5,"room_by":"principal.kept","lease":7}`: {nil, true},
+		`{"written":true} `:                          {file, false},
+		`{"written":true,"has_stdin":true,"room":1}`: {nil, false},
+		`{}`:                                   {nil, false},
+		`{"written":1}`:                        {nil, false},
+		`{"written":true`:                      {nil, false},
+		"{\"written\":true}\x00":               {nil, false},
+		"\xff":                                 {nil, false},
+		strings.Repeat(`{"written":true}`, 10): {nil, false},
+	} {
+		var job Job
+		var files Files
+		if err := job.Hear(&files, []byte(text), c.files); (err == nil) != c.fine || c.fine != job.Written {
+			t.Errorf("%.40q with %d files: %v", text, len(c.files), err)
+		}
+		if job.HasStdin && c.fine && files.Stdin != file[0] {
+			t.Errorf("%.40q: the standard input isn't what came", text)
+		}
+	}
+	if err := (Job{}).Heard(); err == nil {
+		t.Error("a job without a word may start")
+	}
+}
+
 func TestJobOfNothing(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
@@ -207,4 +257,41 @@ func pair(t testing.TB) (a, b *net.UnixConn) {
 		t.Cleanup(func() { c.Close() })
 	}
 	return ends[0], ends[1]
+}
+
+// Who is roused, however often and whenever, gets the same job; to be roused isn't one.
+func TestRoused(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	Rouse(a)
+	if Ready(b) {
+		t.Error("to be roused is taken for a job")
+	}
+	for range 3 {
+		Rouse(a)
+	}
+	if err := Send(a, []byte("job"), []*os.File{os.Stderr}); err != nil {
+		t.Fatal(err)
+	}
+	roused := 0
+	job, files, err := Await(b, func() { roused++ })
+	if string(job) != "job" || len(files) != 1 || err != nil || roused != 3 {
+		t.Errorf("received %q, %v, %v, roused %d times", job, files, err, roused)
+	}
+	for _, f := range files {
+		f.Close()
+	}
+	Rouse(a)
+	if err := Send(a, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if job, _, err := Receive(b); len(job) > 0 || err != nil {
+		t.Errorf("%q, %v", job, err)
+	}
+	// Nobody is waited for who doesn't listen, or is gone.
+	for range 1 << 16 {
+		Rouse(a)
+	}
+	b.Close()
+	Rouse(a)
 }

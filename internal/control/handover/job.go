@@ -1,6 +1,7 @@
 package handover
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 
@@ -8,12 +9,14 @@ import (
 )
 
 // JobVersion is the version of Job and of what its descriptors mean.
-const JobVersion = 8
+const JobVersion = 10
 
-// A Job is one run as its supervisor is told of it. With it come descriptors, in
-// this order: the lock of the run's directory, the directory the program starts
-// in, the file that is executed, with HasStdin what to feed, a regular file, with
-// HasSecrets the sealed memory of package credential for the proxy, with HasKnown
+// A Job is one run as its supervisor is told of it, while it is still being written
+// down: what is to hold the run can be made ready meanwhile. Nothing is at RunDir yet,
+// and the program may start only when the [Word] is there, which is the second message.
+//
+// With the job come descriptors, in this order: the lock of the run's directory, the
+// directory the program starts in, the file that is executed, with HasSecrets the sealed memory of package credential for the proxy, with HasKnown
 // that for the supervisor, with HasSink where standard output goes, which isn't kept
 // then, with HasDoor the socket that the program gets, and a file for each of Copies.
 type Job struct {
@@ -49,21 +52,13 @@ type Job struct {
 	Grace     paddock.Duration `json:"grace_ms,omitempty"`
 	// Reserve is what output leaves free of the disk; zero means nothing.
 	Reserve int64 `json:"reserve,omitempty"`
-	// Room is how many bytes of both streams are kept at most, by the quota RoomBy;
-	// zero is no less than their caps.
-	Room   int64  `json:"room,omitempty"`
-	RoomBy string `json:"room_by,omitempty"`
 	// Tied runs end when the connection that handed over the job is closed.
 	Tied bool `json:"tied,omitempty"`
-	// Lease is until when the run may go on unless it is renewed, by the machine's boot
-	// clock, in nanoseconds; zero means that nobody has a lease of it.
-	Lease int64 `json:"lease,omitempty"`
 	// Isolation lists means to try in order; empty means all that can work.
 	Isolation   []paddock.Isolation `json:"isolation,omitempty"`
 	LeaveCgroup bool                `json:"leave_cgroup,omitempty"`
 	// Terminal is of which size a terminal the program gets; nil is none.
 	Terminal   *paddock.TerminalSize `json:"terminal,omitempty"`
-	HasStdin   bool                  `json:"has_stdin,omitempty"`
 	HasSecrets bool                  `json:"has_secrets,omitempty"`
 	HasKnown   bool                  `json:"has_known,omitempty"`
 	HasSink    bool                  `json:"has_sink,omitempty"`
@@ -74,6 +69,46 @@ type Job struct {
 	// Journal is the directory of the journal that gets the run's end; empty
 	// means that somebody else tells it.
 	Journal string `json:"journal,omitempty"`
+	// Word is what was heard since; see [Job.Hear].
+	Word `json:"-"`
+}
+
+// A Word is the second message: that the run is written down, durably, and may start,
+// with what is known by then only. Without Written it is none. With it comes, where
+// HasStdin says so, what to feed, a regular file. A connection that ends in its place
+// says that there is no such run: what was made ready for it is to be taken away.
+type Word struct {
+	Written bool `json:"written"`
+	// Room is how many bytes of both streams are kept at most, by the quota RoomBy;
+	// zero is no less than their caps.
+	Room   int64  `json:"room,omitempty"`
+	RoomBy string `json:"room_by,omitempty"`
+	// Lease is until when the run may go on unless it is renewed, by the machine's boot
+	// clock, in nanoseconds; zero means that nobody has a lease of it.
+	Lease    int64 `json:"lease,omitempty"`
+	HasStdin bool  `json:"has_stdin,omitempty"`
+	// Follows says that who sent the word is to be told events by this connection.
+	Follows bool `json:"follows,omitempty"`
+}
+
+// Hear takes the word, as text, and what came with it.
+func (j *Job) Hear(f *Files, text []byte, files []*os.File) error {
+	var w Word
+	if err := json.Unmarshal(text, &w); err != nil {
+		return fmt.Errorf("the word that the run is written down: %w", err)
+	}
+	want := 0
+	if w.HasStdin {
+		want = 1
+	}
+	if len(files) != want {
+		return fmt.Errorf("%d descriptors came with the word that the run is written down, want %d", len(files), want)
+	}
+	if w.HasStdin {
+		f.Stdin = files[0]
+	}
+	j.Word = w
+	return j.Heard()
 }
 
 // Files are the descriptors of a Job, in the order in which they are sent.
@@ -82,7 +117,7 @@ type Files struct {
 	Lock *os.File
 	// Dir is where the program starts, Exec what is executed.
 	Dir, Exec *os.File
-	// Stdin is what to feed, a regular file; nil without Job.HasStdin.
+	// Stdin is what to feed, a regular file, which comes with the word; nil without HasStdin.
 	Stdin *os.File
 	// Secrets is for the run's proxy; nil without Job.HasSecrets.
 	Secrets *os.File
@@ -100,9 +135,6 @@ type Files struct {
 func FilesOf(job Job, files []*os.File) (Files, error) {
 	var f Files
 	places := []**os.File{&f.Lock, &f.Dir, &f.Exec}
-	if job.HasStdin {
-		places = append(places, &f.Stdin)
-	}
 	if job.HasSecrets {
 		places = append(places, &f.Secrets)
 	}

@@ -92,7 +92,10 @@ type Event struct {
 	Stdout  int64            `json:"stdout,omitempty"`
 	Stderr  int64            `json:"stderr,omitempty"`
 	Outcome *paddock.Outcome `json:"outcome,omitempty"`
-	Error   string           `json:"error,omitempty"`
+	// Kept says of a settled run that Outcome is what its directory says, and that the
+	// journal knows: whoever hears it needn't look.
+	Kept  bool   `json:"kept,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 // A Typed is what an attachment asks of a run's terminal.

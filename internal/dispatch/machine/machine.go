@@ -21,12 +21,14 @@ import (
 	"paddock/internal/dispatch/machine/hands"
 	"paddock/internal/dispatch/machine/shift"
 	"paddock/internal/dispatch/machine/shift/hint"
+	"paddock/internal/dispatch/machine/timed"
 	"paddock/internal/executor"
 	"paddock/internal/journal/sign"
 	"paddock/internal/lease"
 	"paddock/internal/lease/fair"
 	"paddock/internal/lease/order"
 	"paddock/internal/lease/timely"
+	"paddock/internal/lease/watch"
 	"paddock/internal/store"
 	"paddock/internal/trace"
 )
@@ -46,6 +48,10 @@ type Machine struct {
 	Version  string
 	// Keys are those whose orders are followed.
 	Keys []*sign.Public
+	// Signers say which of the workers that follow those may follow an order.
+	Signers lease.Signers
+	// Waits is how long a run that was claimed waits for them; 0 is as usual.
+	Waits time.Duration
 	// Alone says that nobody else can look after its runs, or say that it is silent: then
 	// they go on when this process is gone, for as long as they like.
 	Alone bool
@@ -57,8 +63,10 @@ type Machine struct {
 	// Hints calls heard with the hints of the store until ctx ends or that fails; nil
 	// where this process is the only one.
 	Hints func(ctx context.Context, heard func(string)) error
-	Now   func() time.Time
-	Warn  func(error)
+	// Beside, if not nil, is done until the work ends.
+	Beside func(ctx context.Context)
+	Now    func() time.Time
+	Warn   func(error)
 	// Traces is told how long things took; nil isn't.
 	Traces *trace.Tracer
 }
@@ -82,6 +90,9 @@ func (m Machine) Work(ctx context.Context, queue store.Queue) error {
 	if m.Hints != nil {
 		beside.Go(func() { m.Listen(ctx, &b) })
 	}
+	if m.Beside != nil {
+		beside.Go(func() { m.Beside(ctx) })
+	}
 	return m.Carry(ctx, queue, &b)
 }
 
@@ -94,11 +105,12 @@ func (m Machine) Carry(ctx context.Context, queue store.Queue, b *Bells) error {
 	times := cmp.Or(m.Times, lease.Default)
 	h := hands.New(ctx, hands.Config{Executor: m.Executor, Lasting: m.Alone, Warn: m.Warn, Traces: m.Traces, Worker: string(m.ID), Now: m.Now, Changed: func() { b.Changed.Ring(); b.Told.Ring() }})
 	defer h.Close()
+	rows, offers := timed.Of(timely.Of(queue, times), b.Offers, timed.Config{Traces: m.Traces, Keys: m.Keys, Worker: string(m.ID), Now: m.Now})
 	s := shift.Shift{
 		Config: lease.Config{
-			ID: m.ID, Labels: Labels(m.Labels, m.Keys), Capacity: cmp.Or(m.Capacity, Capacity), Version: m.Version, Queue: timely.Of(queue, times), Hands: h,
-			Keys: m.Keys, Nonces: nonces, Times: times, Limits: m.Limits, Clock: m.Now, Launches: launches,
-			Offers: b.Offers,
+			ID: m.ID, Labels: Labels(m.Labels, m.Keys), Capacity: cmp.Or(m.Capacity, Capacity), Version: m.Version, Queue: rows, Hands: h,
+			Keys: m.Keys, Nonces: nonces, Signers: m.Signers, Waits: m.Waits, Times: times, Limits: m.Limits, Clock: m.Now, Launches: launches,
+			Offers: offers,
 		},
 		Queued: &b.Queued, Changed: &b.Changed, Told: &b.Told, Looked: &b.Looked, Own: &b.Own, Warn: m.Warn,
 	}
@@ -129,7 +141,7 @@ func (m Machine) Listen(ctx context.Context, b *Bells) {
 }
 
 // Watch finds workers that have fallen silent.
-func (m Machine) Watch(ctx context.Context, w *lease.Watch, b *Bells) {
+func (m Machine) Watch(ctx context.Context, w *watch.Watch, b *Bells) {
 	t := time.NewTicker(cmp.Or(m.Times, lease.Default).Beat)
 	defer t.Stop()
 	var said string

@@ -20,8 +20,14 @@ import (
 	"paddock/internal/trace"
 )
 
+// Rows are what a front asks of a store.
+type Rows interface {
+	store.Runs
+	store.Copies
+}
+
 // Lasts is how long an order is good: what waits longer in the queue isn't started.
-const Lasts = 24 * time.Hour
+const Lasts = order.Usual
 
 // Owner is whom rows say a principal to be. It is his whole name, put into a form that
 // rows can have.
@@ -178,6 +184,15 @@ func Adopted(run paddock.Run, req paddock.Request) (row store.Run, nonce string)
 	}, "adopted-" + string(run.ID)
 }
 
+// Agreed is a run of the directory here, as it is shown alone: the directory has the last
+// word on its end where the rows aren't shared, else its row has.
+func Agreed(shared bool, row, here paddock.Run) paddock.Run {
+	if !shared && here.State.Settled() {
+		return here
+	}
+	return Settled(row, here)
+}
+
 // Settled is a run as its machine has it, that came out as its row says.
 func Settled(row, run paddock.Run) paddock.Run {
 	switch {
@@ -186,8 +201,11 @@ func Settled(row, run paddock.Run) paddock.Run {
 	case !row.State.Settled():
 		run.State, run.Outcome = row.State, nil
 		return run
-	case !run.State.Settled() || row.Outcome == nil:
+	case row.Outcome == nil:
 		return row
+	case !run.State.Settled():
+		run.State, run.Outcome, run.Duration = row.State, row.Outcome, row.Duration
+		return run
 	}
 	end := *row.Outcome
 	end.Stdout, end.Stderr = run.Stdout, run.Stderr

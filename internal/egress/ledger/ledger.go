@@ -1,7 +1,9 @@
-// Package ledger reads what a proxy's entries were written down as: one JSON
-// object a line.
+// Package ledger is what a proxy decided, and reads what that was written down as: one
+// JSON object a line.
 //
 // # Limits
+//
+// It knows no proxy, so that who only shows entries is linked with neither TLS nor HTTP.
 //
 // It is read whole. Who writes it bounds it; beyond what that may be, nothing is
 // read.
@@ -12,8 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"paddock/internal/egress"
 )
 
 // most is more than a supervisor writes.
@@ -21,9 +21,9 @@ const most = 2 << 20
 
 // Read returns the entries of r. A last line that isn't whole, as a crash leaves
 // it, is left out.
-func Read(r io.Reader) (all []egress.Entry, err error) {
+func Read(r io.Reader) (all []Entry, err error) {
 	for lines := json.NewDecoder(io.LimitReader(r, most)); ; {
-		var e egress.Entry
+		var e Entry
 		err := lines.Decode(&e)
 		switch {
 		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):

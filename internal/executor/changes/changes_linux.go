@@ -275,7 +275,7 @@ func (d Desk) lock() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := d.State.LockRoot(sealed.Decision.Grant.Root)
+	lock, err := d.State.LockRoot(sealed.Decision.Grant().Root)
 	if err == nil && lock == nil {
 		r := paddock.Refused(paddock.Conflict, "Changes are being applied to this workspace, or discarded, right now.")
 		r.Hint, r.Retryable = "Try again when that is over.", true

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/approval/waiters"
 	"paddock/internal/failpoint"
+	"paddock/internal/policy/compiled/rule"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record/durable/waiting"
 	"paddock/internal/trust"
@@ -57,12 +59,27 @@ func (a Attendant) Attend(ctx context.Context) error {
 	}
 }
 
+// Begin notes that the run waits for what was asked. A run of which that can't be noted
+// is settled.
+func (a Attendant) Begin(ctx context.Context) error {
+	err := a.noted()
+	if err != nil {
+		err = errors.Join(err, a.settle(ctx, paddock.FailedToStart, paddock.Reason{Kind: paddock.ReasonStart, Step: "waiting", Detail: err.Error()}))
+	}
+	return err
+}
+
+func (a Attendant) noted() error {
+	return waiters.Add(a.book().Dir(a.Case.ID), a.Dir.ID(), a.Now())
+}
+
 // Once starts or settles the run if that can be said now, and lets go of it otherwise.
 func (a Attendant) Once(ctx context.Context) error {
-	if over, err := a.turn(ctx); over || err != nil {
+	over, err := a.turn(ctx)
+	if over {
 		return err
 	}
-	return a.Dir.ReleaseLock()
+	return errors.Join(err, a.Dir.ReleaseLock())
 }
 
 // turn looks how things stand. When it is over the run is started or settled, and
@@ -100,7 +117,10 @@ func (a Attendant) proceed(ctx context.Context, c Case) (over bool, err error) {
 	j := a.Judge(ctx)
 	defer j.Close()
 	if err := a.Fits(ctx, j, c); err != nil {
-		if a.Lasts && passing(err) {
+		switch {
+		case a.Lasts && errors.Is(err, rule.ErrElsewhere):
+			return false, err // who has CEL starts it
+		case a.Lasts && passing(err):
 			return false, nil
 		}
 		return true, a.refused(ctx, changed("what would be started isn't what was approved: "+err.Error()))

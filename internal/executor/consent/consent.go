@@ -12,11 +12,16 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"paddock"
 	"paddock/internal/approval"
+	"paddock/internal/approval/waiters"
+	"paddock/internal/executor/consent/words"
+	"paddock/internal/lineage"
 	"paddock/internal/rundir"
+	"paddock/internal/rundir/record/durable/waiting"
 	"paddock/internal/trust"
 )
 
@@ -30,6 +35,8 @@ type Desk struct {
 // Notes are what is told to the journal.
 type Notes interface {
 	Approval(ctx context.Context, step string, a paddock.Approval, run paddock.RunID, vote *paddock.Vote, envelope paddock.Digest) error
+	// Policy returns what keeps the text of a policy in a directory.
+	Policy(ctx context.Context, state *rundir.State, digest paddock.Digest, text []byte, trouble *lineage.Trouble) func(dir string)
 	NeverStarted(ctx context.Context, dir *rundir.Dir, state paddock.State, reason paddock.Reason) (paddock.Run, error)
 }
 
@@ -40,6 +47,8 @@ type Judgement interface {
 	Approvals() paddock.Approvals
 	// Matter is what their approval is bound to.
 	Matter(ctx context.Context) (paddock.Matter, error)
+	// PolicyText is of what judged it.
+	PolicyText() []byte
 	// Allows says what is against it otherwise, and Approve makes it what they allow.
 	Allows() error
 	Approve(id paddock.ApprovalID)
@@ -84,6 +93,7 @@ func (d Desk) Look(ctx context.Context, j Judgement) (Case, error) {
 		return c, r
 	}
 	if err == nil && asked {
+		d.Notes.Policy(ctx, d.State, m.PolicyDigest, j.PolicyText(), nil)(d.book().Dir(c.ID))
 		err = d.Notes.Approval(ctx, "asked", c.Approval, "", nil, "")
 	}
 	return c, err
@@ -228,11 +238,45 @@ func (d Desk) Vote(ctx context.Context, id paddock.ApprovalID, envelope []byte) 
 	return a, err
 }
 
-// Get and List are those of the book.
-func (d Desk) Get(id paddock.ApprovalID) (paddock.Approval, error) { return d.book().Get(id, d.Now()) }
+// Get returns what is known of id, what the rules say that asked, and who waits for it.
+func (d Desk) Get(id paddock.ApprovalID) (paddock.Approval, error) {
+	a, err := d.book().Get(id, d.Now())
+	if err == nil {
+		words.In(d.State.Path()).Put(&a, d.book().Dir(id))
+		err = d.mark(&a)
+	}
+	return a, err
+}
+
+// mark says in a which runs wait for it, and which did.
+func (d Desk) mark(a *paddock.Approval) error {
+	return waiters.Mark(a, d.book().Dir(a.ID), func(id paddock.RunID) (bool, error) {
+		dir, err := d.State.Run(id)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil // removed since it ended
+		}
+		if err != nil {
+			return false, err
+		}
+		waits, err := waiting.Is(dir.Path())
+		if err != nil || !waits {
+			return false, err
+		}
+		outcome, err := dir.Outcome()
+		return outcome == nil, err
+	})
+}
 
 // Text is that of the book.
 func (d Desk) Text(id paddock.ApprovalID) ([]byte, error) { return d.book().Text(id) }
 
 // List returns everything that is kept, newest first.
-func (d Desk) List() ([]paddock.Approval, error) { return d.book().List(d.Now()) }
+func (d Desk) List() ([]paddock.Approval, error) {
+	all, err := d.book().List(d.Now())
+	said := words.In(d.State.Path())
+	for i := range all {
+		said.Put(&all[i], d.book().Dir(all[i].ID))
+		err = errors.Join(err, d.mark(&all[i]))
+	}
+	return all, err
+}

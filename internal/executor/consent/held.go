@@ -112,6 +112,8 @@ func (a *Attendant) asked(h Held) error {
 	if a.Case.Approval, err = a.book().Get(id, a.Now()); err != nil {
 		return err
 	}
-	a.Case.by, err = a.book().By(id)
-	return err
+	if a.Case.by, err = a.book().By(id); err != nil {
+		return err
+	}
+	return a.noted() // who made it may have been ended before
 }

@@ -121,8 +121,8 @@ func allowed(req paddock.Request, rules *policy.Policy) paddock.Decision {
 		grant.Root, grant.Dir = roots[0], roots[0]
 	}
 	return paddock.Decision{
-		Effect: paddock.Allow, RequestDigest: req.Digest(), PolicyDigest: rules.Digest(), Grant: grant,
-		Gates: []paddock.GateResult{{Gate: paddock.GatePolicy, Verdict: paddock.Pass, Detail: "what is given is kept; no program runs"}},
+		Effect: paddock.Allow, RequestDigest: req.Digest(), PolicyDigest: rules.Digest(), Granted: paddock.Gives(grant),
+		Gates: paddock.AnswersOf(paddock.GateResult{Gate: paddock.GatePolicy, Verdict: paddock.Pass, Detail: "what is given is kept; no program runs"}),
 	}
 }
 

@@ -29,9 +29,9 @@ func (j *Judgement) decide(p *policy.Policy, req paddock.Request) {
 // granted is what the request gets, or would get if it were approved.
 func (j *Judgement) granted() *paddock.Grant {
 	if j.would != nil {
-		return j.would.Grant
+		return j.would.Grant()
 	}
-	return j.Decision.Grant
+	return j.Decision.Grant()
 }
 
 // conclude adds what else stands against the request, and the hook's word.
@@ -77,7 +77,7 @@ func (j *Judgement) Matter(ctx context.Context) (paddock.Matter, error) {
 	if err != nil {
 		return paddock.Matter{}, err
 	}
-	m, err := matter.Of(ctx, j.request.Principal, *j.would, j.Decision.Refusals, j.programs(j.would.Grant), j.Found.Launch.File, stdin)
+	m, err := matter.Of(ctx, j.request.Principal, *j.would, j.Decision.Refusals, j.programs(j.would.Grant()), j.Found.Launch.File, stdin)
 	m.Terminal = j.request.Command.Terminal != nil
 	return m, err
 }

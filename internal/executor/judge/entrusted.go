@@ -43,13 +43,13 @@ func (j *Judgement) Provided() error {
 // Sealed returns the secrets that the grant's requests carry, for the run's proxy;
 // nil if there are none. The decision must allow.
 func (j *Judgement) Sealed() (*os.File, error) {
-	return j.trove.Sealed(j.Decision.Grant.Contain.Inject)
+	return j.trove.Sealed(j.Decision.Grant().Contain.Inject)
 }
 
 // Known returns what the run's supervisor must know of secrets: those that the
 // program gets, and all that its output must not show; nil if there are none. The
 // decision must allow.
-func (j *Judgement) Known() (*os.File, error) { return j.trove.Known(j.Decision.Grant.Secrets) }
+func (j *Judgement) Known() (*os.File, error) { return j.trove.Known(j.Decision.Grant().Secrets) }
 
 // carried refuses variables that carry a secret within their value, or in another
 // form: the policy knows values by their digests only.

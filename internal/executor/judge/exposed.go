@@ -27,6 +27,7 @@ func (j *Judge) exposed(g *paddock.Grant, p *policy.Policy) []paddock.Refusal {
 	}
 	writable := append([]string{g.Root}, g.Contain.Write...)
 	var refusals []paddock.Refusal
+	var look inside.Look
 	refuse := func(what, path, in string) {
 		r := paddock.Refused(paddock.ContainmentUnavailable, "%s, %s, lies inside %s, which the run is given.", what, path, in)
 		r.Hint = "Keep it outside of every root and of what `containment` lists, or narrow those."
@@ -34,7 +35,7 @@ func (j *Judge) exposed(g *paddock.Grant, p *policy.Policy) []paddock.Refusal {
 	}
 	state := j.cfg.State.Path()
 	for _, path := range append(writable, g.Contain.Read...) {
-		if inside.Holds(path, state) {
+		if look.Holds(path, state) {
 			refuse("The state directory", state, path)
 			break
 		}
@@ -43,7 +44,7 @@ func (j *Judge) exposed(g *paddock.Grant, p *policy.Policy) []paddock.Refusal {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		file := files[name]
 		for _, path := range append(writable, g.Contain.Read...) {
-			if inside.Holds(path, file) {
+			if look.Holds(path, file) {
 				refuse("The secret "+name, file, path)
 				break
 			}
@@ -56,7 +57,7 @@ func (j *Judge) exposed(g *paddock.Grant, p *policy.Policy) []paddock.Refusal {
 	for _, file := range policies {
 		for _, path := range writable {
 			// A project's own policy is protected there, and trusted by its digest.
-			if inside.Holds(path, file) && !inside.Holds(filepath.Join(path, ".paddock"), file) {
+			if look.Holds(path, file) && !look.Holds(filepath.Join(path, ".paddock"), file) {
 				refuse("The policy", file, path)
 				break
 			}
@@ -80,7 +81,7 @@ func Workspace(grant *paddock.Grant) (string, error) {
 
 // Programs lists the files that are executed, or read to execute others, the
 // binary first. The decision must allow.
-func (j *Judgement) Programs() []string { return j.programs(j.Decision.Grant) }
+func (j *Judgement) Programs() []string { return j.programs(j.Decision.Grant()) }
 
 func (j *Judgement) programs(g *paddock.Grant) []string {
 	e := g.Executable

@@ -78,7 +78,7 @@ func look(j *Judge, req paddock.Request) string {
 	if refusal := got.Decision.Refusal(); refusal != nil {
 		return "refused: " + refusal.Error()
 	}
-	listed, err := j.Listed(context.Background(), got.Decision.Grant)
+	listed, err := j.Listed(context.Background(), got.Decision.Grant())
 	switch {
 	case errors.Is(err, unix.EMFILE):
 		return "fault"

@@ -15,9 +15,9 @@ type (
 
 // ask lets the hook judge what everything else allows.
 func (j *Judge) ask(ctx context.Context, req paddock.Request, d *paddock.Decision) {
-	words, allowed := hook.Call(ctx, j.cfg.Hook, req, d.Grant)
+	words, allowed := hook.Call(ctx, j.cfg.Hook, req, d.Grant())
 	if allowed {
-		answer(d, paddock.GateResult{Gate: paddock.GateHook, Verdict: paddock.Pass, Detail: "the host program allows"})
+		d.Gates = d.Gates.With(paddock.GateResult{Gate: paddock.GateHook, Verdict: paddock.Pass, Detail: "the host program allows"})
 		return
 	}
 	refusal := paddock.Refused(paddock.RuleDenied, "%s", words)

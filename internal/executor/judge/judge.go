@@ -130,7 +130,7 @@ func (j *Judgement) Allows() error {
 	if refusal := j.Decision.Refusal(); refusal != nil {
 		return refusal
 	}
-	if j.Decision.Effect != paddock.Allow || j.Decision.Grant == nil || j.Found.Launch == nil || j.Found.DirFile == nil {
+	if j.Decision.Effect != paddock.Allow || j.Decision.Grant() == nil || j.Found.Launch == nil || j.Found.DirFile == nil {
 		return fmt.Errorf("bug: the decision %q has neither a refusal nor all that it takes", j.Decision.Effect)
 	}
 	return nil
@@ -146,7 +146,7 @@ func (j *Judgement) Take(ctx context.Context, c *rundir.Claim, id paddock.RunID,
 	if refusal := policy.Decide(j.policy, j.request, again).Refusal(); refusal != nil {
 		return refusal
 	}
-	j.room, err = j.budget.Take(ctx, c, by, id, j.policy.Quotas(by, again.Dir.Root), again.Usage, j.Decision.Grant.Limits.Output)
+	j.room, err = j.budget.Take(ctx, c, by, id, j.policy.Quotas(by, again.Dir.Root), again.Usage, j.Decision.Grant().Limits.Output)
 	return err
 }
 
@@ -209,7 +209,10 @@ func (j *Judgement) withoutOwn(runs int) {
 // policyFor returns the policy that judges req as long as its directory isn't known,
 // or says why there is none.
 func (j *Judge) policyFor(req paddock.Request) (whole, p *policy.Policy, err error) {
-	if whole, err = j.cfg.Policy.Load(); err != nil {
+	if whole, err = j.cfg.Policy.Load(); err == nil {
+		err = whole.Judges()
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	room := req.Room
@@ -322,20 +325,10 @@ func (j *Judgement) home(state *rundir.State, root string) {
 // deny turns d into a refusal for further reasons, if there are any.
 func deny(d *paddock.Decision, reasons ...paddock.Refusal) {
 	for _, r := range reasons {
-		d.Effect, d.Grant = paddock.Deny, nil
+		d.Effect, d.Granted = paddock.Deny, paddock.Granted{}
 		d.Refusals = append(d.Refusals, r)
 		if r.Gate != "" {
-			answer(d, paddock.GateResult{Gate: r.Gate, Verdict: paddock.Refuse, Detail: r.Message})
+			d.Gates = d.Gates.With(paddock.GateResult{Gate: r.Gate, Verdict: paddock.Refuse, Detail: r.Message})
 		}
 	}
-}
-
-// answer puts a gate's result in the place of the one before.
-func answer(d *paddock.Decision, result paddock.GateResult) {
-	i := slices.IndexFunc(d.Gates, func(g paddock.GateResult) bool { return g.Gate == result.Gate })
-	if i < 0 {
-		d.Gates = append(d.Gates, result)
-		return
-	}
-	d.Gates[i] = result
 }

@@ -121,6 +121,23 @@ func (l *Leases) Ours(id paddock.RunID) bool {
 	return ours
 }
 
+// Named is the run, if it is this process that has the lease.
+func (l *Leases) Named(id paddock.RunID) paddock.RunID {
+	if !l.Ours(id) {
+		return ""
+	}
+	return id
+}
+
+// Held is Until. A run that was begun for a lease, which is the one that is named then,
+// isn't started without: what ended it meanwhile took that away, and nobody would end it.
+func (l *Leases) Held(id, begun paddock.RunID) (int64, error) {
+	if begun != "" && !l.Ours(id) {
+		return 0, errors.New("the lease for which it was begun is gone")
+	}
+	return l.Until(id)
+}
+
 // All are the runs that have entries.
 func (l *Leases) All() ([]paddock.RunID, error) {
 	entries, err := os.ReadDir(l.dir)

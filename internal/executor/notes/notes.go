@@ -80,12 +80,20 @@ func (n *Notes) Start(ctx context.Context, id paddock.RunID, req paddock.Request
 	})
 }
 
-// Prepare prepares the run's directory and tells the journal, at once since
-// both wait for the disk. Without either there is no run.
+// Prepare prepares the run's directory and tells the journal, at once where
+// both wait for a disk: else the run's supervisor, which makes ready meanwhile, needs the
+// other processor more. Without either there is no run.
 func (n *Notes) Prepare(ctx context.Context, state *rundir.State, id paddock.RunID, rec rundir.Intent) (*rundir.Dir, error) {
 	noted := make(chan error, 1)
-	go func() { noted <- n.Start(ctx, id, rec.Request, rec.Decision) }()
+	start := func() { noted <- n.Start(ctx, id, rec.Request, rec.Decision) }
+	beside := state.Waits()
+	if beside {
+		go start()
+	}
 	dir, err := state.Prepare(ctx, id, rec)
+	if !beside {
+		start()
+	}
 	untold := <-noted
 	if err == nil && untold == nil {
 		return dir, nil

@@ -76,7 +76,7 @@ func intent() rundir.Intent {
 	req := paddock.Request{Principal: alice, Door: paddock.DoorMCP, Command: paddock.Command{Argv: []string{"go", "vet"}}}
 	return rundir.Intent{Request: req, Decision: paddock.Decision{
 		Effect: paddock.Allow, RequestDigest: req.Digest(), PolicyDigest: paddock.DigestOf([32]byte{1}),
-		Grant: &paddock.Grant{Argv: req.Command.Argv, Dir: "/srv"},
+		Granted: paddock.Gives(&paddock.Grant{Argv: req.Command.Argv, Dir: "/srv"}),
 	}}
 }
 

@@ -15,14 +15,14 @@ import (
 // mostProblem bounds what an entry says of a policy that can't be used.
 const mostProblem = 512
 
-// Policy returns what keeps the text of the policy that a run was decided by, in the
-// run's directory while that is made, and tells of trouble with a newer one. That either
-// is known later is no condition of a run.
+// Policy returns what keeps the text of the policy that a run was decided by, or persons
+// are asked by, in the directory of that while it is made, and tells of trouble with a newer one. That either
+// is known later is no condition of either.
 func (n *Notes) Policy(ctx context.Context, state *rundir.State, digest paddock.Digest, text []byte, trouble *lineage.Trouble) (beside func(dir string)) {
 	return func(dir string) {
 		n.trouble(ctx, trouble)
 		if err := state.KeepPolicy(dir, digest, text); err != nil {
-			n.warn(fmt.Errorf("run %s: %w", filepath.Base(dir), err))
+			n.warn(fmt.Errorf("%s: %w", filepath.Base(dir), err))
 		}
 	}
 }

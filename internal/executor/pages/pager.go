@@ -4,7 +4,7 @@
 //
 // # Limits
 //
-// The package waits for nothing and asks for no permission.
+// The package asks for no permission, and waits by who is asked to.
 package pages
 
 import (
@@ -23,6 +23,25 @@ import (
 	"paddock/internal/rundir/record/durable/losses"
 	"paddock/internal/rundir/record/durable/prune"
 )
+
+// Read returns one page. Where req waits, await is asked to call turns whenever there may be more, until
+// that says that there is, or fails, or the context ends.
+func Read(ctx context.Context, dir *rundir.Dir, req paddock.PageRequest, await func(ctx context.Context, turns func() (bool, error)) error) (paddock.Page, error) {
+	pager := New(dir, req)
+	if req.Wait <= 0 {
+		_, err := pager.Turn()
+		page, _ := pager.Page()
+		return page, err
+	}
+	limited, cancel := context.WithTimeout(ctx, time.Duration(req.Wait))
+	defer cancel()
+	err := await(limited, func() (bool, error) { return pager.Turns(limited) })
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = pager.Once() // the wait is over and there is nothing more
+	}
+	page, _ := pager.Page()
+	return page, err
+}
 
 // A Pager reads pages of one run until one holds something.
 type Pager struct {

@@ -12,7 +12,9 @@ package remains
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"path/filepath"
 	"time"
 
 	"paddock"
@@ -28,7 +30,7 @@ func Clear(dir *rundir.Dir, workspace func(*paddock.Grant) (string, error), now 
 	found, lookErr := look(dir.Path(), now)
 	err = errors.Join(err, lookErr, dropped(dir.Path()))
 	sealed, readErr := dir.Sealed()
-	g := sealed.Decision.Grant
+	g := sealed.Decision.Grant()
 	if readErr != nil || g == nil || g.Contain.Level != paddock.Full {
 		return found, errors.Join(err, readErr)
 	}
@@ -40,6 +42,18 @@ func Clear(dir *rundir.Dir, workspace func(*paddock.Grant) (string, error), now 
 		rootErr = sweep(root)
 	}
 	return found, errors.Join(err, rootErr)
+}
+
+// Unborn takes away what was made in root, and of cgroups, for a run that never came to be.
+// What can't be taken away is told to warn.
+func Unborn(id paddock.RunID, root string, warn func(error)) {
+	err := lifecycle.EndCgroup(string(id))
+	if real, linkErr := filepath.EvalSymlinks(root); root != "" && linkErr == nil && real == root { // else it is another one
+		err = errors.Join(err, sweep(root))
+	}
+	if err != nil {
+		warn(fmt.Errorf("what run %s left, which isn't to be: %w", id, err))
+	}
 }
 
 // Groups lists the names of cgroups that runs have, of whatever state directory.

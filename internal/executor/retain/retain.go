@@ -96,7 +96,7 @@ func (k *Keeper) Step(ctx context.Context, p *Pass, l Limits, most int, each fun
 	var faults []error
 	for _, day := range days {
 		for {
-			ids, err := shelf.Newest(filepath.Join(root, day), p.before, min(most, 256))
+			ids, err := k.State.Newest(day, p.before, min(most, 256))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) { // removed meanwhile
 				return errors.Join(append(faults, err)...)
 			}

@@ -82,7 +82,7 @@ func (h *house) running(n, size int) *rundir.Dir {
 	must(h.t, err)
 	req := paddock.Request{Principal: alice, Door: paddock.DoorMCP, IdempotencyKey: h.key(n), Command: paddock.Command{Argv: []string{"go", "vet"}}}
 	d, err := h.State.Prepare(h.t.Context(), id, rundir.Intent{Request: req, CreatedAt: at, Decision: paddock.Decision{
-		Effect: paddock.Allow, RequestDigest: req.Digest(), Grant: &paddock.Grant{Argv: req.Command.Argv, Root: cmp.Or(h.root, "/srv/checkout"), Dir: "/srv/checkout"},
+		Effect: paddock.Allow, RequestDigest: req.Digest(), Granted: paddock.Gives(&paddock.Grant{Argv: req.Command.Argv, Root: cmp.Or(h.root, "/srv/checkout"), Dir: "/srv/checkout"}),
 	}})
 	must(h.t, err)
 	must(h.t, h.State.Claim(h.t.Context(), func(c *rundir.Claim) error { return c.Publish(d, req.IdempotencyKey) }))
@@ -528,17 +528,15 @@ func TestListWhileRemoving(t *testing.T) {
 	day := filepath.Dir(old.Path())
 	var seen []int
 	h.At = func(string) {
-		runs, _, err := h.State.List("", 10, nil)
+		runs, _, err := h.State.List("", 10, rundir.Wanted{})
 		must(t, err)
 		seen = append(seen, len(runs))
 	}
-	// The first run of a listing is read before its second day is looked into.
-	runs, _, err := h.State.List("", 10, func(r paddock.Run) bool {
-		if r.ID == young.ID() {
-			h.pass(t, Limits{Records: 24 * time.Hour})
-		}
-		return true
-	})
+	runs, next, err := h.State.List("", 1, rundir.Wanted{})
+	h.pass(t, Limits{Records: 24 * time.Hour})
+	if rest, last, err := h.State.List(next, 10, rundir.Wanted{}); next != young.ID() || len(rest) > 0 || last != "" || err != nil {
+		t.Errorf("after %q %d more runs, %q, %v", next, len(rest), last, err)
+	}
 	if err != nil || len(runs) != 1 || runs[0].ID != young.ID() || len(seen) == 0 {
 		t.Errorf("listed %d runs, %v; %v on the way", len(runs), err, seen)
 	}

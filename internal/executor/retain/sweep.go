@@ -47,7 +47,7 @@ func NewSweeper(state *rundir.State, tell func(context.Context, journal.Entry) e
 func (s *Sweeper) Turn(ctx context.Context) error {
 	if s.pass == nil {
 		p, refusal := s.load()
-		if refusal != nil || p.Retention() == (Limits{}) {
+		if refusal != nil || p.Judges() != nil || p.Retention() == (Limits{}) {
 			return nil //nolint:nilerr // who starts runs tells of a broken policy
 		}
 		if due, err := s.begin(); err != nil || !due {
@@ -67,7 +67,7 @@ func (s *Sweeper) Turn(ctx context.Context) error {
 // InRoots says of runs whether they are in one of the roots.
 func InRoots(roots []string) func(rundir.Sealed) bool {
 	return func(r rundir.Sealed) bool {
-		g := r.Decision.Grant
+		g := r.Decision.Grant()
 		return g != nil && (slices.Contains(roots, g.Root) || slices.Contains(wellformed.Roots(roots, r.Request.Command.Workspace), g.Root))
 	}
 }

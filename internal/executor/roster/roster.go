@@ -27,15 +27,15 @@ func New(state *rundir.State, run func(ctx context.Context, id paddock.RunID) (p
 	return Roster{state, run}
 }
 
-// List returns up to limit runs that keep accepts, newest first, of those made
+// List returns up to limit runs that are wanted, newest first, of those made
 // before the run before (all, when that is empty). next is the before of the
-// following page; empty when no run is left. Runs that can't be read are left
+// following page, also of one that had to stop looking; empty when no run is left. Runs that can't be read are left
 // out and told of by an error of type *[rundir.Unreadable].
-func (r Roster) List(ctx context.Context, before paddock.RunID, limit int, keep func(paddock.Run) bool) (runs []paddock.Run, next paddock.RunID, err error) {
+func (r Roster) List(ctx context.Context, before paddock.RunID, limit int, w rundir.Wanted) (runs []paddock.Run, next paddock.RunID, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
 	}
-	return r.state.List(before, limit, keep)
+	return r.state.List(before, limit, w)
 }
 
 // Count returns how many of p's runs go on, and how many are settled without p
@@ -74,11 +74,11 @@ func (r Roster) Active(ctx context.Context) ([]paddock.Run, error) {
 
 // ListActive is List for runs that aren't settled. Its cost depends on how many
 // those are and not on how many there have been.
-func (r Roster) ListActive(ctx context.Context, before paddock.RunID, limit int, keep func(paddock.Run) bool) (runs []paddock.Run, next paddock.RunID, err error) {
+func (r Roster) ListActive(ctx context.Context, before paddock.RunID, limit int, w rundir.Wanted) (runs []paddock.Run, next paddock.RunID, err error) {
 	active, err := r.Active(ctx)
 	slices.Reverse(active)
 	for _, run := range active {
-		if before != "" && run.ID >= before || !keep(run) {
+		if before != "" && run.ID >= before || !w.Has(run) {
 			continue
 		}
 		if len(runs) == limit {
@@ -116,16 +116,6 @@ func Keyed(c *rundir.Claim, req paddock.Request) (paddock.RunID, error) {
 		return "", paddock.Refused(paddock.Conflict, "The idempotency key was used for a different request, which became run %s.", id)
 	}
 	return id, nil
-}
-
-// Principal returns who asked for the run; the error is fs.ErrNotExist when there
-// is none.
-func (r Roster) Principal(id paddock.RunID) (paddock.Principal, error) {
-	dir, err := r.state.Run(id)
-	if err != nil {
-		return paddock.Principal{}, err
-	}
-	return dir.Principal()
 }
 
 // Seen notes that p was given the end of its run.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"paddock"
+	"paddock/internal/executor/stages/digests"
 )
 
 // inside is the binary that this program carries.
@@ -54,8 +55,7 @@ func (b Binary) is(ctx context.Context, path string) bool {
 	if err != nil || info.Mode() != 0o700 || info.Size() != int64(len(b.content)) {
 		return false
 	}
-	known := digests{path: path, memory: filepath.Join(filepath.Dir(path), "digest.json")}
-	digest, err := known.get(ctx)
+	digest, err := digests.Of(path, filepath.Join(filepath.Dir(path), "digest.json")).Get(ctx)
 	return err == nil && digest == b.Digest
 }
 

@@ -11,6 +11,7 @@
 package stages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,14 +25,17 @@ import (
 	"paddock/internal/contain"
 	"paddock/internal/contain/lifecycle"
 	"paddock/internal/control"
+	"paddock/internal/executor/stages/digests"
 	"paddock/internal/spawn"
 )
 
 // A Stage is a supervisor that was started.
 type Stage struct {
 	*spawn.Stage
-	once  sync.Once
-	ended chan struct{}
+	once     sync.Once
+	ended    chan struct{}
+	patience time.Duration // for tests; zero is that of everybody
+	pool     *Pool
 }
 
 // Give hands a job over. A stage that may have got it or not is ended: dead, it
@@ -50,6 +54,23 @@ func (s *Stage) Give(text []byte, files []*os.File) error {
 	return err
 }
 
+// patience is how long a supervisor that got no word may take to undo what it made. One that
+// is stopped never would.
+const patience = 10 * time.Second
+
+// Leave lets go of a supervisor that hasn't got the word: it ends by itself, or is ended
+// when it doesn't. The channel is closed when it is gone.
+func (s *Stage) Leave() <-chan struct{} {
+	_ = s.Conn().Close() // nothing is lost that was sent
+	gone := s.Reap()
+	late := time.AfterFunc(cmp.Or(s.patience, patience), func() { _ = s.Kill() }) // it may be gone by then
+	go func() {
+		<-gone
+		late.Stop()
+	}()
+	return gone
+}
+
 // Reap waits for the supervisor's end, in the background, so that it leaves no
 // zombie. Whoever takes a Stage calls it once its connection has ended: to wait
 // for it all its life would hold a thread per run. The channel is closed when
@@ -57,8 +78,9 @@ func (s *Stage) Give(text []byte, files []*os.File) error {
 func (s *Stage) Reap() <-chan struct{} {
 	s.once.Do(func() {
 		go func() {
-			defer close(s.ended)
 			_ = s.Wait() // how it ended is read from the run's directory
+			close(s.ended)
+			s.pool.gone(s)
 		}()
 	})
 	return s.ended
@@ -70,7 +92,7 @@ type Pool struct {
 	warm   int
 	warn   func(error)
 	known  paddock.Digest // of the one inside this program; else empty
-	digest *digests
+	digest *digests.Memory
 	cgroup atomic.Pointer[string] // see away
 	ready  atomic.Pointer[string] // see Resemble; nil is what most runs can use
 
@@ -78,6 +100,8 @@ type Pool struct {
 	idle    []*Stage
 	early   *early
 	later   *time.Timer // to refill; nil when none is set
+	awaited *Stage      // refilled is when it has ended, or later
+	after   func(time.Duration, func()) *time.Timer
 	filling bool
 	closed  bool
 	fillers sync.WaitGroup
@@ -103,9 +127,9 @@ func NewPool(ctx context.Context, b Binary, dir string, warm int, warn func(erro
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{path: path, warm: warm, warn: warn, known: b.Digest}
-	p.digest = &digests{path: path, memory: filepath.Join(dir, "stage.json")}
-	p.refill()
+	p := &Pool{path: path, warm: warm, warn: warn, known: b.Digest, after: time.AfterFunc}
+	p.digest = digests.Of(path, filepath.Join(dir, "stage.json"))
+	p.fill()
 	return p, nil
 }
 
@@ -122,7 +146,11 @@ type early struct {
 func (p *Pool) Resemble(held paddock.ContainAs) {
 	ready := "ground"
 	switch {
-	case held.Level != paddock.Full || held.Network == "host":
+	case held.Level == paddock.Standard:
+		ready = "hedge"
+	case held.Level != paddock.Full:
+		ready = "between"
+	case held.Network == "host":
 		ready = ""
 	case !contain.Grounds(held):
 		ready = "ahead"
@@ -171,13 +199,23 @@ func (p *Pool) expected(leave bool) (*Stage, error) {
 	return e.stage, e.err
 }
 
+// Rouse has the supervisor that Take would return wake up: a request is there, and while it
+// is judged that one can be ready to read its job. If none comes it waits on.
+func (p *Pool) Rouse() {
+	p.mu.Lock() // or it may be taken, and have its job, in between
+	defer p.mu.Unlock()
+	if len(p.idle) > 0 {
+		control.Rouse(p.idle[0].Conn())
+	}
+}
+
 // Take returns a supervisor that waits for its job: one that was expected, an
 // idle one, or a new one, outside of our cgroup if it is to leave that.
-func (p *Pool) Take(leave bool) (*Stage, error) {
+func (p *Pool) Take(leave bool) (taken *Stage, err error) {
 	if s, err := p.expected(leave); s != nil || err != nil {
 		return s, err
 	}
-	defer p.refillSoon()
+	defer func() { p.refillSoon(taken) }()
 	for {
 		p.mu.Lock()
 		if p.closed {
@@ -194,8 +232,7 @@ func (p *Pool) Take(leave bool) (*Stage, error) {
 		if !s.silent() {
 			return s, nil
 		}
-		_ = s.Conn().Close() // somebody ended it while it waited
-		s.Reap()
+		s.Leave() // somebody ended it while it waited
 	}
 }
 
@@ -214,7 +251,7 @@ func (p *Pool) start(leave bool) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stage{Stage: started, ended: make(chan struct{})}, nil
+	return &Stage{Stage: started, ended: make(chan struct{}), pool: p}, nil
 }
 
 // away opens the cgroup that supervisors leave to; nil where there is none, and
@@ -235,36 +272,58 @@ func (p *Pool) away() *os.File {
 	return f
 }
 
-// lull is how long a refill waits for the run that made it necessary: on a machine
-// with few processors the two would hold each other up.
-const lull = 20 * time.Millisecond
+// A refill waits for the run that made it necessary, at least for lull and at most for longest:
+// on a machine with few processors the two would hold each other up.
+const (
+	lull    = 20 * time.Millisecond
+	longest = time.Second
+)
 
-// refillSoon refills in a while, or now if there is nothing left to take.
-func (p *Pool) refillSoon() {
+// refillSoon refills when the run of taken is over, or now if there is nothing left to take.
+func (p *Pool) refillSoon(taken *Stage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.closed || p.later != nil:
-	case len(p.idle) == 0:
-		p.fill()
-	default:
-		p.later = time.AfterFunc(lull, func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.later = nil
-			p.fill()
-		})
+	case len(p.idle) == 0 || taken == nil:
+		p.dontWait()
+	case p.later == nil && !p.closed:
+		p.later = p.after(lull, func() { p.await(taken) })
 	}
 }
 
-// refill brings the idle ones up to their number, in the background.
-func (p *Pool) refill() {
+// await goes on waiting for the end of taken, if that is still to come.
+func (p *Pool) await(taken *Stage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	select {
+	case <-taken.ended:
+		p.dontWait()
+	default:
+		if !p.closed && p.later != nil { // or it was refilled meanwhile
+			p.awaited, p.later = taken, p.after(longest-lull, func() { p.gone(taken) })
+		}
+	}
+}
+
+// gone refills if that waited for s.
+func (p *Pool) gone(s *Stage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.awaited == s {
+		p.dontWait()
+	}
+}
+
+// dontWait refills now. The caller holds p.mu.
+func (p *Pool) dontWait() {
+	if p.later != nil {
+		p.later.Stop() // and should it have begun, it finds nothing to do
+	}
+	p.later, p.awaited = nil, nil
 	p.fill()
 }
 
-// fill is refill for who holds p.mu.
+// fill brings the idle ones up to their number, in the background. The caller holds p.mu.
 func (p *Pool) fill() {
 	if p.closed || p.filling || len(p.idle) >= p.warm {
 		return
@@ -288,8 +347,7 @@ func (p *Pool) addIdle() bool {
 	}
 	if p.closed {
 		p.filling = false
-		_ = s.Conn().Close()
-		s.Reap()
+		s.Leave()
 		return false
 	}
 	p.idle = append(p.idle, s)
@@ -321,11 +379,12 @@ func (p *Pool) Close() {
 		p.early = nil
 	}
 	p.mu.Unlock()
+	var ending []<-chan struct{}
 	for _, s := range idle {
-		_ = s.Conn().Close() // nothing was sent on it
+		ending = append(ending, s.Leave())
 	}
-	for _, s := range idle {
-		<-s.Reap()
+	for _, gone := range ending {
+		<-gone
 	}
 }
 
@@ -335,5 +394,5 @@ func (p *Pool) Digest(ctx context.Context) (paddock.Digest, error) {
 	if p.known != "" {
 		return p.known, nil
 	}
-	return p.digest.get(ctx)
+	return p.digest.Get(ctx)
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -80,39 +82,102 @@ func TestDeadIdleSupervisorIsNotTaken(t *testing.T) {
 	<-dead.Reap()
 }
 
-// What is taken is replaced: at once where none is left, in a while where there is
-// one for who comes next. A pool that is closed meanwhile starts none.
+// One that is stopped keeps no pool from closing.
+func TestAStoppedSupervisorIsEnded(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, 1)
+	var idle *Stage
+	until(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.idle) > 0 {
+			idle = p.idle[0]
+			idle.patience = time.Millisecond
+		}
+		return idle != nil
+	})
+	if err := syscall.Kill(idle.PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	<-idle.Reap()
+	if idle.Ended() {
+		t.Error("it ended by itself, so it wasn't stopped")
+	}
+}
+
+// What is taken is replaced: at once where none is left, else when its run is over, if that
+// takes longer than a moment, or after a while. A pool that is closed meanwhile starts none.
 func TestWhatIsTakenIsReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, 2)
+	p.mu.Lock()
+	var waits []time.Duration
+	var over func() // the last of them
+	p.after = func(d time.Duration, f func()) *time.Timer {
+		waits, over = append(waits, d), f
+		return time.NewTimer(time.Hour)
+	}
+	p.mu.Unlock()
 	idle := func() int {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return len(p.idle)
 	}
-	var taken []*Stage
-	for range 3 {
+	take := func() *Stage {
+		t.Helper()
 		until(t, func() bool { return idle() == 2 })
 		s, err := p.Take(true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		taken = append(taken, s)
+		return s
 	}
-	p.mu.Lock()
-	if p.later == nil && !p.filling && len(p.idle) < 2 {
-		t.Error("nothing will replace what was taken")
+	waiting := func(want ...time.Duration) {
+		t.Helper()
+		p.fillers.Wait()
+		if n := idle(); n != 1 || !slices.Equal(waits, want) {
+			t.Errorf("%d idle after waits of %v, want one after %v", n, waits, want)
+		}
 	}
-	p.mu.Unlock()
-	p.Close()
-	if n := idle(); n != 0 {
-		t.Errorf("%d are left in a closed pool", n)
-	}
-	for _, s := range taken {
+	end := func(s *Stage) {
+		t.Helper()
 		if err := s.Conn().Close(); err != nil {
 			t.Error(err)
 		}
 		<-s.Reap()
+	}
+	first := take()
+	waiting(lull)
+	over()
+	waiting(lull, longest-lull)
+	end(first)
+
+	second := take()
+	waiting(lull, longest-lull, lull)
+	end(second)
+	over() // its run was short
+
+	third := take()
+	over()
+	over() // its run is long
+	fourth := take()
+	waiting(lull, longest-lull, lull, lull, longest-lull, lull)
+	fifth, err := p.Take(true) // the last that there is
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool { return idle() == 2 })
+	p.Close()
+	if n := idle(); n != 0 {
+		t.Errorf("%d are left in a closed pool", n)
+	}
+	for _, s := range []*Stage{third, fourth, fifth} {
+		end(s)
+	}
+	over()
+	if n := idle(); n != 0 {
+		t.Errorf("%d are started in a closed pool", n)
 	}
 }
 
@@ -130,15 +195,20 @@ func TestSupervisorsMakeReadyWhatRunsCanUse(t *testing.T) {
 		{paddock.ContainAs{Level: paddock.Full, Network: "none", Workspace: paddock.OverlayWorkspace}, "ahead"},
 		{paddock.ContainAs{Level: paddock.Full, Network: "host"}, ""},
 		{paddock.ContainAs{Level: paddock.Full, Network: "allowlist"}, "ground"},
-		{paddock.ContainAs{Level: paddock.Standard, Network: "none"}, ""},
-		{paddock.ContainAs{}, ""},
+		{paddock.ContainAs{Level: paddock.Standard, Network: "none"}, "hedge"},
+		{paddock.ContainAs{Level: paddock.Off, Network: "host"}, "between"},
+		{paddock.ContainAs{}, "between"},
 	} {
 		p.Resemble(c.held)
 		s, err := p.Take(true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.PID()))
+		var b []byte
+		until(t, func() bool { // it may not be executed yet
+			b, err = os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.PID()))
+			return len(b) > 0 || err != nil
+		})
 		if _, argument, _ := strings.Cut(string(b), "\x00"); strings.TrimSuffix(argument, "\x00") != c.want || err != nil {
 			t.Errorf("%+v: started as %q, %v", c.held, b, err)
 		}

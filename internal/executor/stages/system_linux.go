@@ -2,7 +2,6 @@ package stages
 
 import (
 	"errors"
-	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,13 +19,4 @@ func (s *Stage) silent() bool {
 		return true
 	})
 	return err != nil || gone
-}
-
-// identify tells what f looks like, without a digest.
-func identify(f *os.File) (remembered, error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return remembered{}, err
-	}
-	return remembered{Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano()}, nil
 }

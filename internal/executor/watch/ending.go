@@ -73,6 +73,12 @@ func (h *Hub) End(ctx context.Context, dir *rundir.Dir, end Ending, patience tim
 // journal knows by then, too: it is told between the outcome and us.
 func (h *Hub) Settled(ctx context.Context, dir *rundir.Dir) error {
 	return h.Await(ctx, dir, func(r *Run) (bool, error) {
+		if _, goes := r.quiet(); goes {
+			return false, nil
+		}
+		if dir.Told() {
+			return true, nil
+		}
 		over, err := dir.Over()
 		if !over || err != nil || r.Client() == nil {
 			return over, err
@@ -86,6 +92,9 @@ func (h *Hub) Begun(ctx context.Context, dir *rundir.Dir) error {
 	return h.Await(ctx, dir, func(r *Run) (bool, error) {
 		if r.Begun() {
 			return true, nil
+		}
+		if starts, _ := r.quiet(); starts {
+			return false, nil
 		}
 		started, err := dir.Started() // not the whole record, as often as something happens
 		if started != nil || err != nil {

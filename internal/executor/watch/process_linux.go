@@ -4,7 +4,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"paddock"
-	"paddock/internal/rundir"
+	"paddock/internal/rundir/record/process"
 )
 
 // KillVerified ends the process p, and no other that has its id by now.
@@ -14,7 +14,7 @@ func KillVerified(p paddock.Process) error {
 		return err
 	}
 	defer unix.Close(pidfd)
-	if !rundir.Alive(p) { // looked at after it was opened
+	if !process.Alive(p) { // looked at after it was opened
 		return unix.ESRCH
 	}
 	return unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0)

@@ -58,14 +58,16 @@ func (h *Hub) Close() {
 
 // A Run is one run that somebody waits for.
 type Run struct {
-	dir  *rundir.Dir
-	stop context.CancelFunc
-	refs int // who waits; guarded by Hub.mu
+	dir     *rundir.Dir
+	stop    context.CancelFunc
+	destroy func() error // ends the supervisor at once; nil where we didn't start it
+	refs    int          // who waits; guarded by Hub.mu
 
 	mu      sync.Mutex // guards all below
 	changed chan struct{}
 	client  *control.Client // nil while the supervisor can't be heard
 	begun   bool            // the program was said to have started
+	over    bool            // the run was said to be settled
 	deaf    bool            // the supervisor couldn't be heard when we last tried
 }
 
@@ -74,6 +76,14 @@ func (r *Run) Client() *control.Client {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.client
+}
+
+// quiet reports whether the supervisor is heard and has said neither that the program has
+// started nor that the run is settled: it says so when it is, so nobody needs to look.
+func (r *Run) quiet() (neither, unsettled bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.client != nil && !r.begun && !r.over, r.client != nil && !r.over
 }
 
 // Begun reports whether the program was said to have started.
@@ -101,14 +111,15 @@ func (r *Run) set(change func()) {
 // Adopt listens to a run that was just handed over, by the connection it was
 // handed over on, which is the Hub's from then on. It does so for as long as
 // the run or the Hub lives, whether anybody waits or not: a tied run ends when
-// that connection does. When it has ended, done is called.
-func (h *Hub) Adopt(dir *rundir.Dir, conn net.Conn, done func()) {
-	client := control.NewClient(conn)
+// that connection does. When it has ended, done is called. Destroy ends its supervisor at once,
+// for when that doesn't answer.
+func (h *Hub) Adopt(dir *rundir.Dir, conn net.Conn, destroy func() error, done func()) {
 	h.mu.Lock()
-	r, life := h.put(dir)
+	r, life := h.put(dir, destroy)
 	h.mu.Unlock()
+	client := control.NewFollower(conn, r.heardOurs)
 	ours := h.goWhileOpen(func() {
-		r.hear(life, client)
+		r.follow(life, client)
 		done()
 		h.release(r)
 		r.listen(life) // for those who still wait, if any
@@ -120,10 +131,21 @@ func (h *Hub) Adopt(dir *rundir.Dir, conn net.Conn, done func()) {
 	}
 }
 
+// Known is the directory of a run that somebody waits for, or of one that was handed over
+// here and goes on; nil for others.
+func (h *Hub) Known(id paddock.RunID) *rundir.Dir {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r := h.runs[id]; r != nil {
+		return r.dir
+	}
+	return nil
+}
+
 // put makes a new Run with one reference. The caller holds h.mu.
-func (h *Hub) put(dir *rundir.Dir) (*Run, context.Context) {
+func (h *Hub) put(dir *rundir.Dir, destroy func() error) (*Run, context.Context) {
 	life, stop := context.WithCancel(h.life)
-	r := &Run{dir: dir, stop: stop, refs: 1, changed: make(chan struct{})}
+	r := &Run{dir: dir, stop: stop, destroy: destroy, refs: 1, changed: make(chan struct{})}
 	h.runs[dir.ID()] = r
 	return r, life
 }
@@ -136,7 +158,7 @@ func (h *Hub) acquire(dir *rundir.Dir) (*Run, error) {
 		h.mu.Unlock()
 		return r, nil
 	}
-	r, life := h.put(dir)
+	r, life := h.put(dir, nil)
 	h.mu.Unlock()
 	if !h.goWhileOpen(func() { r.listen(life) }) {
 		h.release(r)
@@ -197,15 +219,43 @@ func (r *Run) dial(ctx context.Context) (*control.Client, error) {
 
 // hear passes on that something has happened until the supervisor falls silent.
 func (r *Run) hear(ctx context.Context, client *control.Client) {
-	events, err := client.Subscribe(ctx)
-	if err == nil {
-		r.set(func() { r.client, r.deaf = client, false })
-		for event := range events {
-			r.set(func() { r.begun = r.begun || event.Kind == control.EventStarted })
-		}
+	_ = client.Follow(ctx, func() { r.listens(client) }, r.heard) // that it can't be heard is all there is to know
+	r.silent(client)
+}
+
+// follow is hear of a supervisor that we started, and which tells us without being asked.
+func (r *Run) follow(ctx context.Context, client *control.Client) {
+	r.listens(client)
+	select {
+	case <-ctx.Done():
+	case <-client.Done():
 	}
+	r.silent(client)
+}
+
+func (r *Run) listens(client *control.Client) {
+	r.set(func() { r.client, r.deaf = client, false })
+}
+
+func (r *Run) silent(client *control.Client) {
 	r.set(func() { r.client, r.deaf = nil, true })
 	_ = client.Close() // a connection that ended needs no goodbye
+}
+
+func (r *Run) heard(event control.Event) {
+	r.set(func() {
+		r.begun = r.begun || event.Kind == control.EventStarted
+		r.over = r.over || event.Kind == control.EventSettled
+	})
+}
+
+// heardOurs is heard of a supervisor that we started: it is believed when it says what it has
+// written down, since no other process has its end of the connection.
+func (r *Run) heardOurs(event control.Event) {
+	if event.Kind == control.EventSettled && event.Kept && event.Outcome != nil {
+		r.dir.Tell(*event.Outcome)
+	}
+	r.heard(event)
 }
 
 // Await returns when ready says so or fails, or ctx ends. ready is called at

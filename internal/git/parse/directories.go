@@ -2,7 +2,7 @@ package parse
 
 import (
 	"bytes"
-	"path"
+	"strings"
 )
 
 // mostDirs is of how many directories the names are held.
@@ -28,7 +28,7 @@ func (d *Directories) Write(text []byte) (int, error) {
 			return len(text), nil
 		}
 		_, name, _ := bytes.Cut(entry, []byte{'\t'})
-		if dir := path.Dir(string(name)); !d.seen[dir] {
+		if dir := directory(string(name)); !d.seen[dir] {
 			if len(d.All) == mostDirs {
 				return 0, ErrFull
 			}
@@ -36,6 +36,19 @@ func (d *Directories) Write(text []byte) (int, error) {
 			d.All = append(d.All, dir)
 		}
 		d.held = rest
+	}
+}
+
+// directory is the one of a file in the index's words, in which a name may lead back from a link to
+// where the link does.
+func directory(name string) string {
+	switch at := strings.LastIndexByte(name, '/'); at {
+	case -1:
+		return "."
+	case 0:
+		return "/"
+	default:
+		return name[:at]
 	}
 }
 

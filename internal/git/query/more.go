@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"path"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -282,6 +283,22 @@ func (q Cat) Args(ids []string, path string) []string {
 // object that isn't here.
 func (q Cat) Unsized(ids []string, path string) []string {
 	return limited([]string{"ls-tree", "-z", "--full-tree", ids[0]}, path)
+}
+
+// Batch are the words of one process that finds out what is there, and reads it; what it
+// is asked is Batched. Git before 2.36 doesn't know it.
+var Batch = []string{"cat-file", "--batch-command"}
+
+// Batched is a question a line: which commit the revision names, what the directory of
+// the path holds, once more which commit, since a branch can move in between, and
+// the file. Empty where a line can't hold the path. A revision has neither spaces nor line
+// breaks, and here nothing is a flag.
+func (q Cat) Batched(name string) string {
+	if name == "" || strings.ContainsAny(name, "\r\n") || Ref("ref", orHead(q.Ref)) != nil {
+		return ""
+	}
+	commit, dir := orHead(q.Ref)+"^{commit}", strings.TrimPrefix(path.Dir(name), ".")
+	return fmt.Sprintf("info %[1]s\ncontents %[1]s:%[2]s\ninfo %[1]s\ncontents %[1]s:%[3]s\n", commit, dir, name)
 }
 
 // Blob are the words that print an object that Args told of.

@@ -68,6 +68,8 @@ var (
 // Ref checks a revision, which is empty for HEAD.
 func Ref(name, ref string) error {
 	switch {
+	case ref == "":
+		return paddock.Refused(paddock.RevisionInvalid, "%s is missing; want a branch, a tag, HEAD or an object id.", name)
 	case len(ref) > MaxRef:
 		return paddock.Refused(paddock.RevisionInvalid, "%s has %d bytes; at most %d are taken.", name, len(ref), MaxRef)
 	case strings.Contains(ref, ":"):

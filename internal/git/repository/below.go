@@ -44,7 +44,7 @@ func Below(root, store string) (Look, error) {
 		return l, missing(top, err)
 	}
 	defer dir.Close()
-	return l, l.above(dir, real, prefix)
+	return l, theirs(l.above(dir, real, prefix))
 }
 
 // above looks at the repository at top, of which prefix is the root.

@@ -7,6 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"paddock/internal/git/repository/settings"
 )
 
 // mostPacked bounds how much of the packed references is read.
@@ -36,4 +38,23 @@ func headOf(dir *os.Root, common, text string) string {
 		}
 	}
 	return ""
+}
+
+// id returns id if it is as long as ids are here: what is shorter or longer could be a branch's name, or the
+// beginning of an id, and git is to be asked.
+func (l Look) id(id string) string {
+	if len(id) != l.long {
+		return ""
+	}
+	return id
+}
+
+// longIDs returns how long ids are by the repository's settings, which no other file's can change; zero where
+// that isn't easily told.
+func longIDs(dir *os.Root, common string) int {
+	text, err := read(dir, path.Join(common, "config"))
+	if err != nil && !nowhere(err) {
+		return 0
+	}
+	return settings.IDs([]byte(text))
 }

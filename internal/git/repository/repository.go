@@ -4,11 +4,12 @@
 // # Limits
 //
 // A look is of the moment, and one more file could be linked away in a directory
-// of loose objects, which aren't all looked at: that nothing outside is read is
+// of loose objects or of reference logs, which aren't all looked at: that nothing outside is read is
 // held by containment, too. Git's configuration isn't read here.
 package repository
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -17,8 +18,10 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"paddock"
+	"paddock/internal/git/repository/held"
 )
 
 // A Look is what was found at a root.
@@ -38,10 +41,13 @@ type Look struct {
 	Partial bool // objects are missing that somebody promised
 
 	own, common string // where git's own files are, and those that worktrees share; relative to Top
+	long        int    // how long ids are here; zero where that isn't easily told
 }
 
-// mostText bounds the small files that are read.
-const mostText = 64 << 10
+const (
+	mostText = 64 << 10         // bytes of small files that are read
+	mostTime = 10 * time.Second // of looking at a working tree
+)
 
 // At looks at root. What leads outside of it is refused.
 func At(root string) (Look, error) {
@@ -57,13 +63,20 @@ func At(root string) (Look, error) {
 	l := Look{Root: real, Top: real}
 	own, err := find(dir, real, &l)
 	if err != nil || own == "" {
-		return l, err
+		return l, theirs(err)
 	}
 	l.Dir = filepath.Join(real, own)
-	if err := l.inside(dir, own); err != nil {
-		return l, err
+	return l, theirs(l.inside(dir, own))
+}
+
+// theirs refuses a repository whose files can't be looked at for a reason that is theirs.
+func theirs(err error) error {
+	for _, reason := range []error{fs.ErrPermission, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG} {
+		if errors.Is(err, reason) {
+			return paddock.Refused(paddock.RepositoryRefused, "The repository can't be looked at: %v.", err)
+		}
 	}
-	return l, nil
+	return err
 }
 
 // missing is a root that isn't there.
@@ -105,14 +118,22 @@ func find(dir *os.Root, real string, l *Look) (string, error) {
 }
 
 func absent(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
+	if nowhere(err) {
 		return nil
 	}
 	return err
 }
 
-// local returns where to leads from the directory from, if that is inside.
+// local returns where to leads from the directory from, if that is inside. Behind the name of what could be a
+// link, .. leads elsewhere than it says; and git reads no further than to a NUL.
 func local(real, from, to, what string) (string, error) {
+	named := false
+	for part := range strings.SplitSeq(to, "/") {
+		if part == ".." && named || strings.Contains(part, "\x00") {
+			return "", paddock.Refused(paddock.RepositoryRefused, "%s leads to %q, which is no plain path.", what, to)
+		}
+		named = named || part != ".." && part != "." && part != ""
+	}
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(real, from, to)
 	}
@@ -137,7 +158,8 @@ func (l *Look) inside(dir *os.Root, own string) error {
 	} else if absent(err) != nil {
 		return err
 	}
-	if err := linked(dir, own, common); err != nil {
+	promised, err := held.Look(dir, own, common)
+	if err != nil {
 		return err
 	}
 	for _, name := range []string{"objects/info/alternates", "objects/info/http-alternates"} {
@@ -145,7 +167,7 @@ func (l *Look) inside(dir *os.Root, own string) error {
 		if absent(err) != nil {
 			return err
 		}
-		if strings.TrimSpace(text) != "" {
+		if text != "" {
 			r := paddock.Refused(paddock.RepositoryRefused, "The repository borrows objects from elsewhere (%s).", name)
 			r.Hint = "The operator makes it whole with `git repack -a -d` and removes that file."
 			return r
@@ -159,80 +181,19 @@ func (l *Look) inside(dir *os.Root, own string) error {
 	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok && branch != ".invalid" {
 		l.Branch = branch
 	}
-	l.Detached, l.Head = hexadecimal(head), headOf(dir, common, head)
+	l.long = longIDs(dir, common)
+	l.Detached, l.Head = hexadecimal(head), l.id(headOf(dir, common, head))
 	_, err = dir.Lstat(path.Join(common, "shallow"))
-	l.Shallow = err == nil
-	l.Partial, err = promised(dir, path.Join(common, "objects/pack"))
-	return err
+	l.Shallow, l.Partial = err == nil, promised
+	return nil
 }
 
 func hexadecimal(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// linked refuses symbolic links among the files that git reads before all others:
-// each could show what isn't the repository's.
-func linked(dir *os.Root, own, common string) error {
-	refuse := func(name string) error {
-		return paddock.Refused(paddock.RepositoryRefused, "%q in the repository is a symbolic link.", name)
-	}
-	isLink := func(name string) bool {
-		st, err := dir.Lstat(name)
-		return err == nil && st.Mode()&fs.ModeSymlink != 0
-	}
-	// A path is looked at from its beginning: the own directory may lie behind a link.
-	for _, base := range []string{own, common} {
-		for p := base; p != "." && p != "/"; p = path.Dir(p) {
-			if isLink(p) {
-				return refuse(p)
-			}
-		}
-		for _, name := range strings.Fields("HEAD config config.worktree commondir index packed-refs shallow refs objects info info/attributes info/exclude info/grafts objects/info objects/pack logs reftable") {
-			st, err := dir.Lstat(path.Join(base, name))
-			switch {
-			case err != nil || st.IsDir() || st.Mode().IsRegular():
-			case name == "HEAD" && base == own && st.Mode()&fs.ModeSymlink != 0:
-				return paddock.Refused(paddock.RepositoryRefused, "HEAD is a symbolic link, as very old versions of git made it; `git symbolic-ref HEAD` shows what it should say.")
-			default: // a link could lead anywhere, and git would wait for a pipe
-				return paddock.Refused(paddock.RepositoryRefused, "%q in the repository is neither a file nor a directory.", path.Join(base, name))
-			}
-		}
-	}
-	for _, parent := range []string{"objects", "objects/pack", "objects/info", "refs", "refs/heads", "refs/tags", "refs/remotes"} {
-		entries, err := list(dir, path.Join(common, parent))
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if e.Type()&fs.ModeSymlink != 0 {
-				return refuse(path.Join(common, parent, e.Name()))
-			}
-		}
-	}
-	return nil
-}
-
-func promised(dir *os.Root, pack string) (bool, error) {
-	entries, err := list(dir, pack)
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".promisor") {
-			return true, err
-		}
-	}
-	return false, err
-}
-
-// list returns the entries of a directory; none if it isn't there.
-func list(dir *os.Root, name string) (_ []fs.DirEntry, err error) {
-	f, err := dir.Open(name)
-	if err != nil {
-		return nil, absent(err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return f.ReadDir(-1)
-}
-
-// read returns the text of a small file, without the line break at its end.
+// read returns the text of a small file, without the line breaks at its end. One that isn't small is
+// refused: what follows could say anything, and git would read it.
 func read(dir *os.Root, name string) (_ string, err error) {
 	st, err := dir.Lstat(name)
 	if err != nil {
@@ -246,11 +207,20 @@ func read(dir *os.Root, name string) (_ string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	text, err := io.ReadAll(io.LimitReader(f, mostText))
+	text, err := io.ReadAll(io.LimitReader(f, mostText+1))
+	if len(text) > mostText {
+		return "", paddock.Refused(paddock.RepositoryRefused, "%q in the repository is larger than the %d bytes that are read of it.", name, mostText)
+	}
 	return strings.TrimRight(string(text), "\r\n"), err
 }
 
-// Path refuses a path, relative to the root, that a link leads out of it.
+// leads reports whether err is of a name that links lead out of a root, or that is behind
+// more of them than are followed here: the kernel follows more.
+func leads(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "escapes") || errors.Is(err, syscall.ELOOP))
+}
+
+// Path refuses a path, relative to the root (empty for that), that a link leads out of it.
 func (l Look) Path(name string) error {
 	dir, err := os.OpenRoot(l.Root)
 	if err != nil {
@@ -258,29 +228,34 @@ func (l Look) Path(name string) error {
 	}
 	defer dir.Close()
 	// What the name itself leads to doesn't matter: git takes a link for one.
-	_, err = dir.Lstat(name)
-	switch {
-	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return nil // git says so of what isn't there now: it may have been
-	}
-	if strings.Contains(err.Error(), "escapes") {
+	if _, err = dir.Lstat(name); leads(err) {
 		return paddock.Refused(paddock.PathOutsideRoot, "The path %q lies behind a link that leads outside of the root.", name)
 	}
-	return nil // a name that can't be a file's here, or a part that is no directory
+	return nil // git says so of what isn't there now: it may have been; or a name that can't be a file's here
 }
 
 // Directories refuses directories, relative to the root, one of which a link leads
-// out of it: git looks at files behind such links as if they were its own.
-func (l Look) Directories(names []string) error {
+// out of it: git looks at files behind such links as if they were its own. Whoever made
+// them can have them take long: then they are refused as well, after mostTime.
+func (l Look) Directories(ctx context.Context, names []string) error {
+	limited, cancel := context.WithTimeout(ctx, mostTime)
+	defer cancel()
 	dir, err := os.OpenRoot(l.Root)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
 	for _, name := range names {
-		if _, err := dir.Stat(name); err != nil && strings.Contains(err.Error(), "escapes") {
+		switch _, err := dir.Stat(name); {
+		case leads(err):
 			r := paddock.Refused(paddock.PathOutsideRoot, "In the working tree %q leads outside of the root, and git tracks files there.", name)
 			r.Hint = "Search a revision, as HEAD, or a path without it."
+			return r
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case limited.Err() != nil:
+			r := paddock.Refused(paddock.RepositoryRefused, "The directories that git tracks files in can't be looked at within %s before a search of the working tree.", mostTime)
+			r.Hint = "Search a revision, as HEAD, or give a path."
 			return r
 		}
 	}

@@ -121,7 +121,7 @@ func (t *Tree) add(name, rel string) error {
 	ext := path.Ext(rel)
 	switch {
 	case ext == ".go":
-		return t.parse(name, rel)
+		return t.read(name, rel)
 	case ext == ".md" && (path.Dir(rel) == "." || strings.HasPrefix(rel, "docs/")):
 		text, err := os.ReadFile(name)
 		t.Docs[rel] = string(text)
@@ -132,32 +132,54 @@ func (t *Tree) add(name, rel string) error {
 	return nil
 }
 
-// Parse returns a tree of just these Go files, for looking at a guest's code.
-func Parse(files []string) (*Tree, error) {
+// Parse returns a tree of those of these Go files of which wanted says so, by their
+// imports and their text: a guest may be a database of a million lines, which takes a
+// minute to parse, and what matters about it stands in its first ten.
+func Parse(files []string, wanted func(imports []string, text []byte) bool) (*Tree, error) {
 	t := &Tree{fset: token.NewFileSet()}
 	for _, name := range files {
-		if err := t.parse(name, name); err != nil {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		head, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ImportsOnly)
+		if err != nil {
+			return nil, err
+		}
+		imports := make([]string, len(head.Imports))
+		for i, spec := range head.Imports {
+			imports[i] = ImportPath(spec)
+		}
+		if !wanted(imports, src) {
+			continue
+		}
+		if err := t.parse(src, name); err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
 }
 
-func (t *Tree) parse(name, rel string) error {
+func (t *Tree) read(name, rel string) error {
 	src, err := os.ReadFile(name)
 	if err != nil {
 		return err
 	}
+	return t.parse(src, rel)
+}
+
+func (t *Tree) parse(src []byte, rel string) error {
 	// Object resolution is wanted: it tells a local name from a package's.
 	syntax, err := parser.ParseFile(t.fset, rel, src, parser.ParseComments)
 	if err != nil {
 		return err
 	}
+	head := src[:t.fset.Position(syntax.Package).Offset] // a constraint below the package clause is none
 	f := &File{
 		Path: rel, Dir: path.Dir(rel), AST: syntax,
 		Test:      strings.HasSuffix(rel, "_test.go") || Kit(path.Dir(rel)),
-		Script:    regexp.MustCompile(`(?m)^//go:build (.*\W)?ignore\b`).Match(src),
-		Server:    regexp.MustCompile(`(?m)^//go:build server\b`).Match(src),
+		Script:    script.Match(head),
+		Server:    server.Match(head),
 		Generated: ast.IsGenerated(syntax),
 		Lines:     bytes.Count(src, []byte("\n")),
 		imports:   map[string]string{},
@@ -173,6 +195,11 @@ func (t *Tree) parse(name, rel string) error {
 	t.Files = append(t.Files, f)
 	return nil
 }
+
+var (
+	script = regexp.MustCompile(`(?m)^//go:build (.*\W)?ignore\b`)
+	server = regexp.MustCompile(`(?m)^//go:build server\b`)
+)
 
 // Kit reports whether dir is a package of tests that several packages run: by its
 // name, as in testing/fstest.

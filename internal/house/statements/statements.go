@@ -15,7 +15,7 @@ import (
 )
 
 // askers are the packages whose values take SQL.
-var askers = []string{"database/sql", "github.com/jackc/pgx"}
+var askers = []string{"database/sql", "github.com/jackc/pgx", "paddock/internal/store/tables/prepared"}
 
 // takers are the methods that do, with the place of the statement among their arguments.
 var takers = map[string]int{

@@ -17,6 +17,7 @@ import (
 	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/entry/shield/pace"
 	"paddock/internal/httpapi/entry/shield/problem"
+	"paddock/internal/httpapi/entry/table/ask"
 	"paddock/internal/store"
 )
 
@@ -30,11 +31,17 @@ type Limits struct {
 	AllBurst     int
 	// Streams is how many event streams one account may hold, AllStreams how many all.
 	Streams, AllStreams int
+	// Attachers is how many connections one account may have at terminals, RunAttachers how
+	// many there may be at one run's, AllAttachers how many in all: each costs a quarter of
+	// a megabyte.
+	Attachers, RunAttachers, AllAttachers int
+	// Body is the most bytes of a request's; none, and what is past [ask.MaxBody], is that.
+	Body int64
 }
 
 // DefaultLimits are those of a server that isn't told others.
 func DefaultLimits() Limits {
-	return Limits{PerSecond: 50, Burst: 200, AllPerSecond: 2000, AllBurst: 4000, Streams: 10_000, AllStreams: 20_000}
+	return Limits{PerSecond: 50, Burst: 200, AllPerSecond: 2000, AllBurst: 4000, Streams: 10_000, AllStreams: 20_000, Attachers: 64, RunAttachers: 16, AllAttachers: 1000, Body: ask.MaxBody}
 }
 
 // Config says what an Entrance works with. Pages answers what no route does, and leaves
@@ -52,6 +59,7 @@ type Entrance struct {
 	pages                    http.Handler
 	mux                      *http.ServeMux
 	accounts, addresses, all *pace.Limiter
+	body                     int64 // the most bytes of one
 	// Table is every route, in the order in which they were added.
 	Table []Row
 }
@@ -62,7 +70,10 @@ func New(cfg Config) *Entrance {
 	d := &Entrance{
 		gate: cfg.Gate, mux: http.NewServeMux(),
 		accounts: pace.New(l.PerSecond, l.Burst, cfg.Now), addresses: pace.New(l.PerSecond/10, max(1, l.Burst/10), cfg.Now),
-		all: pace.New(l.AllPerSecond, l.AllBurst, cfg.Now),
+		all: pace.New(l.AllPerSecond, l.AllBurst, cfg.Now), body: l.Body,
+	}
+	if d.body <= 0 || d.body > ask.MaxBody {
+		d.body = ask.MaxBody
 	}
 	if cfg.Pages != nil {
 		d.pages = cfg.Pages(http.HandlerFunc(d.nowhere))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 const (
 	readTime  = 30 * time.Second                 // for a body to arrive
+	workTime  = paddock.MaxWait + 15*time.Second // for an answer to be made, and then some to say that there is none
 	writeTime = paddock.MaxWait + 30*time.Second // for an answer that isn't a stream to leave
 )
 
@@ -87,20 +89,67 @@ func (d *Entrance) Route(r Row, f func(c *Call) error) {
 	d.Table = append(d.Table, r)
 	d.mux.HandleFunc(r.Pattern(), func(w http.ResponseWriter, req *http.Request) {
 		shield.NoteOf(req.Context()).Route = r.Pattern()
-		control, now := http.NewResponseController(w), time.Now()
-		if err := errors.Join(control.SetReadDeadline(now.Add(readTime)), control.SetWriteDeadline(now.Add(writeTime))); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		began := time.Now()
+		t := timer{http.NewResponseController(w)}
+		if err := errors.Join(t.read(readTime), t.write(writeTime)); err != nil {
 			d.Refuse(w, req, err)
 			return
 		}
-		req.Body = http.MaxBytesReader(w, req.Body, ask.MaxBody)
+		if req.Body == nil || req.Body == http.NoBody {
+			_ = t.read(workTime) // as was set before
+		} else {
+			req.Body = &body{http.MaxBytesReader(w, req.Body, d.body), t}
+		}
 		caller, err := d.admit(req, r)
 		if err == nil {
 			err = f(&Call{ResponseWriter: w, Request: req, Caller: caller, Verb: r.Verb, gate: d.gate})
 		}
-		if err != nil {
-			d.Refuse(w, req, r.challenge(req, asProblem(err)))
+		if err = late(err, began, req.Context().Err() != nil); err != nil {
+			d.Refuse(w, req, r.challenge(req, d.asProblem(err)))
 		}
 	})
+}
+
+// late says an error as it is to be said where the request ended since its time was over.
+func late(err error, began time.Time, ended bool) error {
+	if err == nil || !ended || time.Since(began) < workTime {
+		return err
+	}
+	return problem.With(http.StatusServiceUnavailable, "There was no answer in time, and it isn't known whether what was asked for was done. Ask again, with the same Idempotency-Key if there was one.")
+}
+
+// A timer sets how long a connection is read from and written to, where it can.
+type timer struct{ control *http.ResponseController }
+
+func (t timer) read(d time.Duration) error {
+	return supported(t.control.SetReadDeadline(time.Now().Add(d)))
+}
+
+func (t timer) write(d time.Duration) error {
+	return supported(t.control.SetWriteDeadline(time.Now().Add(d)))
+}
+
+func supported(err error) error {
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+// A body has been read when its end has: from then on the connection is only watched for
+// whether who asked is still there, and when the time for that is over package http has the
+// request end as if nobody were. So it gets as long as an answer may take to be made.
+type body struct {
+	io.ReadCloser
+	timer timer
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		_, _ = b.timer.read(workTime), b.timer.write(writeTime) // as was set before
+	}
+	return n, err
 }
 
 // challenge says what credential is wanted, where the route says more of that.
@@ -119,10 +168,10 @@ func (r Row) challenge(req *http.Request, err error) error {
 }
 
 // asProblem gives errors of reading requests their statuses.
-func asProblem(err error) error {
+func (d *Entrance) asProblem(err error) error {
 	switch {
 	case errors.Is(err, ask.ErrTooLarge):
-		return problem.With(http.StatusRequestEntityTooLarge, "The body has more than "+strconv.Itoa(ask.MaxBody)+" bytes.")
+		return problem.With(http.StatusRequestEntityTooLarge, "The body has more than "+strconv.FormatInt(d.body, 10)+" bytes.")
 	case errors.Is(err, ask.ErrWrongType):
 		return problem.With(http.StatusUnsupportedMediaType, "The body must be JSON, and say so: Content-Type: application/json, and no Content-Encoding.")
 	}

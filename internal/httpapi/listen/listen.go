@@ -9,6 +9,7 @@
 package listen
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -27,7 +28,7 @@ const (
 	writeTime   = 90 * time.Second
 	idleTime    = 2 * time.Minute
 	headerBytes = 32 << 10
-	// Grace is how long answers may take once the server is to end.
+	// Grace is how long answers may take once the server is to end, unless it is said.
 	Grace = 10 * time.Second
 	// reloadEvery is how often the files of TLS are looked at.
 	reloadEvery = 30 * time.Second
@@ -42,7 +43,10 @@ type Options struct {
 	Log       *slog.Logger
 	// Ending is called when the server begins to end, before answers are waited for.
 	Ending func()
-	Now    func() time.Time
+	// Grace is how long answers may take then, after which they are cut off; 0 stands for
+	// [Grace].
+	Grace time.Duration
+	Now   func() time.Time
 }
 
 // Serve answers what comes to l until ctx ends, and a little longer for answers that
@@ -75,7 +79,7 @@ func Serve(ctx context.Context, l net.Listener, opt Options) error {
 	case <-ctx.Done():
 	}
 	opt.Ending()
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), Grace)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(opt.Grace, Grace))
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
 		opt.Log.Warn("answers were cut off", "error", err.Error())

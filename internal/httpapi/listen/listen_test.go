@@ -101,6 +101,46 @@ func TestGracefulEnd(t *testing.T) {
 	}
 }
 
+// An answer that doesn't come to its end keeps no server from its own: it is cut off.
+func TestEndIsBounded(t *testing.T) {
+	t.Parallel()
+	inside, cut := make(chan struct{}), make(chan struct{})
+	addr, end := serve(t, Options{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "begun")
+			_ = http.NewResponseController(w).Flush()
+			close(inside)
+			<-r.Context().Done()
+			close(cut)
+		}),
+		Grace: time.Millisecond,
+	})
+	c := dial(t, addr, get)
+	<-inside
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for what, happens := range map[string]chan struct{}{"the server ends": ended, "the answer is cut off": cut} {
+		select {
+		case <-happens:
+		case <-time.After(Grace):
+			t.Fatalf("it isn't so that %s", what)
+		}
+	}
+	if a, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil {
+		t.Error(err)
+	} else if text, err := io.ReadAll(a.Body); !errors.Is(err, io.ErrUnexpectedEOF) || string(text) != "begun" {
+		t.Errorf("%s, %v", text, err)
+	} else {
+		_ = a.Body.Close() // read
+	}
+}
+
 // A connection more than there is room for waits while all others are answered, and takes
 // the place of one that is quiet.
 func TestConnections(t *testing.T) {

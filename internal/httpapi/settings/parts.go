@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"paddock/internal/lease"
 	"paddock/internal/lease/span"
@@ -85,6 +86,16 @@ func relative(path string) string {
 func wrongBool(s string) string {
 	if s != "true" && s != "false" {
 		return "it is true or false"
+	}
+	return ""
+}
+
+// mostWait is how long a server may wait for its database.
+const mostWait = 24 * time.Hour
+
+func wrongWait(s string) string {
+	if d, err := time.ParseDuration(s); err != nil || d < 0 || d > mostWait {
+		return "a time from 0s to 24h is wanted, such as 5m"
 	}
 	return ""
 }

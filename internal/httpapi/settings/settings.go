@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"paddock"
 	"paddock/internal/lease"
@@ -49,6 +50,8 @@ type Settings struct {
 	Workspaces []string
 	// Accept is what is put up with of that database: see [Acceptable].
 	Accept []string
+	// Wait is how long a server that begins waits for that database; 0 doesn't.
+	Wait time.Duration
 	// NoWorker says that the server only queues: others carry runs out.
 	NoWorker bool
 	// Runs is how many runs the server's own worker carries out at once.
@@ -86,6 +89,10 @@ type Limits struct {
 	AllPerSecond        float64
 	AllBurst            int
 	Streams, AllStreams int
+
+	Attachers, RunAttachers, AllAttachers int
+
+	Body int64
 }
 
 // Secure says whether browsers reach the server by TLS.
@@ -133,7 +140,7 @@ func (f Fault) String() string { return f.Where + ": " + f.Message }
 func variables() map[string]string {
 	return map[string]string{
 		"listen": "PADDOCK_LISTEN", "public_url": "PADDOCK_PUBLIC_URL", "trusted_proxies": "PADDOCK_TRUSTED_PROXIES", "hosts": "PADDOCK_HOSTS",
-		"workspaces": "PADDOCK_WORKSPACES", "token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "pprof": "PADDOCK_PPROF", "store.postgres": "PADDOCK_STORE_POSTGRES", "store.accept": "PADDOCK_STORE_ACCEPT", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
+		"workspaces": "PADDOCK_WORKSPACES", "token_file": "PADDOCK_TOKEN_FILE", "log": "PADDOCK_LOG", "pprof": "PADDOCK_PPROF", "store.postgres": "PADDOCK_STORE_POSTGRES", "store.accept": "PADDOCK_STORE_ACCEPT", "store.wait": "PADDOCK_STORE_WAIT", "tls.cert": "PADDOCK_TLS_CERT", "tls.key": "PADDOCK_TLS_KEY",
 		"traces.endpoint": "PADDOCK_TRACES_ENDPOINT",
 	}
 }
@@ -172,6 +179,7 @@ func document() shape.Object {
 			Other: shape.Object{Keys: []shape.Key{
 				{Name: "postgres", Doc: "file with the address of the database.", Shape: word("an absolute path"), Required: true},
 				{Name: "accept", Doc: "what is put up with of the database.", Shape: shape.List{Of: shape.Choice(Acceptable()), Min: 1}},
+				{Name: "wait", Doc: "how long the server waits for the database when it begins.", Shape: word("a time such as 5m or 0s")},
 			}},
 		}},
 		{Name: "workspaces", Doc: "Roots of the policy in which people make workspaces.", Shape: shape.List{Of: word("an absolute path")}},
@@ -187,14 +195,21 @@ func document() shape.Object {
 			{Name: "burst", Doc: "requests of one account at once.", Shape: count},
 			{Name: "all_per_second", Doc: "of all together.", Shape: rate},
 			{Name: "all_burst", Doc: "requests of all at once.", Shape: count},
+			{Name: "body", Doc: "bytes of a request.", Shape: size(mostBody)},
 			{Name: "streams", Doc: "event streams of one account.", Shape: count},
 			{Name: "all_streams", Doc: "event streams of all.", Shape: count},
+			{Name: "attachers", Doc: "connections of one account at terminals.", Shape: count},
+			{Name: "run_attachers", Doc: "connections at the terminal of one run.", Shape: count},
+			{Name: "all_attachers", Doc: "connections of all at terminals.", Shape: count},
 			{Name: "runs", Doc: "runs that the server's own worker carries out at once; others wait in the queue.", Shape: count},
 			{Name: "runs_of_account", Doc: "runs of one account, on all workers, past which the server's own takes none of it.", Shape: count},
 			{Name: "runs_of_workspace", Doc: "runs of one workspace, likewise.", Shape: count},
 			{Name: "mcp_sessions", Doc: "sessions of one account at /mcp; one more ends the one that was used the longest ago.", Shape: count},
 			{Name: "mcp_all_sessions", Doc: "sessions of all at /mcp.", Shape: count},
 			{Name: "mcp_requests", Doc: "requests of one account that are under way at /mcp, streams included.", Shape: count},
+			{Name: "mcp_body", Doc: "bytes of a request at /mcp.", Shape: size(mostBody)},
+			{Name: "mcp_kept_answers", Doc: "last answers of a session at /mcp that are kept for clients that come back for them.", Shape: shape.Integer{Min: 1, Max: 10_000}},
+			{Name: "mcp_kept_bytes", Doc: "bytes of those.", Shape: size(mostKept)},
 			{Name: "mcp_idle", Doc: "after how long a session at /mcp ends that nobody used.", Shape: word("a time such as 1h or 30m")},
 		}}},
 	}}
@@ -309,6 +324,9 @@ func (r *reader) limits(l Limits) Limits {
 		PerSecond: r.number("limits.requests_per_second", l.PerSecond), Burst: int(r.number("limits.burst", float64(l.Burst))),
 		AllPerSecond: r.number("limits.all_per_second", l.AllPerSecond), AllBurst: int(r.number("limits.all_burst", float64(l.AllBurst))),
 		Streams: int(r.number("limits.streams", float64(l.Streams))), AllStreams: int(r.number("limits.all_streams", float64(l.AllStreams))),
+		Attachers: int(r.number("limits.attachers", float64(l.Attachers))), RunAttachers: int(r.number("limits.run_attachers", float64(l.RunAttachers))),
+		AllAttachers: int(r.number("limits.all_attachers", float64(l.AllAttachers))),
+		Body:         int64(r.number("limits.body", float64(l.Body))),
 	}
 }
 
@@ -337,6 +355,7 @@ func (r *reader) settings(l Limits) Settings {
 		Connections:  int(r.number("limits.connections", 20_000)),
 		Limits:       r.limits(l),
 	}
+	s.Wait, _ = time.ParseDuration(r.one("store.wait", "5m", wrongWait)) // what is wrong is told
 	s.Providers, s.Traces, s.Leases = r.providers(s.PublicURL), r.traces(), r.leases()
 	r.lists(&s)
 	return s
@@ -353,8 +372,17 @@ func (r *reader) together(s Settings) {
 	if s.Cert != "" && strings.HasPrefix(s.PublicURL, "http:") {
 		r.fault(r.where("public_url"), "public_url is http and there is tls; it must be https then.")
 	}
+	if s.Limits.Attachers > s.Limits.AllAttachers || s.Limits.RunAttachers > s.Limits.AllAttachers {
+		r.fault(r.where("limits.all_attachers"), "All together may have %d connections at terminals, one account %d, and one run %d: all_attachers must be as many at least.", s.Limits.AllAttachers, s.Limits.Attachers, s.Limits.RunAttachers)
+	}
+	if s.Limits.Body > 0 && s.MCP.Body > s.Limits.Body {
+		r.fault(r.where("limits.mcp_body"), "A request may have %d bytes, and one at /mcp %d: mcp_body is body at most.", s.Limits.Body, s.MCP.Body)
+	}
 	if len(s.Accept) > 0 && s.Postgres == "" {
 		r.fault(r.where("store.accept"), "accept is about a database, and there is none: say store: {postgres: FILE, accept: …}.")
+	}
+	if len(r.values["store.wait"]) > 0 && s.Postgres == "" {
+		r.fault(r.where("store.wait"), "wait is about a database, and there is none: say store: {postgres: FILE, wait: …}.")
 	}
 	if s.Loopback() || s.Cert != "" {
 		return

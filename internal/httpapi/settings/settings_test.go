@@ -116,7 +116,13 @@ func TestStore(t *testing.T) {
 	if _, faults := read("", map[string]string{"PADDOCK_STORE_ACCEPT": "everything"}, nil); !strings.Contains(faults, `"everything" can't be accepted`) || !strings.Contains(faults, "there is none") {
 		t.Error(faults)
 	}
-	for _, file := range []string{"store: {postgres: /a, accept: []}", "store: {postgres: /a, accept: [all]}", "store: {accept: [superuser]}", "store: mysql", "store: {postgres: here}", "store: {}", "store: [sqlite]", "store: {postgres: /a, sqlite: /b}"} {
+	if s, faults := read("version: 1\nstore: {postgres: /a, wait: 90s}\n", nil, nil); len(faults) > 0 || s.Wait != 90*time.Second {
+		t.Errorf("%v %v", s.Wait, faults)
+	}
+	if s, faults := read("version: 1\nstore: {postgres: /a}\n", map[string]string{"PADDOCK_STORE_WAIT": "0s"}, nil); len(faults) > 0 || s.Wait != 0 {
+		t.Errorf("%v %v", s.Wait, faults)
+	}
+	for _, file := range []string{"store: {postgres: /a, wait: long}", "store: {postgres: /a, wait: -1s}", "store: {postgres: /a, wait: 25h}", "store: {postgres: /a, wait: [1s]}", "store: {wait: 1m}", "store: {postgres: /a, accept: []}", "store: {postgres: /a, accept: [all]}", "store: {accept: [superuser]}", "store: mysql", "store: {postgres: here}", "store: {}", "store: [sqlite]", "store: {postgres: /a, sqlite: /b}"} {
 		if _, faults := read("version: 1\n"+file+"\n", nil, nil); !strings.Contains(faults, "server.yaml:2") {
 			t.Errorf("%s: %q", file, faults)
 		}

@@ -101,21 +101,30 @@ func tailOf(s journal.Segment) (*journal.Entry, *torn, error) {
 		return nil, nil, err
 	}
 	defer file.Close()
-	// Nearly always the last line is whole, and nothing else need be read.
-	tail := make([]byte, min(s.Size, journal.MaxLine+1))
-	if _, err := file.ReadAt(tail, s.Size-int64(len(tail))); err != nil {
-		return nil, nil, err
-	}
-	if line, ok := bytes.CutSuffix(tail, []byte("\n")); ok {
-		begin := bytes.LastIndexByte(line, '\n')
-		if begin >= 0 || int64(len(tail)) == s.Size {
-			if e, err := journal.Parse(line[begin+1:]); err == nil {
-				return &e, nil, nil
-			}
+	// Nearly always the last line is whole, and short: nothing else need be read.
+	for _, most := range []int64{usualLine, journal.MaxLine + 1} {
+		tail := make([]byte, min(s.Size, most))
+		if _, err := file.ReadAt(tail, s.Size-int64(len(tail))); err != nil {
+			return nil, nil, err
 		}
+		line, ok := bytes.CutSuffix(tail, []byte("\n"))
+		if !ok {
+			break
+		}
+		begin := bytes.LastIndexByte(line, '\n')
+		if begin < 0 && int64(len(tail)) < s.Size {
+			continue // it is longer
+		}
+		if e, err := journal.Parse(line[begin+1:]); err == nil {
+			return &e, nil, nil
+		}
+		break
 	}
 	return search(s, file)
 }
+
+// usualLine is more than most lines have. All that a line may have is sixteen pages.
+const usualLine = 4 << 10
 
 // search reads the whole segment for its last whole entry.
 func search(s journal.Segment, file io.Reader) (*journal.Entry, *torn, error) {
@@ -149,6 +158,9 @@ func search(s journal.Segment, file io.Reader) (*journal.Entry, *torn, error) {
 
 // idOf reads which journal a segment is of from its first entry.
 func idOf(s journal.Segment) (id string, err error) {
+	if id := firstID(s); id != "" {
+		return id, nil
+	}
 	found := errors.New("found")
 	err = journal.ScanSegment(s, func(l journal.Line) error {
 		e, err := journal.Parse(l.Bytes) // even if only its line's end is missing
@@ -169,6 +181,30 @@ func idOf(s journal.Segment) (id string, err error) {
 		err = fmt.Errorf("%s doesn't say which journal it is of: paddock audit verify says more", s.Path)
 	}
 	return id, err
+}
+
+// firstID is what the first line says, if that is whole and short: then nothing else need
+// be read. Empty is not known.
+func firstID(s journal.Segment) string {
+	file, err := journal.Open(s.Path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	head := make([]byte, min(s.Size, usualLine))
+	if _, err := file.ReadAt(head, 0); err != nil {
+		return ""
+	}
+	line, _, whole := bytes.Cut(head, []byte("\n"))
+	e, err := journal.Parse(line)
+	switch {
+	case !whole || err != nil:
+	case e.Begin != nil && journal.ValidID(e.Begin.ID):
+		return e.Begin.ID
+	case e.Rotate != nil && journal.ValidID(e.Rotate.ID):
+		return e.Rotate.ID
+	}
+	return ""
 }
 
 // treeUpTo returns the tree of all entries up to the end of a segment.

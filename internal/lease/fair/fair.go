@@ -18,6 +18,8 @@ import (
 // Limits are how many runs may be on workers at once; 0 stands for any number.
 type Limits struct {
 	Owner, Workspace int64
+	// Without are labels that the worker doesn't have at the moment.
+	Without []string
 }
 
 const (
@@ -85,7 +87,7 @@ func chooseOne(ctx context.Context, l store.Line, heirs []*heir, busy map[store.
 		}
 		next, err := h.next(ctx, l, func(r store.Waiter) bool {
 			full := limits.Workspace > 0 && r.Workspace != "" && busy[r.Workspace] >= limits.Workspace
-			return !full && fits(r, l.Worker())
+			return !full && fits(r, l.Worker(), limits.Without)
 		})
 		if err != nil {
 			return "", err
@@ -104,8 +106,10 @@ func chooseOne(ctx context.Context, l store.Line, heirs []*heir, busy map[store.
 }
 
 // fits reports whether the worker has what the run needs.
-func fits(r store.Waiter, w store.Worker) bool {
-	return !slices.ContainsFunc(r.Needs, func(need string) bool { return !slices.Contains(w.Labels, need) })
+func fits(r store.Waiter, w store.Worker, without []string) bool {
+	return !slices.ContainsFunc(r.Needs, func(need string) bool {
+		return !slices.Contains(w.Labels, need) || slices.Contains(without, need)
+	})
 }
 
 // next takes the owner's first run that is fine. What isn't stays for other workers;

@@ -2,6 +2,8 @@ package order
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +26,11 @@ const Key = "orders.key"
 const NoncesDir = "nonces"
 
 const (
-	// A line of a file of nonces has the nonce, a space, the run, more spaces and the end.
+	// A line of a file of nonces has the nonce, a space, the run or to whom it was given,
+	// more spaces and the end.
 	line = 64
+	// given begins what is in place of the run for an order that somebody else has.
+	given, givenBytes = "to", 14
 	// room is made in a file when it is full: to fill in what is there already is one
 	// write to the disk, where to make the file longer is several.
 	room = 1024 * line
@@ -35,9 +40,12 @@ const (
 	files = 4
 )
 
-// Nonces are the orders that were followed on this machine, as lines of files:
+// Nonces are the orders that were followed on this machine, and of a server that signs them
+// also those that it let others follow, as lines of files:
 //
 //	STATE/nonces/until-TIME    of the orders that end in the hour before then
+//	STATE/nonces/noted         until when all were noted: what is younger was put back
+//	STATE/nonces/complete-from since when all are, where that was found; what is older isn't followed
 //
 // A line is there, on the disk, before anything is started by its order. Behind the last
 // one are zero bytes. Earlier versions had a file for each order, EXPIRES-NONCE, which are
@@ -47,12 +55,13 @@ type Nonces struct {
 
 	mu    sync.Mutex
 	known map[string]*followed // by file; guarded by mu
+	from  time.Time            // since when they are complete; guarded by mu
 }
 
 // followed is what was read of a file: all that was in it before end.
 type followed struct {
 	end    int64
-	nonces map[string]bool
+	nonces map[string]string // whose each is
 }
 
 // NoncesIn is the Nonces of the state directory at state.
@@ -61,12 +70,29 @@ func NoncesIn(state string) (*Nonces, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	return &Nonces{dir: dir, known: map[string]*followed{}}, durable.SyncDir(state)
+	from, err := readTime(filepath.Join(dir, complete))
+	if err != nil {
+		return nil, err
+	}
+	return &Nonces{dir: dir, known: map[string]*followed{}, from: from}, durable.SyncDir(state)
 }
 
 // Use notes that o is followed. ErrUsed says that it was before, or is by somebody
 // else at this moment.
-func (n *Nonces) Use(o Order) error {
+func (n *Nonces) Use(o Order) error { return n.use(o, string(o.Run), false) }
+
+// Give notes that o is followed by somebody else, to whom it may be said again. ErrUsed
+// says that another has it, or that it is followed here.
+func (n *Nonces) Give(o Order, to ...string) error {
+	sum := sha256.New()
+	for _, word := range to {
+		fmt.Fprintf(sum, "%d %s", len(word), word) // a hash takes everything
+	}
+	return n.use(o, given+hex.EncodeToString(sum.Sum(nil)[:givenBytes]), true)
+}
+
+// use notes whose o is from now on; again is whether they may hear it twice.
+func (n *Nonces) use(o Order, whose string, again bool) error {
 	// What was followed by an earlier version.
 	_, err := os.Lstat(filepath.Join(n.dir, strconv.FormatInt(o.Expires.Unix(), 10)+"-"+o.Nonce))
 	if err == nil {
@@ -77,16 +103,19 @@ func (n *Nonces) Use(o Order) error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if o.Made.Before(n.from) {
+		return fmt.Errorf("%w (what was queued before %s isn't followed)", ErrForgotten, n.from.UTC().Format(time.RFC3339))
+	}
 	name := "until-" + strconv.FormatInt((o.Expires.Unix()/span+1)*span, 10)
 	f, err := os.OpenFile(filepath.Join(n.dir, name), os.O_RDWR|os.O_CREATE|durable.NoFollow, 0o600)
 	if err != nil {
 		return err
 	}
-	return errors.Join(n.note(f, name, o), f.Close()) // which lets go of the lock
+	return errors.Join(n.note(f, name, o, whose, again), f.Close()) // which lets go of the lock
 }
 
 // note adds the order to a file, which others may be adding to.
-func (n *Nonces) note(f *os.File, name string, o Order) error {
+func (n *Nonces) note(f *os.File, name string, o Order, whose string, again bool) error {
 	if err := lock(f); err != nil {
 		return err
 	}
@@ -95,19 +124,22 @@ func (n *Nonces) note(f *os.File, name string, o Order) error {
 		if len(n.known) >= files {
 			clear(n.known)
 		}
-		have = &followed{nonces: map[string]bool{}}
+		have = &followed{nonces: map[string]string{}}
 		n.known[name] = have
 	}
 	if err := have.read(f); err != nil {
 		return err
 	}
-	if have.nonces[o.Nonce] {
+	switch is, there := have.nonces[o.Nonce]; {
+	case there && again && is == whose:
+		return syncData(f) // who wrote it may have died before
+	case there:
 		return ErrUsed
 	}
 	if err := n.extend(f, have.end); err != nil {
 		return err
 	}
-	text := fmt.Appendf(nil, "%.32s %.30s", o.Nonce, o.Run)
+	text := fmt.Appendf(nil, "%.32s %.30s", o.Nonce, whose)
 	text = append(append(text, bytes.Repeat([]byte{' '}, line-1-len(text))...), '\n')
 	if _, err := f.WriteAt(text, have.end); err != nil {
 		return err
@@ -127,8 +159,8 @@ func (h *followed) read(f *os.File) error {
 		if err != nil {
 			return err
 		}
-		if nonce, _, ok := bytes.Cut(text[:], []byte{' '}); ok {
-			h.nonces[string(nonce)] = true
+		if nonce, whose, ok := bytes.Cut(text[:], []byte{' '}); ok {
+			h.nonces[string(nonce)] = strings.TrimRight(string(whose), " \n")
 		}
 		h.end += line
 	}

@@ -12,6 +12,7 @@ package order
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
@@ -29,8 +30,9 @@ const PayloadType = "application/vnd.paddock.order+json"
 
 const (
 	version = 1
-	// Most is the longest an order may be good for.
-	Most = 7 * 24 * time.Hour
+	// Most is the longest an order may be good for, Usual how long one is.
+	Most  = 7 * 24 * time.Hour
+	Usual = 24 * time.Hour
 	// Skew is how far the clocks of who signs and who believes may be apart.
 	Skew = 2 * time.Minute
 	// nonceBytes is how many random ones a nonce has.
@@ -93,10 +95,21 @@ func (o Order) Seal(key *sign.Key) ([]byte, error) {
 // Open returns the order in an envelope, if one of the keys signed it, it is for the
 // run id, and it is good now. It may have been followed before: see [Nonces].
 func Open(envelope []byte, id paddock.RunID, keys []*sign.Public, now time.Time) (Order, error) {
-	payload, err := unseal(envelope, keys)
+	o, _, err := OpenBy(envelope, id, keys, now)
+	return o, err
+}
+
+// OpenBy is Open, and says which of the keys it was.
+func OpenBy(envelope []byte, id paddock.RunID, keys []*sign.Public, now time.Time) (Order, *sign.Public, error) {
+	payload, by, err := unseal(envelope, keys)
 	if err != nil {
-		return Order{}, err
+		return Order{}, nil, err
 	}
+	o, err := parse(payload, id, now)
+	return o, by, err
+}
+
+func parse(payload []byte, id paddock.RunID, now time.Time) (Order, error) {
 	var o Order
 	if err := json.Unmarshal(payload, &o, json.RejectUnknownMembers(true), jsontext.AllowDuplicateNames(false)); err != nil {
 		return Order{}, fmt.Errorf("an order that can't be read: %w", err)
@@ -117,11 +130,21 @@ func Open(envelope []byte, id paddock.RunID, keys []*sign.Public, now time.Time)
 	return o, nil
 }
 
-func unseal(envelope []byte, keys []*sign.Public) ([]byte, error) {
+func unseal(envelope []byte, keys []*sign.Public) ([]byte, *sign.Public, error) {
 	for _, k := range keys {
 		if payload, err := k.Unseal(PayloadType, envelope); err == nil {
-			return bytes.Clone(payload), nil
+			return bytes.Clone(payload), k, nil
 		}
 	}
-	return nil, ErrForged
+	return nil, nil, ErrForged
+}
+
+// SignedBy begins the label of a worker that follows orders of a key. What a key signed
+// needs it, so that no worker takes what it couldn't follow.
+const SignedBy = "signed-by-"
+
+// Signer is that label.
+func Signer(key *sign.Public) string {
+	sum := sha256.Sum256(key.Raw())
+	return SignedBy + hex.EncodeToString(sum[:8])
 }

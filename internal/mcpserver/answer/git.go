@@ -49,7 +49,11 @@ func NewGit(a git.Answer) Git {
 		Head: a.Head, Upstream: a.Upstream, Changes: a.Changes, Matches: a.Matches, Counts: a.Counts, Refs: a.Refs, Content: a.Content, More: a.More, Next: a.Next,
 		TaskID: string(a.Run), ArtifactID: string(a.Run), State: string(a.State), ExitCode: a.ExitCode, Argv: a.Command, Preview: a.Preview, StdoutBytes: a.Bytes, StderrPreview: a.Stderr,
 	}
-	if a.Bytes > 0 {
+	switch c := a.Content; {
+	case a.Tool == "cat" && c != nil && c.Encoding != "" && !c.EOF:
+		g.ReadBack = "git_cat once more, with content.next as the offset"
+	case a.Tool == "cat": // the task's output has more than the file
+	case a.Bytes > 0:
 		g.ReadBack = "retrieve_context with this artifactId; a hunk's offset and length are an offset and a limit there"
 	}
 	return g

@@ -68,7 +68,20 @@ func question(a paddock.Approval) string {
 	for _, p := range m.Programs {
 		fmt.Fprintf(&b, "program: %q %s\n", p.Path, p.Digest)
 	}
+	stdin := "empty"
+	switch {
+	case m.Terminal:
+		stdin = "a terminal: whatever is typed there while it runs, which nobody judges"
+	case m.Stdin != "":
+		stdin = string(m.Stdin)
+	}
+	fmt.Fprintf(&b, "variables: %q\nstdin: %s\n", m.EnvironmentNames, stdin)
 	fmt.Fprintf(&b, "rules: %s\ncontainment: %s\n", strings.Join(m.Rules, ", "), m.Containment)
+	for _, s := range a.Says {
+		if s.Message != "" { // quoted: it is one line, whatever is in it
+			fmt.Fprintf(&b, "rule %s says: %q\n", s.Rule, s.Message)
+		}
+	}
 	if m.SecondFactor {
 		fmt.Fprintf(&b, "An approver brings a vote to a server to which he showed a second factor; `paddock approve yes` isn't enough. ")
 	}

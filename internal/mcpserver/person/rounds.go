@@ -1,7 +1,9 @@
 package person
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -122,6 +124,9 @@ func act(ctx context.Context, verbs Verbs, run paddock.Run, said *mcp.ElicitResu
 	case said.Action == "decline":
 		_, err = verbs.Kill(ctx, run.Principal, run.ID, app.KillRequest{Reason: "declined at the client", NoWait: true})
 	case said.Action == "accept" && vote != "":
+		if now, err := verbs.Status(ctx, run.Principal, run.ID); err != nil || now.State != paddock.Waiting {
+			return cmp.Or(err, errors.New("the task waits for it no more"))
+		}
 		_, err = verbs.Vote(ctx, run.Principal, run.Approval, []byte(vote))
 	}
 	return err

@@ -82,3 +82,20 @@ func dropNull(s *jsonschema.Schema) {
 		dropNull(p)
 	}
 }
+
+// Input makes the schema of a tool's input from its type and bounds.
+func Input[In interface {
+	Bounds(properties map[string]*jsonschema.Schema)
+}]() *jsonschema.Schema {
+	return Once[In]("input", func() *jsonschema.Schema {
+		s := Of[In]()
+		var in In
+		in.Bounds(s.Properties)
+		return s
+	})
+}
+
+// Output makes the schema of what a tool answers, which is a refusal otherwise.
+func Output[Out, Refusal any]() *jsonschema.Schema {
+	return Once[Out]("output", func() *jsonschema.Schema { return Either(Of[Out](), Of[Refusal]()) })
+}

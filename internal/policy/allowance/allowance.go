@@ -15,7 +15,7 @@ import (
 )
 
 // Senseless refuses what no policy could give.
-func Senseless(c paddock.Command) (refusals []*paddock.Refusal) {
+func Senseless(c *paddock.Command) (refusals []*paddock.Refusal) {
 	for i, asked := range []int64{int64(c.Timeout), int64(c.Idle), c.OutputLimit, c.DiskLimit} {
 		if asked < 0 {
 			refusals = append(refusals, paddock.Refused(paddock.InvalidRequest, "The %s is below zero.", []string{"timeout", "silence", "output limit", "disk limit"}[i]))
@@ -25,7 +25,7 @@ func Senseless(c paddock.Command) (refusals []*paddock.Refusal) {
 }
 
 // Exceeded refuses what is more than most, naming the maximum.
-func Exceeded(c paddock.Command, most paddock.Limits) (refusals []*paddock.Refusal) {
+func Exceeded(c *paddock.Command, most *paddock.Limits) (refusals []*paddock.Refusal) {
 	for i, asked := range []paddock.Duration{c.Timeout, c.Idle} {
 		what, limit := []string{"timeout", "silence"}[i], []paddock.Duration{most.Timeout, most.Idle}[i]
 		if limit > 0 && asked > limit {
@@ -47,8 +47,8 @@ func Exceeded(c paddock.Command, most paddock.Limits) (refusals []*paddock.Refus
 
 // Of returns the limits of a request that asks for nothing senseless and exceeds
 // nothing.
-func Of(c paddock.Command, most paddock.Limits) paddock.Limits {
-	granted := most
+func Of(c *paddock.Command, most *paddock.Limits) paddock.Limits {
+	granted := *most
 	granted.Timeout = cmp.Or(c.Timeout, most.Timeout)
 	granted.Idle = cmp.Or(c.Idle, most.Idle)
 	granted.Output = cmp.Or(c.OutputLimit, most.Output)

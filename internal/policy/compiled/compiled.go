@@ -11,8 +11,6 @@
 package compiled
 
 import (
-	"slices"
-
 	"paddock"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/document/shape/table/reach"
@@ -97,18 +95,18 @@ func (f *File) Paths() []string {
 func (f *File) Variables(env *environ.Vars, e *Executable, host map[string]string, home, dir string) {
 	env.Set("PATH", f.search)
 	if home != "" {
-		env.Set("HOME", home)
+		env.SetOwn("HOME", home)
 	}
 	withheld := f.Environment.Withheld
 	if e != nil {
 		withheld = e.Environment.Withheld
 	}
-	f.Environment.Add(env.Set, host, withheld)
+	f.Environment.Add(env.Set, env.SetOwn, host, withheld)
 	if e != nil {
-		e.Environment.Add(env.Set, host, withheld)
+		e.Environment.Add(env.Set, env.SetOwn, host, withheld)
 	}
 	if dir != "" {
-		env.Set("PWD", dir)
+		env.SetOwn("PWD", dir)
 	}
 	if f.Contain.Network == "allowlist" {
 		environ.AddProxy(env, paddock.ProxyAddress)
@@ -119,12 +117,12 @@ func (f *File) Variables(env *environ.Vars, e *Executable, host map[string]strin
 }
 
 // ContainFor returns how runs of e are contained, or of all where e is nil, where
-// account is what `run_as` stands for.
+// account is what `run_as` stands for. Its lists are the file's.
 func (f *File) ContainFor(e *Executable, account *paddock.Account) paddock.ContainAs {
 	as := f.Contain
 	as.Account = account
 	if e != nil {
-		as.Reach = slices.Clone(e.Reach)
+		as.Reach = e.Reach
 		for _, s := range f.Secrets {
 			if reach.Lists(e.Reach, s.Place) {
 				as.Inject = append(as.Inject, s)

@@ -1,10 +1,13 @@
 package compiled
 
 import (
+	"slices"
+
 	"paddock"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/document/shape/table"
 	"paddock/internal/policy/compiled/pattern"
+	celrule "paddock/internal/policy/compiled/rule"
 )
 
 // A Narrowing is a part of a policy that holds beside the rest for some requests.
@@ -33,6 +36,15 @@ func (n *Narrowing) Holds(p paddock.Principal, root string) bool {
 		return works && (provider == n.Provider || n.Holds(above, root))
 	}
 	return (n.Kind == "" || n.Kind == string(p.Kind)) && (n.ID == nil || n.ID.Match(p.ID)) || works && n.Holds(above, root)
+}
+
+// Judges returns nil if this program can judge by the file and its parts, or
+// [celrule.ErrElsewhere].
+func (f *File) Judges() error {
+	if celrule.Evaluates || len(f.Rules) == 0 && !slices.ContainsFunc(f.Narrow, func(n Narrowing) bool { return n.Part.Judges() != nil }) {
+		return nil
+	}
+	return celrule.ErrElsewhere
 }
 
 // A Bar says why a word of the policy isn't permitted.

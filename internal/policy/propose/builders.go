@@ -38,6 +38,7 @@ func cmakeTool(w *writer, t tool) {
 	w.begin(t)
 	w.allow("[-S, ., -B, build]")
 	w.allow("[--build, build]", "flags: {-j: <int>, --parallel: <int>, --target: \"<re:[A-Za-z0-9_.]+>\", -v: none}")
+	w.passes("cmake", "-S", ".", "-B", "build")
 	w.passes("cmake", "--build", "build", "-j", "4")
 	w.refuses("cmake", "-P", "script.cmake")
 	w.refuses("cmake", "-E", "env", "sh")

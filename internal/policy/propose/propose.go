@@ -30,8 +30,10 @@ type Project struct {
 	// Root is its directory: absolute, clean, without control characters.
 	Root string
 	// Markers are names of files in the root, such as go.mod, or, in one with several
-	// projects, in theirs.
+	// projects, in theirs: Places has the directory, below the root, of
+	// the first of each that isn't in the root.
 	Markers []string
+	Places  map[string]string
 	// Tools maps names to absolute paths, such as go to /usr/local/go/bin/go.
 	// Those that can't be used in a policy are left out.
 	Tools map[string]string
@@ -66,6 +68,9 @@ func Propose(p Project) []byte {
 		if w.has(t) {
 			t.write(&w, t)
 		}
+	}
+	for _, missing := range Unserved(p) {
+		w.line("  # %s", missing)
 	}
 	if w.executables == 0 {
 		w.line("  []                                    # nothing that is known was found; docs/policy.md shows how to add a program")

@@ -2,6 +2,7 @@ package propose_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,29 @@ func TestProposeContainment(t *testing.T) {
 				t.Errorf("%s has %q:\n%s", test.name, not, text)
 			}
 		}
+	}
+}
+
+// What is there and gets nothing is said, in the policy as well.
+func TestUnserved(t *testing.T) {
+	p := everything()
+	if got := propose.Unserved(p); len(got) != 0 {
+		t.Errorf("missing: %q", got)
+	}
+	for _, name := range []string{"pytest", "cargo", "ctest"} {
+		delete(p.Tools, name)
+	}
+	p.Tools["ruff"] = "relative/ruff" // as good as not there
+	want := []string{
+		"Cargo.toml is there, but no cargo was found in PATH outside of the project",
+		"pyproject.toml is there, but no pytest or ruff was found in PATH outside of the project",
+	}
+	if got := propose.Unserved(p); !slices.Equal(got, want) {
+		t.Errorf("missing: %q", got)
+	}
+	check(t, p)
+	if text := string(propose.Propose(p)); !strings.Contains(text, "\n  # "+want[0]+"\n") {
+		t.Errorf("the policy doesn't say so:\n%s", text)
 	}
 }
 

@@ -58,9 +58,14 @@ func goTool(w *writer, t tool) {
 	w.passes("go", "test", "./...")
 	w.passes("go", "test", "-run", "TestName", "-count=1", "-race", "./...")
 	w.passes("go", "vet", "./...")
+	w.passes("go", "build", "./...")
+	w.passes("go", "list", "-deps", "./...")
+	w.passes("go", "list", "-m", "all")
+	w.passes("go", "version")
 	w.refuses("go", "test", "-exec", "/bin/sh", "./...")
 	w.refuses("go", "vet", "-vettool=/bin/sh", "./...")
 	w.refuses("go", "run", ".")
+	w.refuses("go", "generate", "./...")
 }
 
 func gofmt(w *writer, t tool) {
@@ -113,6 +118,7 @@ func cargo(w *writer, t tool) {
 	w.deny("["+text("{run,install}")+", ...]", "This runs or installs a program. Use cargo build, check or test.")
 	w.cargoEnvironment()
 	w.passes("cargo", "test", "--locked")
+	w.passes("cargo", "fmt", "--check")
 	w.refuses("cargo", "--config", "build.rustc-wrapper=x", "build")
 	w.refuses("cargo", "run")
 }
@@ -130,6 +136,7 @@ func ruff(w *writer, t tool) {
 	w.allow("[check]", "rest: <path>...")
 	w.allow("[format, --check]", "rest: <path>...")
 	w.passes("ruff", "check")
+	w.passes("ruff", "format", "--check")
 	w.refuses("ruff", "check", "--config=x.toml")
 }
 

@@ -11,42 +11,23 @@ package tally
 
 import (
 	"slices"
-	"strconv"
+	"time"
 
 	"paddock"
 )
 
 // A Tally is the answers so far. The zero Tally has none.
 type Tally struct {
-	gates    []paddock.GateResult
-	places   []paddock.Position
+	gates    paddock.Answering // and what the gate being asked found
 	refusals []paddock.Refusal
-	open     int // the first refusal of the gate being asked
-
-	// text is what gates found, one behind the other, so that all of it becomes one
-	// string. The gate being asked began at from; cuts are the ends, by gate.
-	text []byte
-	from int
-	cuts []int
+	open     int // the first refusal of that gate
 }
 
-// most is how many gates have room at once.
-const most = 13
-
-// A room is where the answers to one request stand: it belongs to the decision.
-type room struct {
-	gates  [most]paddock.GateResult
-	places [most]paddock.Position
+// Forget drops what belongs to the decision, and keeps the room that is needed again.
+func (t *Tally) Forget() {
+	t.gates.Reset()
+	t.refusals, t.open = nil, 0
 }
-
-// Begin forgets what the tally has, and keeps what it needs again.
-func (t *Tally) Begin() {
-	r := new(room)
-	*t = Tally{gates: r.gates[:0], places: r.places[:0], text: t.text[:0], cuts: t.cuts[:0]}
-}
-
-// Forget drops what belongs to the decision.
-func (t *Tally) Forget() { *t = Tally{text: t.text[:0], cuts: t.cuts[:0]} }
 
 // Refuse notes a reason of the gate being asked. A zero position is left out.
 func (t *Tally) Refuse(at paddock.Position, r *paddock.Refusal) {
@@ -56,56 +37,60 @@ func (t *Tally) Refuse(at paddock.Position, r *paddock.Refusal) {
 	t.refusals = append(t.refusals, *r)
 }
 
-// Say adds to what the gate being asked found.
-func (t *Tally) Say(words ...string) {
-	for _, w := range words {
-		t.text = append(t.text, w...)
-	}
-}
+// Say adds to what the gate being asked found what is so by the policy, and Own what is
+// so of this request.
+func (t *Tally) Say(words ...string) { t.gates.Say(words...) }
 
-// Count adds a number.
-func (t *Tally) Count(n int64) { t.text = strconv.AppendInt(t.text, n, 10) }
+// Own adds what is so of this request.
+func (t *Tally) Own(words ...string) { t.gates.Own(words...) }
+
+// Count adds a number, of this request.
+func (t *Tally) Count(n int64) { t.gates.Count(n) }
+
+// Spend adds a time, as [paddock.Duration.String] says it, without garbage; and words after it.
+func (t *Tally) Spend(d paddock.Duration, after string) {
+	s := time.Duration(d) / time.Second
+	if d <= 0 || time.Duration(d)%time.Second != 0 {
+		t.Own(d.String(), after)
+		return
+	}
+	if s >= 3600 {
+		t.Count(int64(s / 3600))
+		t.Own("h")
+	}
+	if s >= 60 {
+		t.Count(int64(s / 60 % 60))
+		t.Own("m")
+	}
+	t.Count(int64(s % 60))
+	t.Own("s", after)
+}
 
 // Answer closes the gate: it passes unless something was refused since the
 // last one. Detail says what was found when it passes, and before it whatever was
 // said.
 func (t *Tally) Answer(g paddock.Gate, at paddock.Position, detail string) bool {
-	result := paddock.GateResult{Gate: g, Verdict: paddock.Pass, Detail: detail}
-	passed := !t.Refusing()
-	if passed {
-		if len(t.text) > t.from {
-			t.Say(detail)
-		}
-		result.Position = t.place(at)
-	} else {
-		first := t.refusals[t.open]
-		result.Verdict, result.Detail, result.Position = paddock.Refuse, first.Message, first.Position
-		for i := t.open; i < len(t.refusals); i++ {
-			t.refusals[i].Gate = g
-		}
-		t.open, t.text = len(t.refusals), t.text[:t.from]
+	if !t.Refusing() {
+		t.gates.Add(g, paddock.Pass, at, detail)
+		return true
 	}
-	t.closed(result)
-	return passed
-}
-
-// place returns where at can be pointed to; nil if it is zero.
-func (t *Tally) place(at paddock.Position) *paddock.Position {
-	if at == (paddock.Position{}) {
-		return nil
+	first := &t.refusals[t.open]
+	if at = (paddock.Position{}); first.Position != nil {
+		at = *first.Position
 	}
-	t.places = append(t.places, at)
-	return &t.places[len(t.places)-1]
-}
-
-func (t *Tally) closed(result paddock.GateResult) {
-	t.gates, t.cuts, t.from = append(t.gates, result), append(t.cuts, len(t.text)), len(t.text)
+	for i := t.open; i < len(t.refusals); i++ {
+		t.refusals[i].Gate = g
+	}
+	t.open = len(t.refusals)
+	t.gates.Unsay()
+	t.gates.Add(g, paddock.Refuse, at, first.Message)
+	return false
 }
 
 // Skip closes the gate without an answer.
 func (t *Tally) Skip(g paddock.Gate, why string) {
-	t.text = t.text[:t.from]
-	t.closed(paddock.GateResult{Gate: g, Verdict: paddock.Skipped, Detail: why})
+	t.gates.Unsay()
+	t.gates.Add(g, paddock.Skipped, paddock.Position{}, why)
 }
 
 // Refusing reports whether the gate being asked has a reason against the request.
@@ -118,14 +103,7 @@ func (t *Tally) Refused(code paddock.Code) bool {
 
 // Conclude puts the answers into d: deny beats ask beats allow.
 func (t *Tally) Conclude(d *paddock.Decision) {
-	said, from := string(t.text), 0
-	for i, to := range t.cuts {
-		if from < to {
-			t.gates[i].Detail = said[from:to]
-		}
-		from = to
-	}
-	d.Gates, d.Refusals = t.gates, nil
+	d.Gates, d.Refusals = t.gates.Answers(), nil
 	if t.open > 0 {
 		d.Refusals = t.refusals[:t.open:t.open]
 	}

@@ -29,7 +29,7 @@ const (
 )
 
 // Request says what is wrong with a request apart from its command's own parts.
-func Request(r paddock.Request) string {
+func Request(r *paddock.Request) string {
 	switch {
 	case r.Principal.Kind == "" || r.Principal.ID == "":
 		return "The request doesn't say who asks."
@@ -75,6 +75,8 @@ func OneLine(s string) bool {
 // "" if nothing is.
 func Word(i int, w string, mostBytes int64, breaks bool) (paddock.Code, string) {
 	switch {
+	case w != "" && int64(len(w)) <= mostBytes && printable(w): // as nearly all are
+		return "", ""
 	case i == 0 && w == "":
 		return paddock.ArgvInvalid, "is empty."
 	case int64(len(w)) > mostBytes:
@@ -89,6 +91,16 @@ func Word(i int, w string, mostBytes int64, breaks bool) (paddock.Code, string) 
 	return "", ""
 }
 
+// printable reports whether s is of nothing but printable ASCII.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
 // Path reports whether s can be a path; "" can, and means that none is given.
 func Path(s string) bool {
 	return len(s) <= MaxPath && strings.IndexByte(s, 0) < 0 && utf8.ValidString(s)
@@ -96,7 +108,7 @@ func Path(s string) bool {
 
 // Stdin says what is wrong with what c asks for as its input. How long a text may be,
 // and whether there may be a terminal, is a matter of policy.
-func Stdin(c paddock.Command) string {
+func Stdin(c *paddock.Command) string {
 	s := c.Stdin
 	sources := 0
 	for _, given := range []bool{s.Text != nil, s.File != "", s.Run != ""} {
@@ -104,7 +116,6 @@ func Stdin(c paddock.Command) string {
 			sources++
 		}
 	}
-	_, badRun := paddock.ParseRunID(string(s.Run))
 	switch {
 	case c.Terminal != nil && !s.IsZero():
 		return "A program with a terminal reads what is typed there: leave its standard input out."
@@ -116,12 +127,17 @@ func Stdin(c paddock.Command) string {
 		return "A stream can be named only beside a run."
 	case s.Stream != "" && s.Stream != paddock.Stdout && s.Stream != paddock.Stderr:
 		return "The stream of a run is stdout or stderr."
-	case s.Run != "" && badRun != nil:
+	case s.Run != "" && !isRun(s.Run):
 		return "The run to read from isn't named by a run id."
 	case !Path(s.File):
 		return fmt.Sprintf("The file to read from must be a path of at most %d bytes of UTF-8 without NUL.", MaxPath)
 	}
 	return ""
+}
+
+func isRun(id paddock.RunID) bool {
+	_, err := paddock.ParseRunID(string(id))
+	return err == nil
 }
 
 // Variables says what is wrong with an environment whose names are names.

@@ -25,7 +25,7 @@ func TestRequest(t *testing.T) {
 	} {
 		r := good
 		test.change(&r)
-		if got := Request(r); !strings.Contains(got, test.want) || (test.want == "") != (got == "") {
+		if got := Request(&r); !strings.Contains(got, test.want) || (test.want == "") != (got == "") {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -52,7 +52,7 @@ func TestWord(t *testing.T) {
 func TestStdin(t *testing.T) {
 	text, run := "x", paddock.RunID("r0000000000000000000000000a")
 	for _, s := range []paddock.Stdin{{}, {Text: &text}, {File: "f"}, {Run: run}, {Run: run, Stream: paddock.Stderr}} {
-		if got := Stdin(paddock.Command{Stdin: s}); got != "" {
+		if got := Stdin(&paddock.Command{Stdin: s}); got != "" {
 			t.Errorf("%+v: %s", s, got)
 		}
 	}
@@ -60,7 +60,7 @@ func TestStdin(t *testing.T) {
 		{Text: &text, File: "f"}, {Text: &text, Run: run}, {File: "f", Run: run}, {Stream: paddock.Stdout}, {Run: run, Stream: "both"}, {Run: "x"},
 		{File: "a\x00"}, {File: "\xff"}, {File: strings.Repeat("f", 4097)},
 	} {
-		if Stdin(paddock.Command{Stdin: s}) == "" {
+		if Stdin(&paddock.Command{Stdin: s}) == "" {
 			t.Errorf("%+v is taken", s)
 		}
 	}

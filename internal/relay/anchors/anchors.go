@@ -44,6 +44,13 @@ const (
 	Rest = 5 * time.Minute
 )
 
+const (
+	// atOnce is how many workers are asked at once, and each how long one may take for all
+	// that it has to tell: who is slow, or means to be, holds up few others and not for long.
+	atOnce = 8
+	each   = 20 * time.Second
+)
+
 // mostTurns bounds how often a worker is asked at once that has much to tell.
 const mostTurns = 10
 
@@ -79,7 +86,10 @@ type Keeper struct {
 	mu    sync.Mutex
 	known map[string]*Worker // guarded by mu
 
-	silent map[string]silence // by worker; of Round, which isn't called twice at once
+	// judging is held while what a worker told is held to what is known and becomes known:
+	// of two that tell of one journal at once, one is the first.
+	judging sync.Mutex
+	silent  map[string]silence // by worker; guarded by judging
 }
 
 // A Worker is what is known of one worker's journal.
@@ -151,12 +161,24 @@ func (k *Keeper) Round(ctx context.Context) {
 	if err := k.removed(ctx); err != nil && ctx.Err() == nil {
 		k.Warn(fmt.Errorf("which workers were removed isn't known, so alarms of them go on: %w", err))
 	}
-	for _, w := range k.Hub.Workers() {
+	all := k.Hub.Workers()
+	faults := make([]error, len(all))
+	var asking sync.WaitGroup
+	turn := make(chan struct{}, atOnce)
+	for i, w := range all {
 		if is, _ := k.Of(w); is.Gone {
 			continue
 		}
-		if err := k.ask(ctx, w); err != nil && ctx.Err() == nil {
-			k.Warn(fmt.Errorf("the journal of worker %.80s: %w", w, err))
+		turn <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-turn }()
+			faults[i] = k.ask(ctx, w)
+		})
+	}
+	asking.Wait()
+	for i, w := range all {
+		if faults[i] != nil && ctx.Err() == nil {
+			k.Warn(fmt.Errorf("the journal of worker %.80s: %w", w, faults[i]))
 		}
 	}
 }
@@ -192,6 +214,10 @@ func (k *Keeper) Shown(worker string) *Journal {
 
 // ask asks one worker until it has told all, or enough for once.
 func (k *Keeper) ask(ctx context.Context, worker string) error {
+	limited, cancel := context.WithTimeout(ctx, each)
+	defer cancel()
+	k.judging.Lock()
+	defer k.judging.Unlock()
 	w, _ := k.Of(worker)
 	now := k.Now()
 	if since := now.Sub(w.Asked); since >= 0 && since < Every {
@@ -201,7 +227,9 @@ func (k *Keeper) ask(ctx context.Context, worker string) error {
 	w.Asked = now
 	for range mostTurns {
 		from := w.Size
-		told, problem, err := k.told(ctx, worker, from)
+		k.judging.Unlock()
+		told, problem, err := k.told(limited, worker, from)
+		k.judging.Lock()
 		if err == nil {
 			delete(k.silent, worker)
 		} else if problem = k.still(worker, before); problem == nil {

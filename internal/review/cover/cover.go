@@ -72,14 +72,12 @@ func (c *Coverage) Add(argv []string, d paddock.Decision) {
 	if e := c.file.Find(argv); e != nil {
 		c.reach(func(p Part) bool { return p.Position == e.At })
 	}
-	if d.Grant != nil && d.Grant.Rule != nil {
-		c.reach(func(p Part) bool { return p.Position == *d.Grant.Rule })
+	if d.Grant() != nil && d.Grant().Rule != nil {
+		c.reach(func(p Part) bool { return p.Position == *d.Grant().Rule })
 	}
 	// What refuses for another reason may have been allowed by an argument rule.
-	for _, g := range d.Gates {
-		if g.Gate == paddock.GateArguments && g.Position != nil && d.Grant == nil {
-			c.reach(func(p Part) bool { return p.Position == *g.Position })
-		}
+	if g, _ := d.Gates.Of(paddock.GateArguments); g.Position != nil && d.Grant() == nil {
+		c.reach(func(p Part) bool { return p.Position == *g.Position })
 	}
 	for _, r := range d.Refusals {
 		if r.Gate == paddock.GateRules && r.Rule != "" {

@@ -6,6 +6,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy"
+	"paddock/internal/policy/propose"
 	"paddock/internal/review/cover"
 )
 
@@ -72,5 +73,39 @@ func TestCoverage(t *testing.T) {
 	}
 	if _, err := cover.New("p.yaml", []byte("version: 2")); err == nil {
 		t.Error("a broken policy was counted")
+	}
+}
+
+// The tests of what policy init proposes reach all of it.
+func TestProposalsAreCovered(t *testing.T) {
+	tools := map[string]string{}
+	for _, name := range []string{"go", "gofmt", "npm", "pnpm", "yarn", "make", "cargo", "pytest", "ruff", "mypy", "mvn", "gradle", "cmake", "ctest", "ninja"} {
+		tools[name] = "/usr/bin/" + name
+	}
+	text := propose.Propose(propose.Project{
+		Root: "/a", Tools: tools, Scripts: []string{"test", "build"}, Targets: []string{"all"}, Levels: []paddock.Level{paddock.Full},
+		Markers: []string{"go.mod", "package.json", "pnpm-lock.yaml", "yarn.lock", "Makefile", "Cargo.toml", "pyproject.toml", "mypy.ini", "pom.xml", "build.gradle", "CMakeLists.txt", "build.ninja"},
+	})
+	p, err := policy.Load("p.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cover.New("p.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range p.Tests() {
+		req := paddock.Request{Principal: paddock.Principal{Kind: paddock.Operator, ID: "o"}, Door: paddock.DoorCLI, Command: paddock.Command{Argv: test.Argv}}
+		facts := policy.Facts{
+			Executable: policy.ExecutableFacts{Found: true}, Dir: policy.DirFacts{Found: true, Real: "/a", Root: "/a"},
+			Levels: []paddock.Level{paddock.Full}, Paths: map[string]policy.PathFacts{},
+		}
+		for _, w := range p.Wanted(req).Paths {
+			facts.Paths[w] = policy.PathFacts{Real: "/a/" + w, Inside: true}
+		}
+		c.Add(test.Argv, policy.Decide(p, req, facts))
+	}
+	for _, m := range c.Missed() {
+		t.Errorf("no test reaches %s", m.At)
 	}
 }

@@ -24,7 +24,7 @@ func TestEverythingIsCompared(t *testing.T) {
 		{reflect.TypeFor[paddock.Quotas](), "Principal Total"},
 		{reflect.TypeFor[paddock.Quota](), "RunsPerHour RunsPerDay OutputPerDay CPUPerDay Kept"},
 		{reflect.TypeFor[paddock.ContainAs](), "Level Network Reach Inject Read Write RunAs Exec Executes Workspace Deeper " +
-			"ReadOnly Account"}, // the git tools' own, and looked up on the machine
+			"ReadOnly Real Account"}, // the git tools' own, and looked up on the machine
 	} {
 		known := strings.Fields(part.want)
 		for i := range part.is.NumField() {

@@ -8,6 +8,9 @@
 //
 // # Limits
 //
+// At most [Most] commands are learned at once: no person reads more, and who asks chooses
+// how many there are.
+//
 // It reads no journal and looks for no program: both are handed in. Whether what was
 // asked for should be allowed is for a person to say; package lint knows some of what
 // speaks against it.
@@ -29,6 +32,12 @@ import (
 	"paddock/internal/policy/propose"
 	"paddock/internal/policy/wellformed"
 )
+
+// Most is how many commands are learned at once.
+const Most = 100
+
+// Later is why the others aren't.
+const Later = "others come first, which were asked for as often or more: write those, then learn again"
 
 // A Command was refused.
 type Command struct {
@@ -57,7 +66,8 @@ type Proposal struct {
 }
 
 // Propose returns data, the content of the policy called name, with rules added for
-// what of seen can be learned. find returns the absolute path of a program that may
+// what of seen can be learned, what was asked for most often first where that is more
+// than [Most]. find returns the absolute path of a program that may
 // be called so, or why there is none.
 func Propose(name string, data []byte, seen []Command, find func(word string) (path, problem string)) (Proposal, error) {
 	file, faults := layered.Load(name, data)
@@ -66,10 +76,20 @@ func Propose(name string, data []byte, seen []Command, find func(word string) (p
 	}
 	l := learner{file: file, find: find, paths: map[string]string{}, by: map[string][]Command{}}
 	out := Proposal{Text: data, Learned: []Lesson{}, Skipped: []Lesson{}}
+	if len(seen) > Most {
+		seen = slices.SortedStableFunc(slices.Values(seen), func(a, b Command) int { return b.Times - a.Times })
+	}
+	taken := 0
 	for _, c := range seen {
-		if why := l.take(c); why != "" {
-			out.Skipped = append(out.Skipped, Lesson{c.Argv, c.Times, c.By, "", why})
+		why := Later
+		if taken < Most {
+			why = l.take(c)
 		}
+		if why != "" {
+			out.Skipped = append(out.Skipped, Lesson{c.Argv, c.Times, c.By, "", why})
+			continue
+		}
+		taken++
 	}
 	var programs []grow.Program
 	for _, word := range l.words {

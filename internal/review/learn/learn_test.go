@@ -1,6 +1,7 @@
 package learn_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -157,4 +158,61 @@ func TestNothingElse(t *testing.T) {
 			t.Fatalf("%q is allowed, and wasn't seen:\n%s", other, p.Text)
 		}
 	})
+}
+
+// Each command that was learned has a policy of its own, which allows it and nothing else.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	p, err := learn.Propose("p.yaml", []byte(strings.Replace(before, "containment:", "  - path: /opt/own\n    args:\n      - deny: [x]\ncontainment:", 1)), []learn.Command{
+		refused("go", "vet", "./..."), refused("go", "build", "./..."), refused("/bin/go", "version"), refused("go", "run", "."),
+		refused("make"), refused("/opt/tool", "<x>", "...", "=", "a,b"), refused("/opt/own", "yes"),
+	}, find)
+	if err != nil || len(p.Learned) != 6 {
+		t.Fatalf("%v: %+v", err, p.Learned)
+	}
+	texts, err := p.Alone("p.yaml")
+	if err != nil || len(texts) != len(p.Learned) {
+		t.Fatalf("%d of %d: %v", len(texts), len(p.Learned), err)
+	}
+	for i, text := range texts {
+		file, faults := layered.Load("alone", text)
+		if len(faults) > 0 {
+			t.Fatalf("%v\n%s", faults, text)
+		}
+		for j, l := range p.Learned {
+			allows := false
+			if e := file.Find(l.Argv); e != nil {
+				for _, r := range e.Candidates(l.Argv[1:]) {
+					allows = allows || r.Rule.Match(l.Argv[1:], func(string) bool { return true }).OK
+				}
+			}
+			if allows != (i == j) {
+				t.Errorf("for %q, %q is allowed: %t\n%s", p.Learned[i].Argv, l.Argv, allows, text)
+			}
+		}
+	}
+}
+
+// Who asks for ever more commands makes no proposal that nobody can read, or that takes
+// for ever to look at; what is asked for most often is proposed first.
+func TestMost(t *testing.T) {
+	t.Parallel()
+	var seen []learn.Command
+	for i := range 3 * learn.Most {
+		seen = append(seen, refused("go", fmt.Sprint("junk", i), fmt.Sprint(i)))
+	}
+	often := refused("make", "all")
+	often.Times = 2
+	seen = append(seen, often)
+	p, err := learn.Propose("p.yaml", []byte(before), seen, find)
+	if err != nil || len(p.Learned) != learn.Most || len(p.Skipped) != 2*learn.Most+1 {
+		t.Fatalf("%d learned, %d not: %v", len(p.Learned), len(p.Skipped), err)
+	}
+	if !slices.ContainsFunc(p.Learned, func(l learn.Lesson) bool { return l.Argv[0] == "make" }) || !strings.Contains(p.Skipped[0].Why, "learn again") {
+		t.Errorf("%+v %+v", p.Learned[0], p.Skipped[0])
+	}
+	again, err := learn.Propose("p.yaml", p.Text, seen, find)
+	if err != nil || len(again.Learned) != learn.Most {
+		t.Errorf("%d learned then: %v", len(again.Learned), err)
+	}
 }

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"paddock/internal/review/lint"
-	"paddock/internal/review/lint/tools"
+	"paddock/internal/review/lint/escape/tools"
 )
 
 var update = flag.Bool("update", false, "write docs/lint.md anew instead of comparing it")
@@ -81,6 +81,13 @@ func TestFindings(t *testing.T) {
 		{"a wrapper of anything", lint.Facts{}, program("/usr/bin/timeout", "[{allow: [<int>, <word>...]}]"), []string{"L004 executables.p"}},
 		{"git and its configuration", lint.Facts{}, program("/usr/bin/git", "[{allow: [-c, <word>, log]}]"), []string{"L003 executables.p"}},
 		{"git as it is meant", lint.Facts{}, program("/usr/bin/git", "[{allow: ['{log,status}'], flags: {-n: <int>}}]"), nil},
+		{"a shell behind a wrapper", lint.Facts{}, program("/usr/bin/env", "[{allow: [bash]}]"), []string{"L005 executables.p"}},
+		{"code behind a wrapper", lint.Facts{}, program("/usr/bin/timeout", `[{allow: ["5", python3, -c, print]}]`), slices.Repeat([]string{"L003 executables.p"}, 2)}, // timeout's own -c would be one
+		{"what another refuses", lint.Facts{}, program("/usr/bin/env", "[{deny: [bash, ...]}, {allow: [ls]}]"), []string{"L031 executables.p"}},
+		{"a script of a choice behind a wrapper", lint.Facts{}, program("/usr/bin/nice", "[{allow: [-n, \"5\", python3, run.py]}]"), nil},
+		{"an editor", lint.Facts{}, program("/usr/bin/vi", "any"), []string{"L001 executables.p"}},
+		{"words from standard input", lint.Facts{}, program("/usr/bin/xargs", "[{allow: [rm]}]"), []string{"L003 executables.p"}},
+		{"programs from standard input", lint.Facts{}, program("/usr/bin/parallel", "[{allow: []}]"), []string{"L005 executables.p"}},
 		{"a shortened flag", lint.Facts{}, program("/usr/bin/git", "[{allow: [ls-remote, '--upload-pa=x']}]"), []string{"L003 executables.p"}},
 		{"a compressor", lint.Facts{}, program("/usr/bin/sort", "[{allow: [], flags: {--compress-prog: <word>}}]"), []string{"L003 executables.p"}},
 		{"a package runner", lint.Facts{}, program("/usr/bin/npm", "[{allow: [exec, left-pad]}]"), []string{"L003 executables.p"}},
@@ -187,6 +194,20 @@ func TestExamples(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A finding names what is started, and what it does is said in whole words.
+func TestWhatIsSaid(t *testing.T) {
+	t.Parallel()
+	for want, policy := range map[string]string{
+		"`p bash` allows `p bash`: it starts bash, which reads a program from standard input.": program("/usr/bin/env", "[{allow: [bash]}]"),
+		"p takes any arguments, and is an editor: it ":                                         program("/usr/bin/vi", "any"),
+	} {
+		list, err := lint.Lint("p.yaml", []byte(text(policy)), lint.Facts{})
+		if err != nil || !slices.ContainsFunc(list, func(f lint.Finding) bool { return strings.HasPrefix(f.Message, want) }) {
+			t.Errorf("nothing says %q: %v %v", want, list, err)
+		}
+	}
 }
 
 func TestTable(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"paddock"
 	"paddock/internal/policy/compiled/document"
-	"paddock/internal/review/lint/tools"
+	"paddock/internal/review/lint/escape/tools"
 )
 
 // handers are the kinds of tools that hand their environment to whatever they run.

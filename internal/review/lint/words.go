@@ -2,13 +2,13 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"paddock/internal/policy/compiled"
 	"paddock/internal/policy/compiled/document"
 	"paddock/internal/policy/compiled/pattern/language"
-	"paddock/internal/review/lint/tools"
+	"paddock/internal/review/lint/escape"
+	"paddock/internal/review/lint/escape/tools"
 )
 
 // executable looks at one program: its file, its environment, its words.
@@ -40,7 +40,7 @@ func (l *linter) executable(source document.Executable, e *compiled.Executable) 
 
 // article puts a or an before a kind of tool.
 func article(kind string) string {
-	if strings.HasPrefix(kind, "i") { // the only such kind is an interpreter
+	if strings.ContainsAny(kind[:1], "aeiou") {
 		return "an " + kind
 	}
 	return "a " + kind
@@ -67,20 +67,21 @@ func (l *linter) words(at string, e *compiled.Executable, tool *tools.Tool) erro
 	if err := l.order(at, e, list); err != nil || tool == nil {
 		return err
 	}
-	apart := []string{}
-	for _, w := range tool.Ways {
-		for _, source := range []string{w.First, w.Word} {
-			if source != "" {
-				apart = append(apart, whole(source))
+	var spelled []string
+	for _, r := range e.Rules() {
+		for _, token := range r.Rule.Tokens() {
+			if !r.Deny {
+				spelled = append(spelled, token.Literals()...)
 			}
 		}
 	}
+	watches, apart := escape.Of(tool, spelled)
 	space, err := language.New([]language.List{list}, language.Options{Apart: apart})
 	if err != nil {
 		return err
 	}
 	said := map[string]bool{} // one example for each thing that it does
-	for _, w := range tool.Ways {
+	for _, w := range watches {
 		if err := l.way(at, e, space, w, said); err != nil {
 			return err
 		}
@@ -88,66 +89,24 @@ func (l *linter) words(at string, e *compiled.Executable, tool *tools.Tool) erro
 	return nil
 }
 
-func whole(source string) string { return `\A(?:` + source + `)\z` }
-
-// What a way's watch has seen.
-const (
-	atStart = iota
-	atSecond
-	onTheWay
-	lost
-	open
-)
-
 // way looks for a command by which a tool gets out.
-func (l *linter) way(at string, e *compiled.Executable, space *language.Space, w tools.Way, said map[string]bool) error {
-	first, word := regexp.MustCompile(whole(w.First)), regexp.MustCompile(whole(w.Word))
-	opens := func(expr *regexp.Regexp, one language.Letter) bool {
-		return expr.MatchString(one.Word) && (!w.Free || !one.Fixed)
-	}
-	watch := func(state int, one language.Letter) int {
-		switch state {
-		case open, lost:
-			return state
-		case atStart:
-			switch {
-			case w.Bare:
-				return lost
-			case w.First == "" && opens(word, one):
-				return open
-			case w.First == "":
-				return onTheWay
-			case w.Word == "" && opens(first, one):
-				return open
-			case w.Word != "" && first.MatchString(one.Word):
-				return atSecond
-			}
-			return lost
-		}
-		switch {
-		case opens(word, one):
-			return open
-		case w.Second:
-			return lost
-		}
-		return onTheWay
-	}
-	return space.Search(watch, func(f language.Found) bool {
-		if !space.Allowed(f, 0) || f.Watched != open && !(w.Bare && len(f.Args) == 0) {
+func (l *linter) way(at string, e *compiled.Executable, space *language.Space, w escape.Watch, said map[string]bool) error {
+	return space.Search(w.Step, func(f language.Found) bool {
+		if !space.Allowed(f, 0) || !w.Out(f) {
 			return true
 		}
 		id := "L003"
 		switch {
-		case w.Bare:
+		case w.Way.Bare:
 			id = "L005"
-		case w.Chosen():
+		case w.Way.Chosen():
 			id = "L004"
 		}
 		rule := e.Rules()[f.Deciders[0]]
-		if key := id + w.Does + fmt.Sprint(rule.At); !said[key] {
+		if key := id + w.Does() + fmt.Sprint(rule.At); !said[key] {
 			said[key] = true
 			example := command(e, f)
-			l.add(id, at, rule.At, fmt.Sprintf("%s allows `%s`: it %s.", rule.Form, strings.Join(example, " "), w.Does), example)
+			l.add(id, at, rule.At, fmt.Sprintf("%s allows `%s`: it %s.", rule.Form, strings.Join(example, " "), w.Does()), example)
 		}
 		return false
 	})

@@ -136,5 +136,8 @@ func (m *Import) claude(e effect, said string) {
 	if e == allow && l.loose {
 		m.note("%s allows whole words only: what goes on within its last word is refused", l.said)
 	}
+	if l.needs {
+		m.note("%s allows no flag and no absolute path as its first further word", l.said)
+	}
 	m.add(l)
 }

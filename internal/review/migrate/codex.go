@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Codex reads a file of Codex's execpolicy rules: calls of prefix_rule and
-// host_executable with literal words. Anything else of Starlark is an error.
+// Codex reads a file of Codex's execpolicy rules: calls of prefix_rule, host_executable
+// and network_rule, which is only told of, with literal words. Anything else of Starlark
+// is an error.
 func Codex(data []byte) (*Import, error) {
 	if len(data) > most || !utf8.Valid(data) {
 		return nil, fmt.Errorf("not a file of rules: want at most %d bytes of UTF-8", most)
@@ -21,13 +22,15 @@ func Codex(data []byte) (*Import, error) {
 		function := s.ident()
 		args, err := s.call()
 		if err != nil || function == "" {
-			return nil, fmt.Errorf("line %d: want prefix_rule(…) or host_executable(…) with literal words: %v", s.line, err)
+			return nil, fmt.Errorf("line %d: want prefix_rule(…), host_executable(…) or network_rule(…) with literal words: %v", s.line, err)
 		}
 		switch function {
 		case "prefix_rule":
 			err = m.prefix(args, at)
 		case "host_executable":
 			err = m.host(args)
+		case "network_rule":
+			m.note("the network_rule at line %d, for %q, is left out: hosts are listed under `network` of the programs that reach them", at, args["host"].text)
 		default:
 			err = fmt.Errorf("%s isn't known", function)
 		}
@@ -55,6 +58,9 @@ func (m *Import) prefix(args map[string]value, at int) error {
 		return fmt.Errorf("a rule needs a pattern")
 	}
 	l := line{effect: e, more: true, said: fmt.Sprintf("the rule at line %d", at)}
+	if why := strings.TrimSpace(args["justification"].text); e != allow {
+		l.why = why
+	}
 	for _, item := range args["pattern"].list {
 		switch {
 		case !item.isList:

@@ -45,6 +45,15 @@ type line struct {
 	// needs is set when at least one word more must follow.
 	needs bool
 	said  string // as the source has it
+	why   string // what whoever asks is told, where the source says it
+}
+
+// message writes what the source says to whoever asks, behind the lines of a rule.
+func (l line) message(indent string) string {
+	if l.why == "" {
+		return ""
+	}
+	return "\n" + indent + "message: " + propose.Word(l.why)
 }
 
 // An Import is what was understood of a source.
@@ -88,7 +97,10 @@ func (m *Import) Policy(root string, find func(name string) string) []byte {
 		w("    path: %s", propose.Word(path))
 		w("    args:")
 		for _, l := range m.of(program, deny) {
-			w("      - deny: [%s]", strings.Join(tokens(l), ", "))
+			w("      - deny: [%s]%s", strings.Join(tokens(l), ", "), l.message("        "))
+		}
+		for _, l := range m.of(program, ask) { // a rule asks about each of these: see expression
+			w("      - allow: [%s]", strings.Join(tokens(l), ", "))
 		}
 		for _, l := range m.of(program, allow) {
 			w("      - allow: [%s]", strings.Join(tokens(l), ", "))
@@ -100,12 +112,15 @@ func (m *Import) Policy(root string, find func(name string) string) []byte {
 	if entries == 0 {
 		w("executables: []")
 	}
+	if len(m.asks()) > 0 {
+		m.note("what is asked about is refused until `approvals` of the policy lists who can approve it")
+	}
 	for i, l := range m.asks() {
 		if i == 0 {
 			w("rules:")
 		}
 		w("  - name: asked-%d", i+1)
-		w("    ask: %s", propose.Word(expression(l)))
+		w("    ask: %s%s", propose.Word(expression(l)), l.message("    "))
 	}
 	w("environment: {pass: [LANG, LC_ALL, TZ, TERM]}")
 	w("containment: {require: full, network: none}")
@@ -116,11 +131,11 @@ func (m *Import) Policy(root string, find func(name string) string) []byte {
 	return []byte(b.String())
 }
 
-// programs are those with something to allow, in the order of the source.
+// programs are those with something to allow or to ask about, in the order of the source.
 func (m *Import) programs() []string {
 	var out []string
 	for _, l := range m.lines {
-		if l.effect != allow {
+		if l.effect == deny {
 			continue
 		}
 		for _, program := range l.words[0] {

@@ -38,7 +38,7 @@ func judged(t interface{ Fatalf(string, ...any) }, text []byte, argv []string) p
 func TestClaude(t *testing.T) {
 	m, err := migrate.Claude([]byte(`{"model": "x", "permissions": {
 		"allow": ["Bash(npm run test:*)", "Bash(npm run lint)", "Bash(git:*)", "Bash(make *)", "Read(./src/**)", "Bash(ls | wc)", "Bash(gone:*)", "Bash(rm:*)", "Bash(curl:*)"],
-		"ask": ["Bash(git push:*)"],
+		"ask": ["Bash(git push:*)", "Bash(docker ps)", "Bash(docker rm:*)"],
 		"deny": ["Bash(git reset --hard*)", "Bash(rm *)", "Bash(curl * | sh)", "WebFetch"],
 		"defaultMode": "acceptEdits", "additionalDirectories": ["../x"]}}`))
 	if err != nil {
@@ -48,6 +48,7 @@ func TestClaude(t *testing.T) {
 	for command, want := range map[string]paddock.Effect{
 		"npm run test": paddock.Allow, "npm run test -- x": paddock.Allow, "npm run tests": paddock.Deny, "npm run lint": paddock.Allow, "npm run lint x": paddock.Deny, "npm install": paddock.Deny,
 		"git status": paddock.Allow, "git push": paddock.Ask, "git push origin": paddock.Ask, "git pushx": paddock.Ask, "git reset --hard": paddock.Deny, "git reset --hardly": paddock.Deny, "git reset": paddock.Allow,
+		"docker ps": paddock.Ask, "docker ps -a": paddock.Deny, "docker rm": paddock.Ask, "docker rm x": paddock.Ask, "docker rmi": paddock.Deny, "docker": paddock.Deny,
 		"make all": paddock.Allow, "make": paddock.Deny, "rm x": paddock.Deny, "curl x": paddock.Deny, "ls": paddock.Deny,
 	} {
 		if got := judged(t, text, strings.Fields(command)); got != want {
@@ -56,7 +57,7 @@ func TestClaude(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Read(./src/**) is left out: it isn't about commands", "allow Bash(ls | wc) is left out: it is a line for a shell", "gone is left out: no such program",
-		"deny Bash(curl * | sh) can't be said here", "rm is left out", "WebFetch is left out", "defaultMode", "additionalDirectories", "whole words only",
+		"deny Bash(curl * | sh) can't be said here", "rm is left out", "WebFetch is left out", "defaultMode", "additionalDirectories", "whole words only", "allow Bash(make *) allows no flag", "until `approvals`",
 	} {
 		if !slices.ContainsFunc(m.Notes, func(n string) bool { return strings.Contains(n, want) }) {
 			t.Errorf("no note says %q: %q", want, m.Notes)
@@ -86,8 +87,9 @@ prefix_rule(
     justification = "it's fine",
     match = [["git", "status"]],
 )
-prefix_rule(pattern=["git", "push"], decision="prompt")
-prefix_rule(pattern=["git"]); prefix_rule(pattern=["git", "reset", "--hard"], decision="forbidden")
+prefix_rule(pattern=["git", "push"], decision="prompt", justification="Ask Ann: she knows.")
+network_rule(host="api.example.com", protocol="https", decision="allow", justification="x")
+prefix_rule(pattern=["git"]); prefix_rule(pattern=["git", "reset", "--hard"], decision="forbidden", justification='use "git stash" # instead')
 prefix_rule(pattern=["make", "=x", "..."])
 host_executable(name = 'make', paths = ["/opt/make"])
 prefix_rule(pattern=["cc"]) host_executable(name="cc", paths=["/a", "/b"])
@@ -103,8 +105,13 @@ prefix_rule(pattern=["cc"]) host_executable(name="cc", paths=["/a", "/b"])
 			t.Errorf("%s: %s, want %s\n%s", command, got, want, text)
 		}
 	}
-	if !strings.Contains(string(text), "path: /opt/make") {
-		t.Errorf("%s", text)
+	for _, want := range []string{"path: /opt/make", "\n        message: \"use \\\"git stash\\\" # instead\"\n", "\n    message: \"Ask Ann: she knows.\"\n"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s:\n%s", want, text)
+		}
+	}
+	if strings.Contains(string(text), "it's fine") || !slices.ContainsFunc(m.Notes, func(n string) bool { return strings.Contains(n, `for "api.example.com", is left out`) }) {
+		t.Errorf("%q\n%s", m.Notes, text)
 	}
 	for _, bad := range []string{
 		"x", "x()", "prefix_rule", "prefix_rule(", "prefix_rule()", `prefix_rule(pattern=[])`, `prefix_rule(pattern=[[]])`, `prefix_rule(pattern="git")`, `prefix_rule(pattern=[git])`, `prefix_rule(["git"])`,
@@ -163,6 +170,7 @@ func TestNeverWider(t *testing.T) {
 func FuzzImports(f *testing.F) {
 	f.Add([]byte(`{"permissions": {"allow": ["Bash(a:*)"]}}`))
 	f.Add([]byte(`prefix_rule(pattern=["a", ["b", "c"]], decision="prompt")`))
+	f.Add([]byte(`prefix_rule(pattern=["a"]) prefix_rule(pattern=["a", "b"], decision="forbidden", justification="no: # \\ \t 'é'")`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, read := range []func([]byte) (*migrate.Import, error){migrate.Claude, migrate.Codex} {
 			if m, err := read(data); err == nil {

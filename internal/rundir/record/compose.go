@@ -32,7 +32,7 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 	if err := errors.Join(err, unknown); err != nil {
 		return paddock.Run{}, err
 	}
-	run := sealed.run(state)
+	run := begun(sealed, state)
 	if started != nil {
 		at, process := started.At, started.Supervisor
 		run.State, run.StartedAt, run.Supervisor = paddock.Running, &at, &process
@@ -56,7 +56,7 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 	if run.Kept, run.Pruned, err = prune.Of(d.path); err != nil {
 		return paddock.Run{}, err
 	}
-	if g := sealed.Decision.Grant; g != nil && (g.Contain.Workspace != "" || outcome != nil && outcome.Deeper != nil) {
+	if g := sealed.Decision.Grant(); g != nil && (g.Contain.Workspace != "" || outcome != nil && outcome.Deeper != nil) {
 		if run.Deeds, err = d.Deeds(); err != nil {
 			return paddock.Run{}, err
 		}
@@ -67,8 +67,8 @@ func (d *Dir) Record(now time.Time) (paddock.Run, error) {
 	return run, nil
 }
 
-// run is the record of a run of which nothing but its making is known.
-func (s Sealed) run(state paddock.State) paddock.Run {
+// begun is the record of a run of which nothing but its making is known.
+func begun(s Sealed, state paddock.State) paddock.Run {
 	req, run := s.Request, paddock.Run{
 		ID: s.ID, State: state, Label: s.Request.Command.Label, Argv: s.Request.Command.Argv,
 		Dir: s.Request.Command.Dir, Workspace: s.Request.Command.Workspace, Principal: s.Request.Principal, CreatedAt: s.CreatedAt,
@@ -78,7 +78,7 @@ func (s Sealed) run(state paddock.State) paddock.Run {
 	if run.Label == "" {
 		run.Label = label.Of(run.Argv)
 	}
-	if g := s.Decision.Grant; g != nil {
+	if g := s.Decision.Grant(); g != nil {
 		run.Dir, run.Executable, run.Limits, run.Containment = g.Dir, g.Executable.Path, g.Limits, g.Contain.Level
 	}
 	return run

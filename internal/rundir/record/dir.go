@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"paddock"
@@ -23,6 +24,7 @@ import (
 	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/record/durable/outcome"
 	"paddock/internal/rundir/record/durable/outcome/addenda"
+	"paddock/internal/rundir/record/durable/sealed"
 )
 
 // A Dir is the directory of one run. One that was opened may be used by many
@@ -33,6 +35,9 @@ type Dir struct {
 	lock      *os.File // nil unless this Dir was prepared here
 	principal string   // its hash; empty unless prepared here
 	published bool
+	memory    sealed.Memory
+	started   atomic.Pointer[Started]         // what was written, or read once by who remembers
+	told      atomic.Pointer[paddock.Outcome] // by the run's supervisor, who wrote it down
 }
 
 // Open opens the run directory at path.

@@ -1,7 +1,9 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"time"
 
 	"paddock"
@@ -9,6 +11,8 @@ import (
 	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/record/durable/outcome"
 	"paddock/internal/rundir/record/durable/outcome/addenda"
+	"paddock/internal/rundir/record/durable/sealed"
+	"paddock/internal/rundir/record/label"
 )
 
 // An Intent is what is about to be run, as it was asked for and granted.
@@ -18,81 +22,33 @@ type Intent struct {
 	CreatedAt time.Time
 	Waits     bool             // persons must approve it before it starts
 	Beside    func(dir string) // unless nil, puts more into the directory before that is durable
+	Locked    func(*os.File)   // unless nil, is given the run's lock before anything is written
+	Root      string           // the real path in which something may be made for it from then on
 }
 
-// Sealed is what request.json and decision.json say of a run for ever. The
-// values of environment variables and the text of standard input aren't in it.
-type Sealed struct {
-	ID paddock.RunID
-	// Request without Command.Env, Command.ReplaceEnv and Stdin.Text.
-	Request paddock.Request
-	// RequestDigest is of the request as it was asked, with all of these.
-	RequestDigest paddock.Digest
-	Decision      paddock.Decision
-	CreatedAt     time.Time
-	// EnvironmentNames are those that the caller asked for, sorted;
-	// ReplacesEnvironment is set when they were the whole environment.
-	EnvironmentNames    []string
-	ReplacesEnvironment bool
-	// Stdin summarises the text given; nil when none was.
-	Stdin *paddock.StreamSummary
-	// BootID names the machine's start in which the run was made.
-	BootID string
-}
-
-type requestFile struct {
-	Version             int                    `json:"version"`
-	ID                  paddock.RunID          `json:"id"`
-	CreatedAt           time.Time              `json:"created_at"`
-	BootID              string                 `json:"boot_id,omitempty"`
-	RequestDigest       paddock.Digest         `json:"request_digest"`
-	Request             paddock.Request        `json:"request"`
-	EnvironmentNames    []string               `json:"environment_names,omitempty"`
-	ReplacesEnvironment bool                   `json:"replaces_environment,omitempty"`
-	Stdin               *paddock.StreamSummary `json:"stdin,omitempty"`
-}
-
-func (f *requestFile) FileVersion() int { return f.Version }
-
-type decisionFile struct {
-	Version  int              `json:"version"`
-	Decision paddock.Decision `json:"decision"`
-}
-
-func (f *decisionFile) FileVersion() int { return f.Version }
+// Sealed is what request.json and decision.json say of a run for ever.
+type Sealed = sealed.Sealed
 
 // An Entry is what claim.json, and the links to it elsewhere, say of a run.
 type Entry = links.Entry
 
-// asked reads request.json.
-func (d *Dir) asked() (r requestFile, err error) {
-	if err = durable.ReadJSON(d.file("request.json"), &r); err == nil && r.ID != d.id {
-		err = fmt.Errorf("%s is of another run, %q", d.file("request.json"), r.ID)
-	}
-	return r, err
-}
-
 // Principal returns who asked for the run.
 func (d *Dir) Principal() (paddock.Principal, error) {
-	r, err := d.asked()
-	return r.Request.Principal, err
+	r, err := d.memory.Request(d.path, d.id)
+	return r.Principal, err
+}
+
+// Whose returns who asked for the run, and what it is called.
+func (d *Dir) Whose() (paddock.Principal, string, error) {
+	r, err := d.memory.Request(d.path, d.id)
+	return r.Principal, cmp.Or(r.Command.Label, label.Of(r.Command.Argv)), err
 }
 
 // Sealed returns what the run was asked and granted to be.
-func (d *Dir) Sealed() (Sealed, error) {
-	r, err := d.asked()
-	if err != nil {
-		return Sealed{}, err
-	}
-	var j decisionFile
-	if err := durable.ReadJSON(d.file("decision.json"), &j); err != nil {
-		return Sealed{}, err
-	}
-	return Sealed{
-		ID: r.ID, Request: r.Request, RequestDigest: r.RequestDigest, Decision: j.Decision, CreatedAt: r.CreatedAt,
-		EnvironmentNames: r.EnvironmentNames, ReplacesEnvironment: r.ReplacesEnvironment, Stdin: r.Stdin, BootID: r.BootID,
-	}, nil
-}
+func (d *Dir) Sealed() (Sealed, error) { return d.memory.Of(d.path, d.id) }
+
+// Remember reads what Sealed returns, which never changes, for the last time.
+func (d *Dir) Remember() error { return d.memory.Keep(d.path, d.id) }
 
 // Started is what is known once the program has become the program.
 type Started struct {
@@ -123,16 +79,26 @@ func (d *Dir) WriteStarted(s Started) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.file("started.json"), err)
 	}
-	return durable.Place(d.file("started.json"), b)
+	if err := durable.Place(d.file("started.json"), b); err != nil {
+		return err
+	}
+	d.started.Store(&s)
+	return nil
 }
 
 // Started returns what started.json says; nil when the program hasn't started,
 // or a power cut came before that was durable. Beside an outcome, which comes
 // after it, a torn one is damage and an error.
 func (d *Dir) Started() (*Started, error) {
+	if known := d.started.Load(); known != nil {
+		return known, nil
+	}
 	var f startedFile
 	err := durable.ReadJSON(d.file("started.json"), &f)
 	if err == nil {
+		if d.memory.Kept() {
+			d.started.Store(&f.Started)
+		}
 		return &f.Started, nil
 	}
 	if torn, readErr := d.tornStart(); readErr != nil || torn {
@@ -157,6 +123,11 @@ func (d *Dir) PublishOutcome(o paddock.Outcome) (first bool, err error) {
 	return outcome.Publish(d.path, o, "started.json")
 }
 
+// PrepareOutcome does of PublishOutcome all that nobody sees.
+func (d *Dir) PrepareOutcome(o paddock.Outcome) (*durable.Pending, error) {
+	return outcome.Prepare(d.path, o, "started.json")
+}
+
 // Rehearse composes what a supervisor writes down, and reads the start as it does,
 // without a file: the first time takes many times as long as the next.
 func Rehearse(s Started, o paddock.Outcome) {
@@ -167,7 +138,24 @@ func Rehearse(s Started, o paddock.Outcome) {
 }
 
 // Outcome returns how the run ended; nil when it isn't settled.
-func (d *Dir) Outcome() (*paddock.Outcome, error) { return outcome.Of(d.path) }
+func (d *Dir) Outcome() (*paddock.Outcome, error) {
+	if told := d.told.Load(); told != nil {
+		o := *told
+		return &o, nil
+	}
+	return outcome.Of(d.path)
+}
+
+// Tell has d believe that o is the run's outcome. It is for the word of the run's own
+// supervisor that it has written o down, and that nobody was there before it.
+func (d *Dir) Tell(o paddock.Outcome) {
+	if o.State.Settled() {
+		d.told.Store(&o)
+	}
+}
+
+// Told reports whether the outcome is known by Tell.
+func (d *Dir) Told() bool { return d.told.Load() != nil }
 
 // AddAddendum writes durably down what became known of the end of a settled run;
 // added is false where it was known.

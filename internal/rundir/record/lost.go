@@ -12,6 +12,7 @@ import (
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/losses"
 	"paddock/internal/rundir/record/durable/outcome/addenda"
+	"paddock/internal/rundir/record/durable/outcome/reserve"
 	"paddock/internal/rundir/record/durable/waiting"
 	"paddock/internal/rundir/record/process"
 )
@@ -24,7 +25,7 @@ func Vacant(d *Dir) (*os.File, error) {
 		return nil, err // nobody needs to
 	}
 	flags := os.O_RDWR | durable.NoFollow | syscall.O_NONBLOCK
-	f, err := os.OpenFile(d.file("lock"), flags, 0)
+	f, err := durable.OpenFile(d.file("lock"), flags, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		// Only a meddler can have removed it. Then the supervisor must be dead
 		// by other evidence before its run is taken for lost.
@@ -91,7 +92,7 @@ func (d *Dir) tidy(now func() time.Time) error {
 	if err != nil {
 		return err
 	}
-	return durable.Tidy(d.path, "reserve", "control", "before.json", waiting.Name)
+	return durable.Tidy(d.path, reserve.Name, "control", "before.json", waiting.Name)
 }
 
 // found is the outcome of a run that nobody looks after, without its streams.

@@ -56,13 +56,13 @@ func intent(p paddock.Principal, argv ...string) Intent {
 func granted(req paddock.Request) Intent {
 	return Intent{Request: req, CreatedAt: epoch, Decision: paddock.Decision{
 		Effect: paddock.Allow, RequestDigest: req.Digest(), PolicyDigest: paddock.DigestOf([32]byte{1}),
-		Grant: &paddock.Grant{
+		Granted: paddock.Gives(&paddock.Grant{
 			Executable: paddock.Executable{Name: "go", Path: "/usr/local/go/bin/go"},
 			Argv:       req.Command.Argv, Root: "/srv/checkout", Dir: "/srv/checkout/sub",
 			EnvironmentNames: []string{"HOME", "PATH"}, Environment: []string{"HOME=/h", "PATH=/bin", "SECRET=grant-value"},
 			Limits:  paddock.Limits{Timeout: paddock.Duration(time.Minute), Output: 1 << 20},
 			Contain: paddock.ContainAs{Level: paddock.Off},
-		},
+		}),
 	}}
 }
 

@@ -12,6 +12,8 @@ import (
 	"paddock"
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/links"
+	"paddock/internal/rundir/record/durable/outcome/reserve"
+	"paddock/internal/rundir/record/durable/sealed"
 	"paddock/internal/rundir/record/durable/waiting"
 	"paddock/internal/rundir/record/process"
 )
@@ -27,19 +29,32 @@ const (
 // is locked and that nobody sees yet. It calls at after each step that a crash
 // could follow.
 func Prepare(tmp string, id paddock.RunID, rec Intent, at func(step string)) (*Dir, error) {
-	files, err := Seal(id, rec)
-	if err != nil {
+	if _, err := paddock.ParseRunID(string(id)); err != nil {
 		return nil, fmt.Errorf("run %q: %w", id, err)
 	}
 	d, err := makeLocked(tmp, id, at)
 	if err != nil {
 		return nil, err
 	}
+	if err := durable.Mark(d.lock, rec.Root); err != nil {
+		return nil, errors.Join(err, d.Abandon())
+	}
+	if rec.Locked != nil {
+		rec.Locked(d.lock)
+	}
+	files, err := Seal(id, rec)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("run %q: %w", id, err), d.Abandon())
+	}
 	d.principal = Hash(rec.Request.Principal)
 	if rec.Beside != nil {
 		rec.Beside(d.path)
 	}
-	if err := d.fill(files, at); err != nil {
+	err = reserve.Take(d.path)
+	if err == nil {
+		err = d.fill(files, at)
+	}
+	if err != nil {
 		return nil, errors.Join(err, d.Abandon())
 	}
 	return d, nil
@@ -64,7 +79,7 @@ func Seal(id paddock.RunID, rec Intent) ([]File, error) {
 	if req.Principal.Kind == "" || req.Principal.ID == "" {
 		return nil, errors.New("nobody asks for it")
 	}
-	if dec.Effect != paddock.Allow || dec.Grant == nil {
+	if dec.Effect != paddock.Allow || dec.Grant() == nil {
 		return nil, fmt.Errorf("its decision is %q and not to allow it", dec.Effect)
 	}
 	size := 0
@@ -79,7 +94,7 @@ func Seal(id paddock.RunID, rec Intent) ([]File, error) {
 		return nil, errors.New("its decision is of another request")
 	}
 	var files []File
-	r := requestFile{
+	r := sealed.Request{
 		Version: durable.Version, ID: id, CreatedAt: rec.CreatedAt, BootID: process.BootID(), RequestDigest: digest, Request: req,
 		EnvironmentNames: req.Command.EnvironmentNames(), ReplacesEnvironment: req.Command.ReplaceEnv != nil,
 	}
@@ -93,7 +108,7 @@ func Seal(id paddock.RunID, rec Intent) ([]File, error) {
 	for _, f := range []struct {
 		name string
 		v    any
-	}{{"request.json", r}, {"decision.json", decisionFile{durable.Version, dec}}, {"claim.json", claim}} {
+	}{{"request.json", r}, {"decision.json", sealed.Decision{Version: durable.Version, Decision: dec}}, {"claim.json", claim}} {
 		b, err := durable.EncodeJSON(f.v, true)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.name, err)

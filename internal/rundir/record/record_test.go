@@ -22,6 +22,7 @@ import (
 	"paddock"
 	"paddock/internal/rundir/record/durable"
 	"paddock/internal/rundir/record/durable/outcome"
+	"paddock/internal/rundir/record/durable/sealed"
 	"paddock/internal/rundir/record/label"
 	"paddock/internal/rundir/record/process"
 )
@@ -45,12 +46,12 @@ func goldenRequest() paddock.Request {
 
 func goldenIntent() Intent {
 	rec := granted(goldenRequest())
-	g := rec.Decision.Grant
+	g := rec.Decision.Grant()
 	g.Executable.Digest = paddock.DigestOf([32]byte{7})
 	g.Executable.Interpreters = []paddock.Interpreter{{Path: "/usr/bin/env", Argument: "-S go run"}}
 	g.Rule = &paddock.Position{File: "/etc/paddock/policy.yaml", Line: 9, Column: 7}
 	g.Limits.OpenFiles = 1024
-	rec.Decision.Gates = []paddock.GateResult{{Gate: paddock.GateArgv, Verdict: paddock.Pass, Detail: "4 words"}}
+	rec.Decision.Gates = paddock.AnswersOf(paddock.GateResult{Gate: paddock.GateArgv, Verdict: paddock.Pass, Detail: "4 words"})
 	return rec
 }
 
@@ -123,7 +124,7 @@ func TestGoldenFiles(t *testing.T) {
 		EnvironmentNames: []string{"A", "CI"}, ReplacesEnvironment: true, BootID: "boot-of-the-golden-run",
 		Stdin: &paddock.StreamSummary{Bytes: 18, Digest: paddock.DigestOf(sha256.Sum256([]byte("line one\nline two\n")))},
 	}
-	want.Request.Command.ReplaceEnv, want.Request.Command.Stdin.Text, want.Decision.Grant.Environment = nil, nil, nil
+	want.Request.Command.ReplaceEnv, want.Request.Command.Stdin.Text, want.Decision.Grant().Environment = nil, nil, nil
 	if diff := cmp.Diff(want, sealed); diff != "" {
 		t.Errorf("Sealed (-want +got):\n%s", diff)
 	}
@@ -168,7 +169,7 @@ func TestRecordAtEachStage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := granted(goldenRequest()).Decision.Grant
+	g := granted(goldenRequest()).Decision.Grant()
 	want := paddock.Run{
 		ID: d.ID(), State: paddock.Starting, Label: "tests", Argv: goldenRequest().Command.Argv, Dir: g.Dir,
 		Principal: alice, Door: paddock.DoorGo, Tied: true, CreatedAt: epoch, Executable: g.Executable.Path, Limits: g.Limits,
@@ -264,7 +265,7 @@ func TestPrepareRefuses(t *testing.T) {
 		{"nobody", id, func(r *Intent) { *r = intent(paddock.Principal{}) }, "nobody asks"},
 		{"a refused request", id, func(r *Intent) { r.Decision.Effect = paddock.Deny }, `"deny"`},
 		{"an undecided request", id, func(r *Intent) { r.Decision = paddock.Decision{} }, "not to allow"},
-		{"no grant", id, func(r *Intent) { r.Decision.Grant = nil }, "not to allow"},
+		{"no grant", id, func(r *Intent) { r.Decision.Granted = paddock.Granted{} }, "not to allow"},
 		{"another request's decision", id, func(r *Intent) { r.Request.Command.Dir = "/elsewhere" }, "another request"},
 		{"bad UTF-8", id, func(r *Intent) { *r = intent(alice, "go\xff") }, "UTF-8"},
 		{"more than a program can be given", id, func(r *Intent) {
@@ -479,8 +480,8 @@ func FuzzRecordFiles(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		fuzzOne[requestFile](t, b)
-		fuzzOne[decisionFile](t, b)
+		fuzzOne[sealed.Request](t, b)
+		fuzzOne[sealed.Decision](t, b)
 		fuzzOne[Entry](t, b)
 		fuzzOne[startedFile](t, b)
 		fuzzOne[outcome.File](t, b)
@@ -505,5 +506,40 @@ func fuzzOne[T any, P interface {
 	final, err := durable.EncodeJSON(again, true)
 	if err != nil || string(final) != string(out) {
 		t.Fatalf("%s\nbecame %s, %v", out, final, err)
+	}
+}
+
+// A run's own supervisor is believed how it ended, without a look; and what was written, or
+// read by who remembers, isn't read again.
+func TestToldIsBelieved(t *testing.T) {
+	t.Parallel()
+	d := &Dir{path: t.TempDir()}
+	if d.Tell(paddock.Outcome{State: paddock.Running}); d.Told() {
+		t.Error("a run that goes on is over")
+	}
+	d.Tell(paddock.Outcome{State: paddock.Exited})
+	o, err := d.Outcome()
+	if err != nil || o == nil || o.State != paddock.Exited || !d.Told() {
+		t.Fatalf("%v, %v", o, err)
+	}
+	o.State = paddock.Lost // it is whose who asked
+	if o, err := d.Outcome(); err != nil || o.State != paddock.Exited {
+		t.Errorf("%v, %v", o, err)
+	}
+	reads := &Dir{path: d.path}
+	if err := d.WriteStarted(goldenStarted()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := reads.Started(); err != nil || s == nil {
+		t.Fatalf("%v, %v", s, err)
+	}
+	if err := os.Remove(d.file("started.json")); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := d.Started(); err != nil || s == nil {
+		t.Errorf("who wrote it has %v, %v", s, err)
+	}
+	if s, err := reads.Started(); err != nil || s != nil {
+		t.Errorf("who doesn't remember has %v, %v", s, err)
 	}
 }

@@ -2,7 +2,7 @@
 //
 // # Limits
 //
-// It goes by names and opens no run; a name that isn't an id, or isn't a day, is
+// It goes by names and opens no run itself; a name that isn't an id, or isn't a day, is
 // passed over.
 package shelf
 

@@ -55,6 +55,28 @@ func TestNewest(t *testing.T) {
 	}
 }
 
+// A directory is believed when another change would show in its time.
+func TestStill(t *testing.T) {
+	t.Parallel()
+	second := time.Unix(1_800_000_000, 0)
+	for _, c := range []struct {
+		changed time.Time
+		age     time.Duration
+		want    bool
+	}{
+		{second.Add(5), 0, false},
+		{second.Add(5), 99 * time.Millisecond, false},
+		{second.Add(5), 100 * time.Millisecond, true},
+		{second, time.Second, false},
+		{second, 2 * time.Second, true},
+		{second.Add(5), -time.Hour, false},
+	} {
+		if got := Still(c.changed, c.changed.Add(c.age)); got != c.want {
+			t.Errorf("%s, %s later: %t", c.changed, c.age, got)
+		}
+	}
+}
+
 // What is remembered is what is there: a directory that has changed, or may have without
 // showing it, is read again.
 func TestNames(t *testing.T) {
@@ -78,26 +100,31 @@ func TestNames(t *testing.T) {
 	}
 	look := func(remembered bool) {
 		t.Helper()
+		reads := n.reads.Load()
 		for range 3 {
 			got, err := n.Newest(dir, "", 10)
 			if err != nil || !slices.Equal(got, ids) {
 				t.Errorf("%d of %d ids, %v", len(got), len(ids), err)
 			}
 		}
-		if (n.held == len(ids)) != remembered {
-			t.Errorf("%d ids are remembered of %d", n.held, len(ids))
+		want := int64(3)
+		if remembered {
+			want = 1
+		}
+		if got := n.reads.Load() - reads; got != want {
+			t.Errorf("three looks at %d ids read the directory %d times, want %d", len(ids), got, want)
 		}
 	}
 	add(time.Hour)
 	look(true)
 	add(time.Minute)
 	look(true)
-	add(0) // just now: another could follow and bear the same time
+	add(-time.Hour) // in time to come, as just now: another could follow and bear the same time
 	look(false)
 	add(30 * time.Second)
 	look(true)
 	// What is too much takes the place of what was of use longest ago.
-	n.remember("other", time.Now(), string(make([]byte, (mostHeld-1)*length)))
+	n.remember("other", &day{ids: make([]packed, mostHeld-1)})
 	if n.held > mostHeld || n.days[dir] != nil {
 		t.Errorf("%d ids are remembered", n.held)
 	}

@@ -189,6 +189,13 @@ func workers(t *testing.T, s store.Store) {
 	wants(t, "its credential", err, store.ErrNotFound)
 	_, err = s.Enlist(ctx, w.ID, nil, 1, "", Noon)
 	wants(t, "enlisting it", err, store.ErrNotFound)
+	for what, try := range map[string]func() error{ // of its process, which goes on
+		"its beat":      func() error { _, _, err := s.Renew(ctx, w.ID, w.Epoch, Term(Noon)); return err },
+		"what it has":   func() error { _, err := s.Holds(ctx, w.ID, w.Epoch); return err },
+		"what it takes": func() error { _, err := s.Claim(ctx, w.ID, w.Epoch, Term(Noon), nil); return err },
+	} {
+		wants(t, what, try(), store.ErrFenced)
+	}
 	if p := must(s.Workers(ctx, store.Cursor{}, 5))(t); len(p.Items) > 0 {
 		t.Errorf("listed: %v", p.Items)
 	}

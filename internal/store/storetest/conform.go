@@ -20,7 +20,7 @@ func Conform(t *testing.T, open func(testing.TB) store.Store) {
 		{"users", users}, {"the first user", firstUser}, {"the last admin", lastAdmin}, {"identities", identities}, {"factors", factors},
 		{"invitations", invitations}, {"sessions", sessions}, {"tokens", tokens}, {"links", links}, {"forgetting", forgetting},
 		{"workspaces", workspaces}, {"pages", pages}, {"forms", forms},
-		{"enqueue", enqueue}, {"filters", filters}, {"cancel", cancel}, {"admit and turn", admitAndTurn}, {"keeping", keeping},
+		{"enqueue", enqueue}, {"filters", filters}, {"cancel", cancel}, {"admit and turn", admitAndTurn}, {"keeping", keeping}, {"copies", copies}, {"latest", latest},
 		{"claim", claim}, {"offers", offers}, {"line", lines}, {"fences", fences}, {"silence", silence}, {"workers", workers}, {"each run is claimed once", oneClaim}, {"claims take turns", claimsTakeTurns},
 		{"approvals", approvals}, {"counts", counts},
 	} {
@@ -104,8 +104,16 @@ func identities(t *testing.T, s store.Store) {
 	i.LastUsed = Noon.After(time.Minute)
 	same(t, "seen", must(s.Identity(ctx, i.Issuer, i.Subject, i.LastUsed))(t), i)
 	same(t, "listed", must(s.Identities(ctx, u.ID))(t), []store.Identity{i})
-	_, err := s.Identity(ctx, i.Issuer, "44", Noon)
-	wants(t, "an unknown subject", err, store.ErrNotFound)
+	elsewhere := store.Identity{Issuer: "https://other.example", Subject: "45", Owner: other.ID, Created: Noon}
+	if err := s.AddIdentity(ctx, elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	for what, of := range map[string][2]string{"an unknown subject": {i.Issuer, "44"}, "what another issuer calls so": {"https://other.example", "42"}, "whom another issuer knows": {i.Issuer, "45"}, "no issuer": {"", "42"}} {
+		_, err := s.Identity(ctx, of[0], of[1], Noon)
+		wants(t, what, err, store.ErrNotFound)
+	}
+	same(t, "not seen", must(s.Identities(ctx, other.ID))(t), []store.Identity{elsewhere})
+	wants(t, "of another issuer", s.RemoveIdentity(ctx, other.ID, i.Issuer, "45"), store.ErrNotFound)
 	wants(t, "another's", s.RemoveIdentity(ctx, other.ID, i.Issuer, i.Subject), store.ErrNotFound)
 	if err := s.RemoveIdentity(ctx, u.ID, i.Issuer, i.Subject); err != nil {
 		t.Error(err)

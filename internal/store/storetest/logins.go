@@ -8,6 +8,9 @@ import (
 	"paddock/internal/store"
 )
 
+// year is long after whatever ends.
+const year = 365 * 24 * time.Hour
+
 func invitations(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	admin, other := NewUser(t, s, store.Admin), NewUser(t, s, store.Operator)
@@ -82,6 +85,10 @@ func sessions(t *testing.T, s store.Store) {
 		"another secret": func() error { _, _, err := s.Session(ctx, Secret(), Noon); return err },
 		"no secret":      func() error { _, _, err := s.Session(ctx, store.Hash{}, Noon); return err },
 		"too late":       func() error { _, _, err := s.Session(ctx, one.Secret, one.Expires); return err },
+		"a year later":   func() error { _, _, err := s.Session(ctx, one.Secret, one.Expires.After(year)); return err },
+		"rotating what is over": func() error {
+			return s.RotateSession(ctx, one.Secret, Secret(), one.Expires.After(year), one.Expires.After(year))
+		},
 		"ending another's": func() error {
 			return s.EndSession(ctx, other.ID, one.ID, Noon)
 		},
@@ -108,6 +115,7 @@ func sessions(t *testing.T, s store.Store) {
 	}
 	_, _, err = s.Session(ctx, two.Secret, later)
 	wants(t, "an ended one", err, store.ErrNotFound)
+	wants(t, "rotating an ended one", s.RotateSession(ctx, two.Secret, Secret(), later, later), store.ErrNotFound)
 	same(t, "devices", must(s.Sessions(ctx, u.ID, later))(t), []store.Session{one})
 	u.Disabled = true
 	must(s.ChangeUser(ctx, u))(t)
@@ -131,8 +139,17 @@ func tokens(t *testing.T, s store.Store) {
 	wants(t, "finding it", err, nil)
 	same(t, "the token", got, v)
 	same(t, "its user", who, u)
-	_, _, err = s.Token(ctx, v.Secret, v.Expires)
-	wants(t, "too late", err, store.ErrNotFound)
+	off := u
+	off.Disabled = true
+	off = must(s.ChangeUser(ctx, off))(t)
+	_, _, err = s.Token(ctx, v.Secret, Noon)
+	wants(t, "of who is disabled", err, store.ErrNotFound)
+	off.Disabled = false
+	must(s.ChangeUser(ctx, off))(t)
+	for _, late := range []time.Duration{0, time.Microsecond, year} {
+		_, _, err = s.Token(ctx, v.Secret, v.Expires.After(late))
+		wants(t, "too late", err, store.ErrNotFound)
+	}
 	wants(t, "noting its use", s.SeeToken(ctx, v.ID, Noon.After(time.Second)), nil)
 	v.LastUsed = Noon.After(time.Second)
 	for _, scope := range []store.Scope{store.Of(u.ID), store.Everyone()} {
@@ -154,8 +171,10 @@ func links(t *testing.T, s store.Store) {
 	if err := s.AddLink(ctx, l); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := s.UseLink(ctx, l.Secret, l.Expires)
-	wants(t, "too late", err, store.ErrNotFound)
+	for _, late := range []time.Duration{0, time.Microsecond, year} {
+		_, _, err := s.UseLink(ctx, l.Secret, l.Expires.After(late))
+		wants(t, "too late", err, store.ErrNotFound)
+	}
 	got, who, err := s.UseLink(ctx, l.Secret, Noon)
 	wants(t, "using it", err, nil)
 	l.Used = Noon

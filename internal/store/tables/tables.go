@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"paddock/internal/store"
+	"paddock/internal/store/tables/prepared"
 	"paddock/internal/store/tables/queries"
 )
 
@@ -44,6 +45,7 @@ type Tables struct {
 	engine      Engine
 	read, write *sql.DB
 	asks, does  *queries.Queries
+	kept        *prepared.DB // of write; nil where nothing is kept
 }
 
 var _ store.Store = (*Tables)(nil)
@@ -52,6 +54,13 @@ var _ store.Store = (*Tables)(nil)
 // write for changes. They may be the same.
 func New(read, write *sql.DB, e Engine) *Tables {
 	return &Tables{engine: e, read: read, write: write, asks: queries.New(read), does: queries.New(write)}
+}
+
+// Prepared keeps statements ready, for a database that doesn't itself.
+func (t *Tables) Prepared() *Tables {
+	t.kept = prepared.New(t.write)
+	t.asks, t.does = queries.New(prepared.New(t.read)), queries.New(t.kept)
+	return t
 }
 
 // Ping says whether the database answers.
@@ -92,7 +101,13 @@ func (t *Tables) try(ctx context.Context, do func(*queries.Queries) error) error
 			_ = tx.Rollback()
 		}
 	}()
-	err = do(t.does.WithTx(tx))
+	in := t.does.WithTx(tx)
+	if t.kept != nil {
+		kept := t.kept.In(tx)
+		defer kept.Over(ctx)
+		in = queries.New(kept)
+	}
+	err = do(in)
 	over = true
 	if err != nil {
 		return errors.Join(err, tx.Rollback())

@@ -217,9 +217,16 @@ func (t *Tables) Prunable(ctx context.Context, before, now store.Moment, most in
 	return ids, t.say(err)
 }
 
-// PrunedRun notes that its output is gone.
+// PrunedRun notes that its output is gone, and forgets what was copied of it.
 func (t *Tables) PrunedRun(ctx context.Context, id paddock.RunID, now store.Moment) error {
-	return t.some(t.does.PrunedRun(ctx, queries.PrunedRunParams{Now: now, ID: id}))
+	var n int64
+	err := t.change(ctx, func(q *queries.Queries) (err error) {
+		if n, err = q.PrunedRun(ctx, queries.PrunedRunParams{Now: now, ID: id}); err != nil {
+			return err
+		}
+		return q.DropCopy(ctx, id) // also of what was pruned before: it may be gone as a whole
+	})
+	return t.some(n, err)
 }
 
 // CountRuns counts those that aren't settled.

@@ -30,7 +30,11 @@ func End(ctx context.Context, path string, dir *rundir.Dir, o paddock.Outcome, n
 	if path == "" {
 		return nil
 	}
-	err := tell(ctx, path, now, endOf(dir, o))
+	return noted(dir, tell(ctx, path, now, endOf(dir, o)))
+}
+
+// noted notes that the journal has the end of the run, unless err says why not.
+func noted(dir *rundir.Dir, err error) error {
 	if err == nil {
 		err = dir.MarkNoted(0)
 	}
@@ -87,11 +91,15 @@ func endOf(dir *rundir.Dir, o paddock.Outcome) journal.Entry {
 }
 
 func tell(ctx context.Context, path string, now func() time.Time, e journal.Entry) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
 	w, err := writer.Open(path, writer.Options{Now: now})
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.Append(ctx, e), w.Close())
+	return errors.Join(appended(ctx, w, e), w.Close())
+}
+
+func appended(ctx context.Context, w *writer.Writer, e journal.Entry) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	return w.Append(ctx, e)
 }

@@ -2,8 +2,8 @@
 //
 // # Limits
 //
-// It fits runs as most are, at level full and without a network but their own. It is for
-// one run, and not all of what that needs. Linux only.
+// It fits runs as most are: below level full, or at it without a network but their own. It
+// is for one run, and not all of what that needs. Linux only.
 package ahead
 
 import (
@@ -32,6 +32,8 @@ type Process struct {
 	// away is set when it is where a run belongs that leaves its caller's cgroup.
 	away   bool
 	ground bool
+	below  bool           // it is for runs below level full
+	hedge  *contain.Hedge // what keeps one at standard from files; nil without
 	// owners is by what a workspace is shown as the run's own; nil if we aren't root.
 	owners *spawn.Namespace
 	over   io.Closer // tells who looks after the ground that nobody needs to; nil without
@@ -41,6 +43,8 @@ type Process struct {
 	account *paddock.Account // whose the ground is
 	since   *mounts.Table    // the machine's mounts, from before the ground was built
 	taken   bool             // nothing is built any more
+	seen    *contain.Host    // see Rouse
+	seenAt  time.Time
 
 	quiet time.Duration // see there
 	built func()        // for tests: called when a ground was built anew; nil for everybody else
@@ -55,8 +59,18 @@ func Fork(ground bool) *Process {
 	return fork(&Process{away: lifecycle.Away() != "", ground: ground && os.Geteuid() == 0, quiet: quiet})
 }
 
+// ForkBetween forks it for a run below level full, with what keeps one at standard from files
+// where that is wanted. Nil is harmless here, too.
+func ForkBetween(hedge bool) *Process {
+	p := fork(&Process{away: lifecycle.Away() != "", below: true})
+	if p != nil && hedge {
+		p.hedge, _ = contain.NewHedge(contain.Probe()) // else it is made later, which tells what is wrong
+	}
+	return p
+}
+
 func fork(p *Process) *Process {
-	if os.Geteuid() == 0 {
+	if os.Geteuid() == 0 && !p.below {
 		p.owners, _ = spawn.NamespaceAhead() // else it is made later, which tells what is wrong
 	}
 	var watch *mounts.Table
@@ -105,7 +119,13 @@ func (p *Process) build() error {
 		account := owner.For(id)
 		ground, p.account, p.since = contain.NewGround(contain.Probe(), account), &account, since
 	}
-	process, err := spawn.ForkAhead(ground)
+	var process *spawn.Ahead
+	var err error
+	if p.below {
+		process, err = spawn.ForkBetween(lifecycle.Isolations(os.Geteuid()))
+	} else {
+		process, err = spawn.ForkAhead(ground)
+	}
 	if err != nil {
 		p.drop()
 		return err
@@ -161,7 +181,10 @@ func (p *Process) fresh() bool { return p.process != nil && (p.since == nil || !
 
 // Fits reports whether it is of use for a job.
 func (p *Process) Fits(j handover.Job) bool {
-	if p == nil || j.Contain.Level != paddock.Full || j.Contain.Network == "host" || !p.away && j.LeaveCgroup || p.ground && !contain.Grounds(j.Contain) {
+	switch full := j.Contain.Level == paddock.Full; {
+	case p == nil || p.below == full || !p.away && j.LeaveCgroup:
+		return false
+	case full && (j.Contain.Network == "host" || p.ground && !contain.Grounds(j.Contain)):
 		return false
 	}
 	p.mu.Lock()
@@ -171,6 +194,35 @@ func (p *Process) Fits(j handover.Job) bool {
 		return false
 	}
 	return true
+}
+
+// lately is how old a look at the machine may be that was taken for a request: no older
+// than one that was taken when the run's job came, but by what it takes to judge.
+const lately = 100 * time.Millisecond
+
+// Rouse looks at the machine, since a request is there that is being judged. Nil looks at
+// nothing, nor does what is for a run at off.
+func (p *Process) Rouse() {
+	if p == nil || p.below && p.hedge == nil {
+		return
+	}
+	host := contain.Probe()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen, p.seenAt = &host, time.Now()
+}
+
+// Seen is the machine as it was seen when the run was asked for; nil if that wasn't lately.
+func (p *Process) Seen() *contain.Host {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.seenAt) > lately {
+		return nil
+	}
+	return p.seen
 }
 
 // Account is whose its run has to be; nil is anybody's.
@@ -217,9 +269,18 @@ func (p *Process) Namespace(uidMap, gidMap string) (*os.File, error) {
 	return spawn.UserNamespace(uidMap, gidMap)
 }
 
+// Hedge is what was made of that, nil if nothing was.
+func (p *Process) Hedge() *contain.Hedge {
+	if p == nil {
+		return nil
+	}
+	return p.hedge
+}
+
 // Close lets go of what nobody took.
 func (p *Process) Close() {
 	if p != nil {
+		_ = p.hedge.Close() // nothing was written
 		p.Take().Close()
 		p.owners.Close()
 	}

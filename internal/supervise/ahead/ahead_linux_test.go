@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -72,6 +73,35 @@ func TestWhatFits(t *testing.T) {
 	}
 }
 
+// What is forked for runs below full has nothing that those at full are held by.
+func TestWhatFitsBelowFull(t *testing.T) {
+	t.Parallel()
+	p := fork(&Process{below: true})
+	if p == nil {
+		t.Fatal("nothing was forked")
+	}
+	defer p.Close()
+	if p.Account() != nil || p.owners != nil {
+		t.Errorf("account %v, owners %v", p.Account(), p.owners)
+	}
+	for _, c := range []struct {
+		level paddock.Level
+		leave bool
+		want  bool
+	}{{paddock.Off, false, true}, {paddock.Standard, false, true}, {paddock.Full, false, false}, {paddock.Off, true, false}} {
+		job := full()
+		job.Contain.Level, job.LeaveCgroup = c.level, c.leave
+		if got := p.Fits(job); got != c.want {
+			t.Errorf("%+v: fits %t", c, got)
+		}
+	}
+	taken := p.Take()
+	if taken == nil || p.Take() != nil {
+		t.Error("nothing could be taken, or twice")
+	}
+	taken.Close()
+}
+
 // What is mounted, unmounted or mounted in another way is no matter of a run that began
 // before, so what had been built is given up, and nothing is held busy by it.
 func TestAGroundGoesWithTheMounts(t *testing.T) {
@@ -100,6 +130,9 @@ func mounter(dir string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
+	if err := withoutOthers(); err != nil {
+		return err
+	}
 	// Below what every run sees, so that the ground has it too.
 	place := "/opt"
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, ""); err != nil {
@@ -126,6 +159,22 @@ func mounter(dir string) error {
 			if err := changed(name, change); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
+		}
+	}
+	return nil
+}
+
+// withoutOthers takes away our copies of what other tests have mounted: when one of those
+// removes the directory below, the copy goes as well.
+func withoutOthers() error {
+	table, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(table)) {
+		place := strings.Fields(line)[4]
+		if strings.HasPrefix(place, "/tmp/") || strings.HasPrefix(place, "/var/") || strings.HasPrefix(place, "/dev/shm/") || strings.HasPrefix(place, os.TempDir()+"/") {
+			_ = unix.Unmount(place, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW) // it may be gone with another
 		}
 	}
 	return nil
@@ -179,5 +228,27 @@ func TestTable(t *testing.T) {
 	}
 	if _, is := table.Await(ended, -1); !is {
 		t.Error("nobody needs to know, and it waited on")
+	}
+}
+
+// The machine as it was seen when a run was asked for counts for that run alone.
+func TestRoused(t *testing.T) {
+	t.Parallel()
+	var none *Process
+	none.Rouse()
+	if none.Seen() != nil || (&Process{}).Seen() != nil {
+		t.Error("something was seen by nobody")
+	}
+	off := &Process{below: true}
+	if off.Rouse(); off.Seen() != nil {
+		t.Error("a run at off needs nothing of the machine")
+	}
+	p := &Process{}
+	if p.Rouse(); p.Seen() == nil {
+		t.Error("nothing was seen")
+	}
+	p.seenAt = p.seenAt.Add(-lately)
+	if p.Seen() != nil {
+		t.Error("it was seen for an earlier request")
 	}
 }

@@ -30,7 +30,17 @@ func (p *Places) Now() *lifecycle.Places {
 		p.since = nil
 	}()
 	if p.since.Changed() {
+		p.found.Close()
 		return nil
 	}
 	return p.found
+}
+
+// Close takes away what was made there for a run that didn't come. Nil may be closed, too.
+func (p *Places) Close() {
+	if p != nil {
+		p.since.Close()
+		p.since = nil
+		p.found.Close()
+	}
 }

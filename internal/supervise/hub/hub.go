@@ -22,18 +22,26 @@ type Hub struct {
 	mu     sync.Mutex
 	now    control.Status
 	end    *paddock.Outcome
+	kept   bool
 	closed bool
 	subs   map[chan control.Event]bool
 	gone   sync.Cond // signalled when a subscriber leaves
 
-	told  time.Time   // when the last output was
-	later *time.Timer // tells of what was printed since; nil when nothing waits
+	told  time.Time     // when the last output was
+	said  int64         // how much there was then
+	wait  time.Duration // how long until the next may be
+	later *time.Timer   // tells of what was printed since; nil when nothing waits
 }
 
 // pause is how often outputs are told of at most. A program that prints as fast as
 // it can would have us write and everybody read thousands of events a second, on
-// the processors that it prints with.
-const pause = 2 * time.Millisecond
+// the processors that it prints with. Of one that prints more than much in between
+// it is told at a rest: nobody can tell its next piece from the one after that.
+const (
+	pause = 2 * time.Millisecond
+	rest  = 10 * time.Millisecond
+	much  = 1 << 20
+)
 
 // mailbox is how many events a subscriber can be behind.
 const mailbox = 8
@@ -60,7 +68,7 @@ func (h *Hub) Subscribe() (<-chan control.Event, func()) {
 	c := make(chan control.Event, mailbox)
 	switch {
 	case h.end != nil:
-		c <- control.Event{Kind: "settled", Stdout: h.now.Stdout, Stderr: h.now.Stderr, Outcome: h.end}
+		c <- h.settled()
 	case h.now.State == paddock.Running:
 		c <- control.Event{Kind: "started", Stdout: h.now.Stdout, Stderr: h.now.Stderr}
 	}
@@ -90,7 +98,7 @@ func (h *Hub) Output(stdout, stderr int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now.Stdout, h.now.Stderr = max(h.now.Stdout, stdout), max(h.now.Stderr, stderr)
-	switch wait := pause - time.Since(h.told); {
+	switch wait := h.wait - time.Since(h.told); {
 	case h.now.State == paddock.Starting, h.closed:
 		// A fast program; the news of its start, or of its end, will say the sizes.
 	case wait <= 0:
@@ -112,7 +120,11 @@ func (h *Hub) output() {
 		h.later.Stop() // or it finds that it was told already
 		h.later = nil
 	}
-	h.told = time.Now()
+	all := h.now.Stdout + h.now.Stderr
+	if h.wait = pause; all-h.said >= much {
+		h.wait = rest
+	}
+	h.told, h.said = time.Now(), all
 	event := control.Event{Kind: "output", Stdout: h.now.Stdout, Stderr: h.now.Stderr}
 	for c := range h.subs {
 		select {
@@ -122,15 +134,20 @@ func (h *Hub) output() {
 	}
 }
 
-// Settle tells the outcome and closes the mailboxes.
-func (h *Hub) Settle(outcome paddock.Outcome) {
+// Settle tells the outcome and closes the mailboxes. Kept is as in [control.Event].
+func (h *Hub) Settle(outcome paddock.Outcome, kept bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.end = &outcome
+	h.end, h.kept = &outcome, kept
 	h.now.State, h.now.Settled = outcome.State, true
 	h.now.Stdout, h.now.Stderr = outcome.Stdout.Bytes, outcome.Stderr.Bytes
-	h.tell(control.Event{Kind: "settled", Stdout: h.now.Stdout, Stderr: h.now.Stderr, Outcome: &outcome})
+	h.tell(h.settled())
 	h.shut()
+}
+
+// settled is the last event. The caller holds mu.
+func (h *Hub) settled() control.Event {
+	return control.Event{Kind: "settled", Stdout: h.now.Stdout, Stderr: h.now.Stderr, Outcome: h.end, Kept: h.kept}
 }
 
 // tell puts event into every mailbox, in place of an older one where it is full.

@@ -47,8 +47,29 @@ func TestOutputsAreToldNowAndThen(t *testing.T) {
 		if heard < 10 || heard > most || last != printed {
 			t.Errorf("%d events of %d outputs, want at most %d; the last says %d", heard, printed, most, last)
 		}
+		// Of a program that prints much it is told more seldom, and all the same at the end.
+		<-time.After(time.Hour)
+		heard, printing = 0, time.Now()
+		for range 1000 {
+			printed += much / 4
+			h.Output(printed, 0)
+			for len(events) > 0 {
+				last = (<-events).Stdout
+				heard++
+			}
+			<-time.After(pause / 4)
+		}
+		<-time.After(2 * rest)
+		synctest.Wait()
+		for len(events) > 0 {
+			last = (<-events).Stdout
+			heard++
+		}
+		if most := int(time.Since(printing)/pause)*2/3 + 2; heard < 10 || heard > most || last != printed {
+			t.Errorf("%d events of a program that prints much, want at most %d; the last says %d of %d", heard, most, last, printed)
+		}
 		h.Output(printed+1, 0) // what waits when the end comes isn't told after it
-		h.Settle(paddock.Outcome{State: paddock.Exited, Stdout: paddock.StreamSummary{Bytes: printed + 1}})
+		h.Settle(paddock.Outcome{State: paddock.Exited, Stdout: paddock.StreamSummary{Bytes: printed + 1}}, true)
 		var kinds []string
 		for e := range events {
 			kinds = append(kinds, string(e.Kind))

@@ -62,3 +62,11 @@ func FailedToStart(step string, err error, now time.Time) paddock.Outcome {
 		EndedAt: now, SettledAt: now,
 	}
 }
+
+// Also is what is said in detail beside what was said already.
+func Also(detail, more string) string {
+	if detail == "" {
+		return more
+	}
+	return detail + "; " + more
+}

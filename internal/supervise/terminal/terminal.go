@@ -54,10 +54,10 @@ type Terminal struct {
 	master  *os.File // from the start of the program to the end of its tree
 	slave   *os.File // keeps the terminal open when no process has it
 	size    paddock.TerminalSize
-	hand    string // which attachment types
-	by      string // whose that is
-	done    int64  // what was typed last, by its number
-	waiting []byte // typed, and not yet given to the program
+	hand    string           // which attachment types
+	by      string           // whose that is
+	done    map[string]int64 // what each attachment typed last, by its number
+	waiting []byte           // typed, and not yet given to the program
 	more    sync.Cond
 
 	pumping sync.WaitGroup
@@ -73,7 +73,7 @@ func New(dir string, size *paddock.TerminalSize, printed func() int64, now func(
 	if err != nil {
 		return nil, err
 	}
-	t := &Terminal{printed: printed, now: now, record: record, size: *size}
+	t := &Terminal{printed: printed, now: now, record: record, size: *size, done: map[string]int64{}}
 	t.more.L = &t.mu
 	if err := t.note(terminals.Note{Size: size}); err != nil {
 		return nil, errors.Join(err, record.Close())
@@ -189,8 +189,8 @@ func (t *Terminal) Type(in wire.Typed) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if in.Hand == t.hand && in.Number != 0 && in.Number <= t.done {
-		return nil // who asked didn't hear that it was done
+	if in.Number != 0 && in.Number <= t.done[in.Hand] {
+		return nil // who asked didn't hear that it was done; others may have taken the keyboard since
 	}
 	take := in.Take && t.hand != in.Hand
 	resize := in.Size != nil && (take || *in.Size != t.size) // the program may have changed it
@@ -210,14 +210,17 @@ func (t *Terminal) Type(in wire.Typed) error {
 		if err := t.note(terminals.Note{Writer: in.By}); err != nil {
 			return wire.Fault(wire.Failed, "it can't be written down who types: %v", err)
 		}
-		t.hand, t.by, t.done = in.Hand, in.By, 0
+		t.hand, t.by = in.Hand, in.By
 	}
 	if resize {
 		if err := t.resize(*in.Size); err != nil {
 			return wire.Fault(wire.Failed, "the terminal can't be made that large: %v", err)
 		}
 	}
-	t.waiting, t.done = append(t.waiting, in.Input...), max(t.done, in.Number) // none counts nothing
+	t.waiting = append(t.waiting, in.Input...)
+	if in.Number > 0 { // of whoever once had the keyboard, which was written down each time
+		t.done[in.Hand] = in.Number
+	}
 	t.more.Broadcast()
 	return nil
 }

@@ -37,8 +37,9 @@ func deeper(job handover.Job) string {
 	return cmp.Or(job.Contain.Deeper, paddock.QuarantineDeeper)
 }
 
-// look sees which protected places there are before the run.
-func (w *Walls) look() (err error) {
+// Look sees which protected places there are before the run, and writes that into its
+// directory. What appears after it is the run's doing, so it comes last before the start.
+func (w *Walls) Look() (err error) {
 	mode := deeper(w.job)
 	if mode == "" || mode == paddock.IgnoreDeeper {
 		return nil

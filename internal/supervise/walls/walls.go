@@ -41,6 +41,7 @@ type Walls struct {
 	hold   *lifecycle.Hold
 	ca     []byte
 	maps   owner.Namespace
+	hedge  *contain.Hedge
 	host   contain.Host
 	shown  map[string]*os.File // as the run's own; nil where the run is our account's
 	guard  *protect.Guard      // nil where writes don't reach the workspace
@@ -50,14 +51,15 @@ type Walls struct {
 
 // New plans how the run of job, which came with files, is held to what it was
 // granted: its tree by what limits makes, and with ca as the certificates that it is to trust
-// beside the machine's. Owners are mapped by what maps makes. What was put into the workspace stays until Release is
+// beside the machine's. Owners are mapped by what maps makes, and hedge may be of use at level standard. Seen is the
+// machine, if somebody has looked since the run was asked for. What was put into the workspace stays until Release is
 // called, which is to be called in any case.
 //
 // Little of it waits for anything else, and it is half of what there is to do before
 // the program starts, so it is done at once where there are processors for it, what
 // takes longest first.
-func New(job handover.Job, files handover.Files, limits func() (*lifecycle.Hold, error), ca []byte, maps owner.Namespace) (w *Walls, err error) {
-	w = &Walls{job: job, files: files, ca: ca, maps: maps}
+func New(job handover.Job, files handover.Files, limits func() (*lifecycle.Hold, error), ca []byte, maps owner.Namespace, hedge *contain.Hedge, seen *contain.Host) (w *Walls, err error) {
+	w = &Walls{job: job, files: files, ca: ca, maps: maps, hedge: hedge}
 	var beside sync.WaitGroup
 	var unshown, unlimited error
 	inPlace := job.Contain.Workspace != paddock.OverlayWorkspace
@@ -65,14 +67,18 @@ func New(job handover.Job, files handover.Files, limits func() (*lifecycle.Hold,
 	if inPlace {
 		beside.Go(func() { unshown = w.show(job.Root, "") })
 	}
-	beside.Go(func() { w.host = contain.Probe(slices.Concat(job.Contain.Read, job.Contain.Write)...) })
+	switch paths := slices.Concat(job.Contain.Read, job.Contain.Write); {
+	case job.Contain.Level == paddock.Off: // which needs nothing of the machine
+		w.host = contain.Host{EUID: os.Geteuid(), EGID: os.Getegid()}
+	case seen != nil && len(paths) == 0:
+		w.host = *seen
+	default:
+		beside.Go(func() { w.host = contain.Probe(paths...) })
+	}
 	if inPlace {
 		w.guard, err = keep(job)
 	} else {
 		w.layout, err = workspace.Prepare(job.Root, job.RunDir)
-	}
-	if err == nil {
-		err = w.look()
 	}
 	beside.Wait()
 	if err = errors.Join(unlimited, err, unshown); err == nil {
@@ -131,9 +137,9 @@ func (w *Walls) plan() error {
 		return err
 	}
 	wish := contain.Wish{
-		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Write: job.Contain.Write,
+		Level: job.Contain.Level, Network: job.Contain.Network, Read: job.Contain.Read, Real: job.Contain.Real, Write: job.Contain.Write,
 		Root: job.Root, Dir: job.Dir, Home: job.Home, Programs: job.Programs, OpenFiles: job.OpenFiles, Exec: exec, Start: start,
-		ReadOnly: job.Contain.ReadOnly, Join: w.hold.Join(), Rlimits: w.hold.Rlimits, Held: job.Held, Account: account(job), CA: w.ca, Door: w.files.Door, Terminal: job.Terminal,
+		ReadOnly: job.Contain.ReadOnly, Join: w.hold.Join(), Rlimits: w.hold.Rlimits, Held: job.Held, Account: account(job), CA: w.ca, Door: w.files.Door, Terminal: job.Terminal, Hedge: w.hedge,
 	}
 	for i, file := range w.files.Copies {
 		wish.Copies = append(wish.Copies, contain.Copy{Path: job.Copies[i], File: file})

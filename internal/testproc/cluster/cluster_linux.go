@@ -84,13 +84,41 @@ func programs() (initdb, postgres string) {
 }
 
 func start(auth string) (address, missing string, err error) {
+	address, server, missing, err := prepare(auth)
+	if server == nil || err != nil {
+		return "", missing, err
+	}
+	return address, "", serve(server)
+}
+
+// Stopped returns the address of a superuser's connection to a cluster of this test alone,
+// which isn't there before start is called.
+func Stopped(t testing.TB) (address string, start func()) {
+	t.Helper()
+	address, server, missing, err := prepare(guarded.auth)
+	if missing != "" {
+		testproc.Skip(t, missing)
+	}
+	if err != nil {
+		t.Fatal("cluster: ", err)
+	}
+	return address, func() {
+		t.Helper()
+		if err := serve(server); err != nil {
+			t.Fatal("cluster: ", err)
+		}
+	}
+}
+
+// prepare makes a cluster, and what starts it.
+func prepare(auth string) (address string, server *exec.Cmd, missing string, err error) {
 	initdb, postgres := programs()
 	if initdb == "" {
-		return "", "there is no PostgreSQL: install the package postgresql", nil
+		return "", nil, "there is no PostgreSQL: install the package postgresql", nil
 	}
 	dir, err := os.MkdirTemp("", "pg-")
 	if err != nil {
-		return "", "", err
+		return "", nil, "", err
 	}
 	testproc.AtEnd(func() error { return os.RemoveAll(dir) })
 	if os.Geteuid() == 0 {
@@ -99,20 +127,17 @@ func start(auth string) (address, missing string, err error) {
 	data, password := filepath.Join(dir, "data"), rand.Text()
 	secret := filepath.Join(dir, "password")
 	if err := errors.Join(err, os.WriteFile(secret, []byte(password+"\n"), 0o644)); err != nil { // the directory is closed to others
-		return "", "", err
+		return "", nil, "", err
 	}
 	cmd := command(initdb, dir, "-D", data, "-U", "boss", "--pwfile", secret, "--auth", auth, "--no-sync", "-E", "UTF8", "--locale", "C")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", "", fmt.Errorf("initdb: %w\n%s", err, out)
+		return "", nil, "", fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	server := command(postgres, dir, "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "max_connections=100", "-c", "shared_buffers=32MB",
+	server = command(postgres, dir, "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "max_connections=100", "-c", "shared_buffers=32MB",
 		"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "autovacuum=off")
 	server.SysProcAttr.Pdeathsig = syscall.SIGQUIT // which ends it at once, with its children
-	if err := serve(server); err != nil {
-		return "", "", err
-	}
 	at := url.URL{Scheme: "postgres", User: url.UserPassword("boss", password), Path: "/postgres", RawQuery: url.Values{"host": {dir}}.Encode()}
-	return at.String(), "", nil
+	return at.String(), server, "", nil
 }
 
 // command runs as an ordinary user, as PostgreSQL demands.

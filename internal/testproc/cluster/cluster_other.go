@@ -20,3 +20,9 @@ func Trusting(t testing.TB) string {
 	t.Helper()
 	return Address(t)
 }
+
+// Stopped skips the test too.
+func Stopped(t testing.TB) (address string, start func()) {
+	t.Helper()
+	return Address(t), func() {}
+}

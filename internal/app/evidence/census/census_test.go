@@ -80,7 +80,7 @@ func (w *world) start(p paddock.Principal, key string) *rundir.Dir {
 	text := "given"
 	req.Command.Stdin.Text = &text
 	d, err := w.notes.Prepare(w.t.Context(), w.state, id, rundir.Intent{Request: req, CreatedAt: time.Now(), Decision: paddock.Decision{
-		Effect: paddock.Allow, RequestDigest: req.Digest(), Grant: &paddock.Grant{Argv: req.Command.Argv, Dir: "/srv"},
+		Effect: paddock.Allow, RequestDigest: req.Digest(), Granted: paddock.Gives(&paddock.Grant{Argv: req.Command.Argv, Dir: "/srv"}),
 	}})
 	must(w.t, err)
 	must(w.t, w.state.Claim(w.t.Context(), func(c *rundir.Claim) error { return c.Publish(d, key) }))

@@ -158,7 +158,7 @@ func (k *check) run(d *rundir.Dir) error {
 		return err
 	}
 	t := told{here: true, settled: run.State.Settled()}
-	if g := sealed.Decision.Grant; g != nil && g.Contain.Level == paddock.Full {
+	if g := sealed.Decision.Grant(); g != nil && g.Contain.Level == paddock.Full {
 		if root, err := judge.Workspace(g); err == nil {
 			k.roots[root] = k.roots[root] || !t.settled
 		}

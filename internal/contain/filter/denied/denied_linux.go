@@ -11,7 +11,6 @@
 package denied
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -36,6 +35,7 @@ type Listener struct {
 	routes []*os.File
 	counts map[[2]string]int64
 	other  int64
+	lost   int64 // what found no way out
 	done   chan struct{}
 }
 
@@ -59,8 +59,9 @@ type response struct {
 // time: the files belong to the namespace, which they keep.
 func Routes(pid int) (files []*os.File) {
 	for _, name := range []string{"snmp", "snmp6"} {
-		if f, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", pid, name)); err == nil {
-			files = append(files, f)
+		path := fmt.Sprintf("/proc/%d/net/%s", pid, name)
+		if fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil { // nobody waits for it
+			files = append(files, os.NewFile(uintptr(fd), path))
 		}
 	}
 	return files
@@ -89,7 +90,8 @@ func (l *Listener) answer() {
 		}
 		if fds[0].Revents&unix.POLLIN == 0 {
 			if fds[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0 {
-				return // the last process with the filter is gone
+				l.unrouted() // the last process with the filter is gone
+				return
 			}
 			continue
 		}
@@ -128,14 +130,8 @@ func (l *Listener) Denials(gone bool) []paddock.Denial {
 	if l.other > 0 {
 		all = append(all, paddock.Denial{Call: "other", Count: l.other, Text: "the program made many other system calls that runs aren't given"})
 	}
-	var lost int64
-	for _, f := range l.routes {
-		lost += noRoutes(f)
-		_ = f.Close() // read only
-	}
-	l.routes = nil
-	if lost > 0 {
-		all = append(all, paddock.Denial{Call: "network", Count: lost, Text: "the run tried to reach the network; the policy gives it none"})
+	if l.unrouted(); l.lost > 0 {
+		all = append(all, paddock.Denial{Call: "network", Count: l.lost, Text: "the run tried to reach the network; the policy gives it none"})
 	}
 	slices.SortFunc(all, func(a, b paddock.Denial) int {
 		if a.Count != b.Count {
@@ -146,12 +142,30 @@ func (l *Listener) Denials(gone bool) []paddock.Denial {
 	return all
 }
 
+// unrouted counts, once, what found no way out. It is for when no process is left.
+func (l *Listener) unrouted() {
+	text := make([]byte, 0, 4<<10) // for both: memory that nobody has touched takes longer than reading
+	for _, f := range l.routes {
+		for n := 1; n > 0; {
+			n, _ = f.Read(text[len(text):cap(text)])
+			text = slices.Grow(text[:len(text)+max(n, 0)], 512)
+		}
+		l.lost += noRoutes(string(text))
+		text = text[:0]
+		_ = f.Close() // read only
+	}
+	l.routes = nil
+}
+
 // noRoutes returns how many packets found no route, by the counters of IPv4
 // (a line of names, a line of numbers) or IPv6 (a name and a number a line).
-func noRoutes(f *os.File) int64 {
+func noRoutes(text string) int64 {
 	var names []string
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "Ip") {
+			continue
+		}
+		fields := strings.Fields(line)
 		switch {
 		case len(fields) == 2 && fields[0] == "Ip6OutNoRoutes":
 			return number(fields[1])

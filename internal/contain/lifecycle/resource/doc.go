@@ -19,7 +19,7 @@
 // A memory limit counts swap where the kernel accounts for it, and keeps the
 // run out of swap otherwise. CPU time, open files and file size are rlimits:
 // they hold for each process, not for the tree. Nothing in the kernel limits
-// what a tree writes to a disk altogether: [Written] counts it, package
+// what a tree writes to a disk altogether: package counts counts it, package
 // supervise has to look and to end the run. How large /tmp may grow is a matter
 // of its mount, which is not made here.
 //

@@ -12,7 +12,11 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"paddock/internal/contain/lifecycle/resource/early"
 	"paddock/internal/contain/lifecycle/resource/hierarchy"
+	"paddock/internal/kernfs"
 )
 
 // A Group holds one run: a cgroup in each hierarchy that its plan needs, none
@@ -37,8 +41,8 @@ const Supervisors = "supervisors"
 
 // Make makes the group called name. On failure nothing of it is left.
 func (p Plan) Make(name string) (*Group, error) {
-	if name == "" || name == Supervisors || name[0] == '.' || strings.ContainsAny(name, "/\n\x00") {
-		return nil, fmt.Errorf("%q can't be the name of a group", name)
+	if err := usable(name); err != nil {
+		return nil, err
 	}
 	g := &Group{}
 	for _, d := range p.Directories {
@@ -47,6 +51,13 @@ func (p Plan) Make(name string) (*Group, error) {
 		}
 	}
 	return g, nil
+}
+
+func usable(name string) error {
+	if name == "" || name == Supervisors || name[0] == '.' || early.Is(name) || strings.ContainsAny(name, "/\n\x00") {
+		return fmt.Errorf("%q can't be the name of a group", name)
+	}
+	return nil
 }
 
 func (g *Group) add(d Directory, name string) error {
@@ -89,6 +100,9 @@ func prepare(d Directory) error {
 	if err := os.Mkdir(d.Folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
+	if len(d.Enable) == 0 {
+		return nil
+	}
 	if err := enable(path.Dir(d.Folder), hierarchy.Words(path.Join(d.Folder, "cgroup.controllers")), d.Enable); err != nil {
 		return err
 	}
@@ -101,7 +115,7 @@ func enable(at string, already, wanted []string) error {
 		if slices.Contains(already, c) {
 			continue
 		}
-		if err := overwrite(path.Join(at, "cgroup.subtree_control"), "+"+c); err != nil {
+		if err := kernfs.Write(path.Join(at, "cgroup.subtree_control"), "+"+c); err != nil {
 			return fmt.Errorf("enable the %s controller: %w", c, err)
 		}
 	}
@@ -109,22 +123,15 @@ func enable(at string, already, wanted []string) error {
 }
 
 func write(at string, f File) error {
-	err := overwrite(path.Join(at, f.Name), f.Value)
+	return f.settled(kernfs.Write(path.Join(at, f.Name), f.Value))
+}
+
+// settled is err of writing the file, unless that is as good as written.
+func (f File) settled(err error) error {
 	if f.Optional && errors.Is(err, fs.ErrNotExist) || f.Held && errors.Is(err, syscall.EINVAL) {
 		return nil
 	}
 	return err
-}
-
-// overwrite writes to a file that is there; os.WriteFile would ask to make it,
-// and the kernel's answer to that hides whether there is one.
-func overwrite(name, text string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
 }
 
 // Join returns the files to each of which a process writes "0" to be held, as
@@ -132,9 +139,8 @@ func overwrite(name, text string) error {
 // last fork and before the exec.
 func (g *Group) Join() []*os.File { return g.join }
 
-// JoinThread returns the files for a process of a single thread. Where cgroup v1
-// holds limits they spare the kernel the wait, some ten milliseconds each, for
-// every other process to be between a fork and an exit.
+// JoinThread returns the files for a process of a single thread. With cgroup v1 they spare
+// the kernel the wait, some ten milliseconds, for all others to be between fork and exit.
 func (g *Group) JoinThread() []*os.File { return g.thread }
 
 // KillFile returns the file that ends all members at once when "1" is written,
@@ -150,7 +156,7 @@ func (g *Group) Members() ([]int, error) {
 	}
 	var pids []int
 	for _, d := range g.directories {
-		b, err := os.ReadFile(path.Join(d.path, "cgroup.procs"))
+		b, err := kernfs.Read(path.Join(d.path, "cgroup.procs"))
 		if err != nil {
 			return nil, err
 		}
@@ -187,44 +193,29 @@ func (g *Group) Remove() error {
 
 func remove(at string, deadline time.Time) error {
 	for {
-		err := os.Remove(at)
+		err := unix.Rmdir(at)
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if !errors.Is(err, syscall.EBUSY) || time.Now().After(deadline) {
-			return err
+			return &os.PathError{Op: "rmdir", Path: at, Err: err}
 		}
 		<-time.After(5 * time.Millisecond)
 	}
 }
 
-// Sweep removes what runs that are no longer active have left in our folders:
-// the empty groups whose name begins with prefix. It returns the names of those
-// that still have processes.
-func (h Host) Sweep(prefix string, active func(name string) bool) (busy []string, err error) {
-	folders := []string{h.V2.Folder}
+// folders are those that are ours.
+func (h Host) folders() []string {
+	all := []string{h.V2.Folder}
 	for _, folder := range h.V1 {
-		folders = append(folders, folder)
+		all = append(all, folder)
 	}
-	slices.Sort(folders)
-	var failed []error
-	for _, folder := range slices.Compact(folders) {
-		entries, err := os.ReadDir(folder)
-		if folder == "" || errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		failed = append(failed, err)
-		for _, e := range entries {
-			if name := e.Name(); e.IsDir() && name != Supervisors && strings.HasPrefix(name, prefix) && !active(name) {
-				switch err := os.Remove(path.Join(folder, name)); {
-				case errors.Is(err, syscall.EBUSY):
-					busy = append(busy, name)
-				case !errors.Is(err, fs.ErrNotExist):
-					failed = append(failed, err)
-				}
-			}
-		}
-	}
-	slices.Sort(busy)
-	return slices.Compact(busy), errors.Join(failed...)
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(folder string) bool { return folder == "" })
+}
+
+// Sweep removes the empty groups in our folders whose name begins with prefix and of which
+// no run is active. It returns the names of those that still have processes.
+func (h Host) Sweep(prefix string, active func(name string) bool) (busy []string, err error) {
+	return early.Clear(h.folders(), func(name string) bool { return name == Supervisors || !strings.HasPrefix(name, prefix) || active(name) })
 }

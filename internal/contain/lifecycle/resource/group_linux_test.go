@@ -17,12 +17,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"paddock/internal/contain/lifecycle/resource/counts"
 	"paddock/internal/contain/lifecycle/resource/hierarchy"
+	"paddock/internal/kernfs"
 	"paddock/internal/testproc"
 )
 
 func TestMain(m *testing.M) {
-	testproc.Main(m, map[string]func() int{"hog": hogMain, "patient": patientMain, "spin": spinMain, "filler": fillerMain, "limited": limitedMain})
+	testproc.Main(m, map[string]func() int{"hog": hogMain, "patient": patientMain, "spin": spinMain, "filler": fillerMain, "limited": limitedMain, "early": earlyMain})
 }
 
 // joined puts this helper into the groups whose files it was given.
@@ -353,7 +355,7 @@ func TestAnAncestorsLowerShareHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Remove(outer)
-	if err := overwrite(path.Join(outer, "cpu.cfs_quota_us"), "10000"); err != nil {
+	if err := kernfs.Write(path.Join(outer, "cpu.cfs_quota_us"), "10000"); err != nil {
 		t.Fatal(err)
 	}
 	p, err := Host{V1: map[string]string{"cpu": path.Join(outer, "in")}}.Plan(Limits{CPUs: 2})
@@ -529,7 +531,7 @@ func TestWritten(t *testing.T) {
 	if err := unix.Statfs(dir, &s); err != nil || s.Type == unix.TMPFS_MAGIC {
 		testproc.Skip(t, "the directory for temporary files is no disk")
 	}
-	before, err := Written([]int{os.Getpid()})
+	before, err := counts.Written([]int{os.Getpid()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -549,13 +551,13 @@ func TestWritten(t *testing.T) {
 	if _, err := fmt.Fscan(stdout, &word); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Written([]int{cmd.Process.Pid, 1 << 30}); err != nil || got < 4<<20 || got > 8<<20 {
+	if got, err := counts.Written([]int{cmd.Process.Pid, 1 << 30}); err != nil || got < 4<<20 || got > 8<<20 {
 		t.Errorf("%q: got %d bytes, %v, want 4 MiB", word, got, err)
 	}
 	if err := errors.Join(stdin.Close(), cmd.Wait()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Written([]int{os.Getpid()}); err != nil || got-before < 4<<20 {
+	if got, err := counts.Written([]int{os.Getpid()}); err != nil || got-before < 4<<20 {
 		t.Errorf("after it was waited for: got %d more bytes, %v, want 4 MiB", got-before, err)
 	}
 }
@@ -634,7 +636,7 @@ func TestControllersAreEnabledOnce(t *testing.T) {
 
 func TestCounts(t *testing.T) {
 	t.Parallel()
-	got := parseCounts("oom_kill 1\nwrite_bytes: 4096\nlow\nmany max\na 1 2\nhuge 9223372036854775808\noom_kill 2\n\n")
+	got := counts.Parse("oom_kill 1\nwrite_bytes: 4096\nlow\nmany max\na 1 2\nhuge 9223372036854775808\noom_kill 2\n\n")
 	if diff := cmp.Diff(map[string]int64{"oom_kill": 2, "write_bytes": 4096}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -644,7 +646,7 @@ func FuzzCounts(f *testing.F) {
 	f.Add("oom_kill 1\nmax 3\n")
 	f.Add("write_bytes: 4096\n\x00 9\n-9223372036854775809 x\n a  b\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		for name, n := range parseCounts(text) {
+		for name, n := range counts.Parse(text) {
 			if strings.ContainsAny(name, " \n") || !strings.Contains(text, name) {
 				t.Errorf("%q %d isn't in the text", name, n)
 			}

@@ -23,7 +23,7 @@ type Limits struct {
 	// CPUTime is how long each process may compute, in whole seconds rounded up.
 	CPUTime time.Duration
 	// Disk is how many bytes the tree may write to disks. The kernel doesn't
-	// enforce it: see [Written].
+	// enforce it: see package counts.
 	Disk int64
 
 	// Accept says what may stand in for a limit that can't be held. Zero accepts

@@ -105,6 +105,11 @@ func (h Host) Plan(l Limits) (Plan, error) {
 	return b.plan, nil
 }
 
+// Limiting are its directories in which something is limited.
+func (p Plan) Limiting() []Directory {
+	return slices.DeleteFunc(slices.Clone(p.Directories), func(d Directory) bool { return len(d.Files) == 0 })
+}
+
 // files are the settings of one limit, for both kinds of cgroup.
 type files map[string][]File
 

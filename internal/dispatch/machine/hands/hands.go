@@ -175,6 +175,9 @@ func (h *Hands) Live(ctx context.Context) ([]paddock.RunID, error) {
 		case errors.Is(err, fs.ErrNotExist) && h.Executor.Leases.Ours(id):
 			err = nil
 		case errors.Is(err, fs.ErrNotExist) || err == nil && run.State.Settled():
+			if err == nil {
+				h.known(run) // with the lease its trace is forgotten
+			}
 			err = h.Executor.Leases.Drop(id)
 		case err == nil:
 			live = append(live, id)

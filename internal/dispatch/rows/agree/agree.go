@@ -135,7 +135,7 @@ func (b *both) mend(ctx context.Context, k Kind, id paddock.RunID, what string, 
 func (b *both) directories(ctx context.Context) error {
 	var at paddock.RunID
 	for {
-		runs, next, err := b.State.List(at, page, nil)
+		runs, next, err := b.State.List(at, page, rundir.Wanted{})
 		var some *rundir.Unreadable
 		if errors.As(err, &some) {
 			for _, why := range some.Runs {

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -32,14 +33,33 @@ func Find(as paddock.ContainAs) (*paddock.Account, *paddock.Refusal, error) {
 	if as.RunAs == "" && (euid != 0 || as.Level == paddock.Off) {
 		return nil, nil, nil
 	}
-	ids, err := os.ReadFile("/proc/self/uid_map")
+	ids, err := users()
 	if trust.Fault(err) {
 		return nil, nil, err
 	}
 	if err != nil {
 		return nil, refuse("Mount /proc.", "which users there are can't be found out: %v", err), nil
 	}
-	return find(as, euid, string(ids))
+	return find(as, euid, ids)
+}
+
+// known is what users returned last: that is written once, and a process of many threads
+// can't leave its user namespace.
+var known struct {
+	sync.Mutex
+	text string // guarded by Mutex
+}
+
+// users is which users there are.
+func users() (string, error) {
+	known.Lock()
+	defer known.Unlock()
+	if known.text != "" {
+		return known.text, nil
+	}
+	text, err := os.ReadFile("/proc/self/uid_map")
+	known.text = string(text)
+	return known.text, err
 }
 
 func refuse(hint, format string, args ...any) *paddock.Refusal {
@@ -118,9 +138,13 @@ func lookup(text string) (*paddock.Account, error) {
 // mapped reports whether the uid map text has id.
 func mapped(text string, id uint32) bool {
 	return slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool {
-		var inside, outside, count uint64
-		n, err := fmt.Sscan(line, &inside, &outside, &count)
-		return err == nil && n == 3 && uint64(id) >= inside && uint64(id) < inside+count
+		words := strings.Fields(line)
+		if len(words) != 3 {
+			return false
+		}
+		inside, err := strconv.ParseUint(words[0], 10, 32)
+		count, bad := strconv.ParseUint(words[2], 10, 33)
+		return err == nil && bad == nil && uint64(id) >= inside && uint64(id) < inside+count
 	})
 }
 

@@ -13,11 +13,14 @@ import (
 	"paddock/internal/contain/lifecycle"
 )
 
-// lookAgain is how long what was found of the machine's cgroups is believed. It
-// changes when somebody mounts or moves us, and to look takes as long as all else
-// that a request is judged by. A run that was granted what can't be held any more
-// isn't started.
-const lookAgain = time.Second
+// What was found of the machine's cgroups is believed for a while: lookAgain, and longer
+// where nothing is wrong. It changes when somebody mounts or moves us, and to look takes as
+// long as all else that a request is judged by. A run that was granted what can't be held
+// any more isn't started; who mends something sees it at once.
+const (
+	lookAgain = time.Second
+	longer    = 30 * time.Second
+)
 
 // Held is what was found, for each level.
 type Held struct {
@@ -36,10 +39,15 @@ type holdable struct {
 func (h *Held) At(level paddock.Level, now time.Time) (names []string, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if f, ok := h.found[level]; ok && !now.Before(f.at) && now.Sub(f.at) < lookAgain {
+	f, ok := h.found[level]
+	most := lookAgain
+	if f.why == "" {
+		most = longer
+	}
+	if ok && !now.Before(f.at) && now.Sub(f.at) < most {
 		return f.names, f.why
 	}
-	f := holdable{at: now}
+	f = holdable{at: now}
 	f.names, f.why = lifecycle.Holdable(level)
 	if h.found == nil {
 		h.found = map[paddock.Level]holdable{}

@@ -11,16 +11,24 @@ import (
 func TestWhatCanBeHeldIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	then := time.Unix(1_000, 0)
-	h := Held{found: map[paddock.Level]holdable{paddock.Off: {names: []string{"made up"}, at: then}}}
+	for _, why := range []string{"", "something is wrong"} {
+		most := map[bool]time.Duration{true: longer, false: lookAgain}[why == ""]
+		lookedAtAgain(t, then, why, most)
+	}
+}
+
+func lookedAtAgain(t *testing.T, then time.Time, why string, most time.Duration) {
+	t.Helper()
+	h := Held{found: map[paddock.Level]holdable{paddock.Off: {names: []string{"made up"}, why: why, at: then}}}
 	for _, c := range []struct {
 		at    time.Time
 		level paddock.Level
 		made  bool
 	}{
 		{then, paddock.Off, true},
-		{then.Add(lookAgain - 1), paddock.Off, true},
+		{then.Add(most - 1), paddock.Off, true},
 		{then, paddock.Full, false},
-		{then.Add(lookAgain), paddock.Off, false},
+		{then.Add(most), paddock.Off, false},
 		{then.Add(-time.Hour), paddock.Off, false}, // the clock was set back
 	} {
 		names, _ := h.At(c.level, c.at)
@@ -28,7 +36,7 @@ func TestWhatCanBeHeldIsLookedAtAgain(t *testing.T) {
 			t.Errorf("%s, %s later: %q", c.level, c.at.Sub(then), names)
 		}
 		if !c.made && c.level == paddock.Off {
-			h.found[paddock.Off] = holdable{names: []string{"made up"}, at: then}
+			h.found[paddock.Off] = holdable{names: []string{"made up"}, why: why, at: then}
 		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 // Of is the matter of what d would allow p, where asks are the questions of rules. The
 // first of the programs is the file binary.
 func Of(ctx context.Context, p paddock.Principal, d paddock.Decision, asks []paddock.Refusal, programs []string, binary *os.File, stdin paddock.Digest) (paddock.Matter, error) {
-	g := d.Grant
+	g := d.Grant()
 	m := paddock.Matter{
 		Version: 1, Principal: p, RequestDigest: d.RequestDigest, PolicyDigest: d.PolicyDigest,
 		Argv: g.Argv, Root: g.Root, Dir: g.Dir, EnvironmentNames: g.EnvironmentNames, Limits: g.Limits, Containment: g.Contain,

@@ -26,10 +26,10 @@ type Maker struct {
 	Isolation []paddock.Isolation
 	Stage     paddock.Digest
 	Journal   string
-	Lease     int64 // see handover.Job
 }
 
-// A Parcel is the job and the descriptors that come with it.
+// A Parcel is the job and the descriptors that come with it, but for the run's lock,
+// which goes first.
 type Parcel struct {
 	Text  []byte
 	Files []*os.File
@@ -43,14 +43,10 @@ func (p *Parcel) Close() {
 	}
 }
 
-// Make packs the run in dir, which j allows. Sink takes what its program prints,
-// where that isn't kept. Step says what failed.
-func (m Maker) Make(ctx context.Context, dir *rundir.Dir, req paddock.Request, j *judge.Judgement, sink *os.File) (p Parcel, step string, err error) {
-	stdin, err := j.Stdin(ctx, m.State, dir)
-	if err != nil {
-		return p, "open the standard input", err
-	}
-	grant := j.Decision.Grant
+// Make packs the run id, which j allows and which needn't be there yet. Sink takes what
+// its program prints, where that isn't kept. Step says what failed.
+func (m Maker) Make(ctx context.Context, id paddock.RunID, req paddock.Request, j *judge.Judgement, sink *os.File) (p Parcel, step string, err error) {
+	grant := j.Decision.Grant()
 	listed, err := m.Judge.Listed(ctx, grant)
 	if err != nil {
 		return p, "find what is listed", err
@@ -70,29 +66,40 @@ func (m Maker) Make(ctx context.Context, dir *rundir.Dir, req paddock.Request, j
 	}
 	p.own = slices.DeleteFunc([]*os.File{secrets, known}, isNil)
 	p.Text, err = json.Marshal(handover.Job{
-		Version: handover.JobVersion, RunDir: dir.Path(), RunID: dir.ID(), Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
+		Version: handover.JobVersion, RunDir: m.State.PathOf(id), RunID: id, Argv: j.Found.Launch.Argv(grant.Argv), Env: grant.Environment, Path: j.Found.Launch.Path,
 		Contain: grant.Contain, Dir: grant.Dir, Root: root, Home: j.Home(), Programs: j.Programs(), Listed: listed,
 		Held: j.Found.Launch.Held, Copies: j.Copies(), Limits: grant.Limits, OpenFiles: grant.Limits.OpenFiles, Timeout: grant.Limits.Timeout, OutputCap: grant.Limits.Output,
-		Grace: m.Grace, Reserve: j.Reserve(), Room: j.Room().Bytes, RoomBy: j.Room().Counter, Tied: req.Tied, Isolation: m.Isolation, LeaveCgroup: !req.Tied,
-		Terminal: req.Command.Terminal, HasStdin: stdin != nil, HasSecrets: secrets != nil, HasKnown: known != nil, HasSink: sink != nil, HasDoor: j.Door != nil, Redact: grant.Redact, StageDigest: m.Stage, Journal: m.Journal, Lease: m.Lease,
+		Grace: m.Grace, Reserve: j.Reserve(), Tied: req.Tied, Isolation: m.Isolation, LeaveCgroup: !req.Tied,
+		Terminal: req.Command.Terminal, HasSecrets: secrets != nil, HasKnown: known != nil, HasSink: sink != nil, HasDoor: j.Door != nil, Redact: grant.Redact, StageDigest: m.Stage, Journal: m.Journal,
 	})
 	if err != nil {
 		p.Close()
 		return p, "describe the run", err
 	}
-	p.Files = slices.DeleteFunc([]*os.File{dir.Lock(), j.Found.DirFile, j.Found.Launch.File, stdin, secrets, known, sink, j.Door}, isNil)
+	p.Files = slices.DeleteFunc([]*os.File{j.Found.DirFile, j.Found.Launch.File, secrets, known, sink, j.Door}, isNil)
 	for _, c := range j.Found.Launch.Copies {
 		p.Files = append(p.Files, c.File)
 	}
 	return p, "", nil
 }
 
+// Word is what is said of the run in dir when it is written down: when j took what it may
+// use, and lease is as in [handover.Word].
+func (m Maker) Word(ctx context.Context, dir *rundir.Dir, j *judge.Judgement, lease int64) (text []byte, files []*os.File, step string, err error) {
+	stdin, err := j.Stdin(ctx, m.State, dir)
+	if err != nil {
+		return nil, nil, "open the standard input", err
+	}
+	text, err = json.Marshal(handover.Word{Written: true, Follows: true, Room: j.Room().Bytes, RoomBy: j.Room().Counter, Lease: lease, HasStdin: stdin != nil})
+	return text, slices.DeleteFunc([]*os.File{stdin}, isNil), "describe the run", err
+}
+
 // rootOf is the root that was judged, where its name still leads there: to a directory
 // around it a link would lead, too, and whatever is in that would be the run's.
 func rootOf(j *judge.Judgement) (string, error) {
-	root, err := judge.Workspace(j.Decision.Grant)
+	root, err := judge.Workspace(j.Decision.Grant())
 	if err == nil && root != j.Found.Root {
-		err = fmt.Errorf("%s leads elsewhere than it did when it was judged", j.Decision.Grant.Root)
+		err = fmt.Errorf("%s leads elsewhere than it did when it was judged", j.Decision.Grant().Root)
 	}
 	return root, err
 }

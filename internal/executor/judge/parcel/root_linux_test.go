@@ -34,7 +34,7 @@ func TestRootIsTheOneThatWasJudged(t *testing.T) {
 		if found.Fault != nil || found.DirFile == nil {
 			t.Fatalf("%+v", found)
 		}
-		j := &judge.Judgement{Found: found, Decision: paddock.Decision{Grant: &paddock.Grant{Root: found.Dir.Root, Dir: found.Dir.Real}}}
+		j := &judge.Judgement{Found: found, Decision: paddock.Decision{Granted: paddock.Gives(&paddock.Grant{Root: found.Dir.Root, Dir: found.Dir.Real})}}
 		if got, err := rootOf(j); err != nil || got != site+"/fix" {
 			t.Fatalf("%s, %v", got, err)
 		}

@@ -29,7 +29,14 @@ var settings = []string{
 
 // A Place is where a repository lies, in absolute paths: its own files, and the top of its
 // working tree.
-type Place struct{ Dir, Worktree string }
+type Place struct {
+	Dir, Worktree string
+	// Unmoved has git compare nothing of a file but its size and its time before it takes
+	// it for the one that it knows.
+	Unmoved bool
+	// Writable has git make no index sparse, for which it would write trees.
+	Writable bool
+}
 
 // own are git's own options: nothing is looked for, and nothing above the place
 // is one.
@@ -37,6 +44,12 @@ func (p Place) own() []string {
 	words := []string{"git", "--no-pager", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs", "--git-dir=" + p.Dir, "--work-tree=" + p.Worktree}
 	for _, s := range settings {
 		words = append(words, "-c", s)
+	}
+	if p.Unmoved {
+		words = append(words, "-c", "core.checkStat=minimal")
+	}
+	if p.Writable {
+		words = append(words, "-c", "index.sparse=false")
 	}
 	return words
 }

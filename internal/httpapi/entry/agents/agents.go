@@ -86,7 +86,7 @@ func scopes() []string {
 	var all []string
 	for _, v := range []auth.Verb{
 		auth.MCPUse, auth.RunsStart, auth.RunsList, auth.RunsRead, auth.RunsOutput, auth.RunsKill, auth.GitRead,
-		auth.TasksRead, auth.TasksWrite, auth.DelegatesStart, auth.DelegatesRead, auth.DelegatesCancel,
+		auth.TasksRead, auth.TasksWrite, auth.WorkspacesRead, auth.WorkspacesClone, auth.WorkspacesRemove, auth.DelegatesStart, auth.DelegatesRead, auth.DelegatesCancel,
 	} {
 		all = append(all, string(v))
 	}

@@ -63,9 +63,71 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q: %v", host, !ok)
 		}
 	}
+	for host, want := range map[string]int{"paddock.example": http.StatusNoContent, "evil.example": http.StatusMisdirectedRequest, "": http.StatusMisdirectedRequest} {
+		r := httptest.NewRequest(http.MethodGet, "/x", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		s.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })).ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("to %q: %d", host, w.Code)
+		}
+	}
 	s.cfg.Loopback = false
 	if s.ours("localhost") {
 		t.Error("localhost is a name of a server that others reach")
+	}
+}
+
+// Every answer has its headers: what is refused before anybody looks at it, what is wrong
+// with us, and what goes on for long.
+func TestHeaders(t *testing.T) {
+	s, _ := shield(t, func(c *Config) { c.Hosts = []string{"paddock.example"} })
+	door := s.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/panic":
+			panic("fire")
+		case "/stream":
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, ":\n\n")
+			_ = http.NewResponseController(w).Flush()
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	for what, one := range map[string]struct {
+		method, path, host string
+		change             func(*http.Request)
+		status             int
+	}{
+		"nothing there": {"GET", "/none", "", nil, 404},
+		"a stream":      {"GET", "/stream", "", nil, 200},
+		"a panic":       {"GET", "/panic", "", nil, 500},
+		"another host":  {"GET", "/none", "evil.example", nil, 421},
+		"too long":      {"GET", "/" + strings.Repeat("a", mostURL), "", nil, 414},
+		"another page":  {"POST", "/none", "", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
+		"a method":      {"BREW", "/none", "", nil, 501},
+		"dots":          {"GET", "/a/../b", "", nil, 404},
+	} {
+		r := httptest.NewRequest(one.method, one.path, nil)
+		if r.Host = "paddock.example"; one.host != "" {
+			r.Host = one.host
+		}
+		if one.change != nil {
+			one.change(r)
+		}
+		w := httptest.NewRecorder()
+		door.ServeHTTP(w, r)
+		if w.Code != one.status {
+			t.Errorf("%s: %d", what, w.Code)
+		}
+		for name, want := range map[string]string{
+			"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'", "X-Content-Type-Options": "nosniff",
+			"Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "X-Frame-Options": "DENY", "Cache-Control": "no-store",
+		} {
+			if got := w.Result().Header.Values(name); len(got) != 1 || got[0] != want { // of what was sent
+				t.Errorf("%s: %s is %q", what, name, got)
+			}
+		}
 	}
 }
 

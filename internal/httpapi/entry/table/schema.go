@@ -53,6 +53,10 @@ func (s *schemas) of(t reflect.Type) any {
 		return object{"type": "string", "format": "date-time"}
 	case t == reflect.TypeFor[paddock.Duration]():
 		return object{"type": "integer", "description": "milliseconds"}
+	case t == reflect.TypeFor[paddock.Answers]():
+		return s.of(reflect.TypeFor[[]paddock.GateResult]())
+	case t == reflect.TypeFor[paddock.Granted]():
+		return s.of(reflect.TypeFor[*paddock.Grant]())
 	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return object{"type": "string"}
 	}

@@ -45,20 +45,19 @@ type Limits struct {
 	Requests int
 	// Body is the most bytes of a request.
 	Body int64
+	// KeptBytes and KeptAnswers are of the last answers of a session that are kept, for
+	// clients that come back for them.
+	KeptBytes, KeptAnswers int
 	// Idle is after how long a session ends that nobody used.
 	Idle time.Duration
 }
 
 // DefaultLimits are those of a server that isn't told others.
 func DefaultLimits() Limits {
-	return Limits{Sessions: 32, AllSessions: 4096, Requests: 256, Body: 4 << 20, Idle: time.Hour}
+	return Limits{Sessions: 32, AllSessions: 4096, Requests: 256, Body: 4 << 20, KeptBytes: 1 << 20, KeptAnswers: 64, Idle: time.Hour}
 }
 
-const (
-	sweepEvery = time.Minute
-	// Of a session the last answers are kept, for clients that come back for them.
-	keptBytes, keptStreams = 1 << 20, 64
-)
+const sweepEvery = time.Minute
 
 // Config says how a Door serves. Only Tick and Log may be left out.
 type Config struct {
@@ -125,7 +124,7 @@ func New(ctx context.Context, cfg Config) *Door {
 	log := slog.New(wire.Warnings{Handler: cfg.Log.Handler()})
 	// Whether the name is ours and the origin is known was looked at before.
 	d.held = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
-		Logger: log, EventStore: replay.New(keptBytes, keptStreams), MaxRequestBodyBytes: cfg.Body, DisableLocalhostProtection: true,
+		Logger: log, EventStore: replay.New(cfg.KeptBytes, cfg.KeptAnswers), MaxRequestBodyBytes: cfg.Body, DisableLocalhostProtection: true,
 	})
 	d.single = mcp.NewStreamableHTTPHandler(serverOf, &mcp.StreamableHTTPOptions{
 		Logger: log, Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: cfg.Body, DisableLocalhostProtection: true,

@@ -61,7 +61,8 @@ func Of(as paddock.ContainAs, room, root string) paddock.ContainAs {
 			nearest = store
 		}
 	}
-	if as.Read = nil; nearest != "" {
+	// Whoever else may write above the root could have it lead to another repository.
+	if as.Read, as.Real = nil, nearest != ""; as.Real {
 		as.Read = []string{nearest}
 	}
 	return as

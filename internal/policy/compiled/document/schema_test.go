@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -78,16 +79,31 @@ func both(t testing.TB, s *jsonschema.Schema, text []byte) (reader []Fault, sche
 	if err := yaml.Unmarshal(text, &value); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	asJSON, err := json.Marshal(value)
+	return reading(t, text), validating(t, s, asJSON(t, value))
+}
+
+func reading(t testing.TB, text []byte) []Fault {
+	t.Helper()
+	_, faults := Read("p.yaml", text)
+	return faults
+}
+
+func validating(t testing.TB, s *jsonschema.Schema, text []byte) error {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err = jsonschema.UnmarshalJSON(strings.NewReader(string(asJSON)))
+	return s.Validate(value)
+}
+
+func asJSON(t testing.TB, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, reader = Read("p.yaml", text)
-	return reader, s.Validate(value)
+	return text
 }
 
 func TestSchemaAcceptsTheWhole(t *testing.T) {
@@ -103,11 +119,9 @@ func TestSchemaAndReaderAgree(t *testing.T) {
 	others := []any{nil, 0, 1, -1, 2.5, "x", "", "/", "none", "10MiB", "5m", true, []any{}, []any{"x"}, []any{nil}, map[string]any{}, map[string]any{"x": "y"}}
 	count, accepted := 0, 0
 	check := func(changed any, what string) {
-		text, err := yaml.Marshal(changed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		faults, verdict := both(t, s, text)
+		// JSON is YAML, and is written in a tenth of the time: there are thousands of these.
+		text := asJSON(t, changed)
+		faults, verdict := reading(t, text), validating(t, s, text)
 		count++
 		if verdict == nil {
 			accepted++
@@ -309,7 +323,7 @@ rules:
 
 // A long line costs what as many short ones cost, and its places are right.
 func TestLongLine(t *testing.T) {
-	const items = 30_000
+	const items = 10_000
 	item := "{name: ü, deny: 'é'}"
 	read := func(before, between string) (File, time.Duration) {
 		start := time.Now()
@@ -321,13 +335,18 @@ func TestLongLine(t *testing.T) {
 		}
 		return f, time.Since(start)
 	}
-	_, short := read(" ", "\n")
 	f, long := read("", "")
+	_, short := read(" ", "\n")
+	// What takes as the square is slow each time; a machine that does other things isn't.
+	for try := 1; long > 10*short && try < 4; try++ {
+		_, again := read("", "")
+		long = min(long, again)
+	}
 	at := f.Rules[items-1].Expression.Within(1, 0)
 	if want := len("rules: [") + (items-1)*utf8.RuneCountInString(item+",") + len("{name: x, deny: '") + 1; at.Line != 4 || at.Column != want {
 		t.Errorf("the last rule is at %d:%d, want 4:%d", at.Line, at.Column, want)
 	}
-	if long > 10*short { // as the square it took hundreds of times as long
+	if long > 10*short { // as the square it took a hundred times as long
 		t.Errorf("reading one line took %v, and many %v", long, short)
 	}
 }

@@ -79,7 +79,8 @@ func IsSecret(name string) bool {
 		return true
 	}
 	return slices.ContainsFunc(secretWords, func(w string) bool {
-		return upper == w || strings.HasSuffix(upper, "_"+w)
+		before, ends := strings.CutSuffix(upper, w)
+		return ends && (before == "" || before[len(before)-1] == '_')
 	})
 }
 
@@ -147,6 +148,6 @@ func Path(executables []string) string {
 // without one, programs take it for one that can do nothing.
 func OnTerminal(size *paddock.TerminalSize, vars *Vars) {
 	if size != nil && !slices.Contains(vars.Names, "TERM") {
-		vars.Set("TERM", "xterm-256color")
+		vars.SetOwn("TERM", "xterm-256color")
 	}
 }

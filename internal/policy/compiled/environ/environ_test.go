@@ -56,7 +56,7 @@ func TestPath(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	list, names := Of(map[string]string{"B": "2=3", "A": ""}).List(0)
+	list, names := Of(map[string]string{"B": "2=3", "A": ""}).List(nil)
 	if !slices.Equal(list, []string{"A=", "B=2=3"}) || !slices.Equal(names, []string{"A", "B"}) {
 		t.Errorf("got %q, %q", list, names)
 	}

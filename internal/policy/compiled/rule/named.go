@@ -34,22 +34,18 @@ func (r *Named) Refusal(code paddock.Code, verb string) *paddock.Refusal {
 	return refusal
 }
 
-// PrepareAll makes in ready for [Rule.Any], as p asks and as each asks for whom p works.
-func PrepareAll(in Input, p paddock.Principal) (all []*Activation) {
-	for works := true; works; {
-		in.Principal, in.PrincipalKind = p.ID, string(p.Kind)
-		all = append(all, Prepare(in))
-		p, _, works = p.Above()
-	}
-	return all
+// Unanswered denies, since it can't be told whether the rule applies.
+func (r *Named) Unanswered(err error) *paddock.Refusal {
+	refusal := paddock.Refused(paddock.RuleDenied, "Rule `%s` can't be evaluated for this request, so it denies: %v.", r.Name, err)
+	refusal.Hint, refusal.Rule = "The operator corrects the rule.", r.Name
+	return refusal
 }
 
-// Any says whether the rule is true in one of all, or can't be evaluated in one.
-func (r *Rule) Any(all []*Activation) (bool, error) {
-	for _, a := range all {
-		if is, err := r.Eval(a); is || err != nil {
-			return is, err
-		}
+// Wants is the answer of a rule that asks, as long as nobody approved.
+func (r *Named) Wants() *paddock.Refusal {
+	refusal := r.Refusal(paddock.ApprovalRequired, "wants a person's approval for")
+	if r.Floor {
+		refusal.Hint = "No policy lists who can approve what the floor of this machine asks. " + refusal.Hint
 	}
-	return false, nil
+	return refusal
 }

@@ -1,3 +1,5 @@
+//go:build !quick || !linux
+
 package rule
 
 import (

@@ -77,6 +77,9 @@ func Counters(q paddock.Quotas, f Facts) []Counter {
 }
 
 func counters(prefix string, q paddock.Quota, u Usage, now time.Time) (all []Counter) {
+	if q == (paddock.Quota{}) {
+		return nil
+	}
 	reserved := u.Reserved()
 	add := func(c Counter, window time.Duration, of func(Used) int64) {
 		if c.Limit <= 0 {

@@ -101,3 +101,25 @@ func NoTerminal(word string) *paddock.Refusal {
 	r.Hint = "Ask for the run without one, and give what it reads as its standard input; or ask the operator for `pty: true` on this executable."
 	return r
 }
+
+// NoDirectory refuses a working directory that isn't one; roots says where there are some.
+func NoDirectory(dir, roots string) *paddock.Refusal {
+	return paddock.Refused(paddock.CwdMissing, "The working directory, %s, doesn't exist or isn't a directory. %s.", directory(dir), roots)
+}
+
+// OutsideRoots refuses a working directory that is elsewhere: real is where it leads, if
+// anywhere.
+func OutsideRoots(dir, real, roots string) *paddock.Refusal {
+	where := directory(dir)
+	if real != "" && real != dir {
+		where += ", which is " + Shown(real)
+	}
+	return paddock.Refused(paddock.CwdOutsideRoot, "The working directory, %s, isn't inside a root. %s.", where, roots)
+}
+
+func directory(dir string) string {
+	if dir == "" {
+		return "the first root"
+	}
+	return Quote(dir)
+}

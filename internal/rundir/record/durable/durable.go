@@ -51,7 +51,7 @@ func Create(name string, data []byte) error {
 // Write writes a file that must not exist. It becomes durable by [SyncAll], to
 // which it is given; its name becomes so with its directory.
 func Write(name string, data []byte) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|NoFollow, 0o600)
+	f, err := OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|NoFollow, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -65,18 +65,38 @@ func Write(name string, data []byte) (*os.File, error) {
 }
 
 // SyncAll makes files, and the names in dirs, durable and closes the files. It
-// asks for all at once, which takes a disk hardly longer than one.
+// asks for all at once, which takes a disk hardly longer than one. Where there is no disk
+// to wait for that would only take others' processors.
 func SyncAll(files []*os.File, dirs ...string) error {
 	errs := make([]error, len(files)+len(dirs))
 	var all gosync.WaitGroup
-	for i, f := range files {
-		all.Go(func() { errs[i] = errors.Join(sync(f), f.Close()) })
+	ask := func(i int) {
+		if i < len(files) {
+			errs[i] = errors.Join(sync(files[i]), files[i].Close())
+		} else {
+			errs[i] = SyncDir(dirs[i-len(files)])
+		}
 	}
-	for i, dir := range dirs {
-		all.Go(func() { errs[len(files)+i] = SyncDir(dir) })
+	beside := len(errs) > 1 && Waits(filepath.Dir(append(names(files), dirs...)[0]))
+	for i := range len(errs) - 1 {
+		if beside {
+			all.Go(func() { ask(i) })
+		} else {
+			ask(i)
+		}
+	}
+	if len(errs) > 0 { // the last by ourselves, who would only wait
+		ask(len(errs) - 1)
 	}
 	all.Wait()
 	return errors.Join(errs...)
+}
+
+func names(files []*os.File) (all []string) {
+	for _, f := range files {
+		all = append(all, f.Name())
+	}
+	return all
 }
 
 // watcher is told of each file and directory that is made durable.
@@ -153,9 +173,22 @@ func Torn(b []byte) bool {
 // and says whether it did. Before it appears it is durable, and so are the files
 // along, as far as they exist; after that, so are all names beside it.
 func Publish(name string, data []byte, along ...string) (first bool, err error) {
-	f, err := createTemp(name, data)
+	p, err := Prepare(name, data, along...)
 	if err != nil {
 		return false, err
+	}
+	return p.Publish()
+}
+
+// A Pending is a file that is durable, and so is what goes along with it, and not at
+// its place yet. It is to be published or dropped.
+type Pending struct{ temp, name string }
+
+// Prepare does of [Publish] all that nobody sees.
+func Prepare(name string, data []byte, along ...string) (*Pending, error) {
+	f, err := createTemp(name, data)
+	if err != nil {
+		return nil, err
 	}
 	temp, files := f.Name(), []*os.File{f}
 	for _, name := range along {
@@ -166,10 +199,15 @@ func Publish(name string, data []byte, along ...string) (first bool, err error) 
 		err = errors.Join(err, IgnoreMissing(openErr))
 	}
 	if err := errors.Join(err, SyncAll(files)); err != nil {
-		return false, errors.Join(err, Remove(temp))
+		return nil, errors.Join(err, Remove(temp))
 	}
+	return &Pending{temp, name}, nil
+}
+
+// Publish puts it at its place, once.
+func (p *Pending) Publish() (first bool, err error) {
 	if err = failpoint.At("record/link"); err == nil {
-		err = os.Link(temp, name)
+		err = os.Link(p.temp, p.name)
 	}
 	first = err == nil
 	failpoint.Here("record/linked")
@@ -178,8 +216,11 @@ func Publish(name string, data []byte, along ...string) (first bool, err error) 
 	}
 	// Whoever came first may not have synced yet, and the caller goes on as if
 	// it were there, so the loser syncs too.
-	return first, errors.Join(err, Remove(temp), SyncDir(filepath.Dir(name)))
+	return first, errors.Join(err, p.Drop(), SyncDir(filepath.Dir(p.name)))
 }
+
+// Drop takes it away, unless it was published.
+func (p *Pending) Drop() error { return Remove(p.temp) }
 
 // Tidy removes from a directory what isn't in place yet, and what is named. Only
 // one who knows that nobody is about to place it may.

@@ -32,7 +32,7 @@ func WaitLock(ctx context.Context, f *os.File) error {
 // LockNew makes and locks a new file; nil when a sweeper was there first. It calls
 // at when there is a file that isn't locked yet.
 func LockNew(name string, at func(string)) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|NoFollow, 0o600)
+	f, err := OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|NoFollow, 0o600)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

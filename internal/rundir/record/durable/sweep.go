@@ -2,6 +2,7 @@ package durable
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,8 +28,9 @@ func SweepNew(dir string, after time.Duration) error {
 
 // Sweep removes a temporary directory that nobody has locked. One without a lock file
 // may be just being made: by making the file we take it from its maker, who
-// finds it there and begins again. What leads to it is taken away by unlink first.
-func Sweep(path string, unlink func(path string) error) error {
+// finds it there and begins again. What leads to it, and what there is of it elsewhere, is
+// taken away by unlink first, which is told its mark.
+func Sweep(path string, unlink func(path, mark string) error) error {
 	f, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE|NoFollow|syscall.O_NONBLOCK, 0o600)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil // published or abandoned meanwhile; a stray file is not ours to remove
@@ -38,15 +40,26 @@ func Sweep(path string, unlink func(path string) error) error {
 	}
 	got, err := Lock(f)
 	if err == nil && got {
-		if err = unlink(path); err == nil {
+		mark, readErr := io.ReadAll(io.LimitReader(f, mostMark))
+		if err = errors.Join(readErr, unlink(path, string(mark))); err == nil {
 			err = os.RemoveAll(path)
 		}
 	}
 	return errors.Join(err, f.Close())
 }
 
+// mostMark is more than the kernel takes for a path.
+const mostMark = 16 << 10
+
+// Mark writes down in the lock of a temporary directory in which place there may be more of
+// what is being made. It needn't outlive the machine's fall more than that does.
+func Mark(lock *os.File, place string) error {
+	_, err := lock.WriteString(place)
+	return err
+}
+
 // SweepAll does so with the entries of the directory at tmp.
-func SweepAll(tmp string, entries []fs.DirEntry, unlink func(path string) error) error {
+func SweepAll(tmp string, entries []fs.DirEntry, unlink func(path, mark string) error) error {
 	var faults []error
 	for _, e := range entries {
 		if err := Sweep(filepath.Join(tmp, e.Name()), unlink); err != nil {

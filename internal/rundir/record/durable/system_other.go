@@ -14,6 +14,11 @@ import (
 // NoFollow has no meaning here.
 const NoFollow = 0
 
+// OpenFile is [os.OpenFile].
+func OpenFile(name string, flags int, mode os.FileMode) (*os.File, error) {
+	return os.OpenFile(name, flags, mode)
+}
+
 // SyncDir does nothing: directories can't be synced here.
 func SyncDir(string) error { return nil }
 

@@ -11,12 +11,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NoFollow makes opening a link fail.
-const NoFollow = unix.O_NOFOLLOW
+// NoFollow makes opening a link fail, and not wait for a pipe. Package os asks of a file
+// that may wait four times more how it is to be read.
+const NoFollow = unix.O_NOFOLLOW | unix.O_NONBLOCK
+
+// OpenFile is [os.OpenFile] of what nobody waits for: it isn't tried whether one could,
+// which takes four calls more.
+func OpenFile(name string, flags int, mode os.FileMode) (*os.File, error) {
+	var fd int
+	var err error
+	again(func() error {
+		fd, err = unix.Open(name, flags|unix.O_CLOEXEC, uint32(mode.Perm()))
+		return err
+	})
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
 
 // SyncDir makes the names in a directory durable.
 func SyncDir(name string) error {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	f, err := OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
 	}
@@ -56,10 +72,10 @@ func read(name string, most int64) (_ []byte, err error) {
 		if err != nil {
 			return nil, &os.PathError{Op: "read", Path: name, Err: err}
 		}
-		if n == 0 {
+		b = b[:len(b)+n]
+		if len(b) < cap(b) { // of a regular file less is given at its end only
 			break
 		}
-		b = b[:len(b)+n]
 	}
 	return b, nil
 }

@@ -6,6 +6,7 @@
 // Rights within the database are given by whoever runs it: docs/store.md has
 // the roles. Backups are pg_dump's. What the address leaves out is taken by pgx
 // from its own defaults, PGPASSFILE and the other variables of libpq among them.
+// Of several machines in an address those count that are there when it is opened.
 package postgres
 
 import (
@@ -17,7 +18,9 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,7 +41,7 @@ type Options struct {
 	// AnyPassword accepts one that lets us in whatever the password is: by peer
 	// credentials, a certificate, or because it lets in everybody.
 	AnyPassword bool
-	// Superuser accepts to be one.
+	// Superuser accepts to be one, or to have a role that is as good.
 	Superuser bool
 	// PlainText accepts another machine without TLS.
 	PlainText bool
@@ -84,15 +87,15 @@ func Open(ctx context.Context, address string, o Options) (*tables.Tables, error
 // encrypted refuses to talk to another machine in the open, or to one that we
 // can't know to be the one that was meant.
 func encrypted(cfg *pgx.ConnConfig, o Options) error {
-	if o.PlainText || local(cfg.Host) {
+	if o.PlainText {
 		return nil
 	}
-	open := cfg.TLSConfig == nil || cfg.TLSConfig.InsecureSkipVerify && cfg.TLSConfig.VerifyPeerCertificate == nil
-	for _, f := range cfg.Fallbacks {
-		open = open || f.TLSConfig == nil && !local(f.Host)
-	}
-	if open {
-		return fmt.Errorf("%w: the connection to %s isn't encrypted, or to whoever answers; add sslmode=verify-full", store.ErrOpen, cfg.Host)
+	// An address may name several machines, and so may one that begins with this one.
+	for _, at := range ways(cfg) {
+		open := at.TLSConfig == nil || at.TLSConfig.InsecureSkipVerify && at.TLSConfig.VerifyPeerCertificate == nil
+		if open && !local(at.Host) {
+			return fmt.Errorf("%w: the connection to %s isn't encrypted, or to whoever answers; add sslmode=verify-full", store.ErrOpen, at.Host)
+		}
 	}
 	return nil
 }
@@ -102,32 +105,87 @@ func local(host string) bool {
 	return strings.HasPrefix(host, "/") || host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// guarded knocks with a password that can't be right.
+// guarded knocks at each machine that the address names with a password that can't be right:
+// the database may be on another one tomorrow. One that isn't there isn't looked at, as long
+// as another one is.
 func guarded(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
 	if o.AnyPassword {
 		return nil
 	}
+	all := machines(cfg)
+	said := make([]error, len(all))
+	var knocks sync.WaitGroup
+	for i, at := range all {
+		knocks.Go(func() { said[i] = knock(ctx, cfg, at) })
+	}
+	knocks.Wait()
+	for _, err := range said {
+		if errors.Is(err, store.ErrOpen) {
+			return err
+		}
+	}
+	if slices.Contains(said, nil) {
+		return nil
+	}
+	return errors.Join(said...)
+}
+
+// machines are the ways to each machine that an address names, with and without TLS where
+// both will do.
+func machines(cfg *pgx.ConnConfig) (all [][]*pgconn.FallbackConfig) {
+	for _, at := range ways(cfg) {
+		if n := len(all) - 1; n >= 0 && all[n][0].Host == at.Host && all[n][0].Port == at.Port {
+			all[n] = append(all[n], at)
+		} else {
+			all = append(all, []*pgconn.FallbackConfig{at})
+		}
+	}
+	return all
+}
+
+// ways are all that an address names, in its order.
+func ways(cfg *pgx.ConnConfig) []*pgconn.FallbackConfig {
+	return append([]*pgconn.FallbackConfig{{Host: cfg.Host, Port: cfg.Port, TLSConfig: cfg.TLSConfig}}, cfg.Fallbacks...)
+}
+
+// knock knocks at one machine; nil is that the password was looked at.
+func knock(ctx context.Context, cfg *pgx.ConnConfig, at []*pgconn.FallbackConfig) error {
 	wrong := cfg.Copy()
 	wrong.Password = rand.Text()
+	wrong.Host, wrong.Port, wrong.TLSConfig, wrong.Fallbacks = at[0].Host, at[0].Port, at[0].TLSConfig, at[1:]
+	wrong.ValidateConnect = nil // also at one that isn't the first among them today
 	conn, err := pgx.ConnectConfig(ctx, wrong)
 	var refused *pgconn.PgError
 	switch {
 	case err == nil:
-		return errors.Join(fmt.Errorf("%w: it let %s in with a wrong password, so perhaps lets in everybody; ask for one in pg_hba.conf (scram-sha-256)", store.ErrOpen, cfg.User), conn.Close(ctx))
+		return errors.Join(fmt.Errorf("%w: %s let %s in with a wrong password, so perhaps lets in everybody; ask for one in pg_hba.conf (scram-sha-256)", store.ErrOpen, wrong.Host, cfg.User), conn.Close(ctx))
 	case errors.As(err, &refused) && strings.HasPrefix(refused.Code, "28"): // invalid authorization
 		return nil
 	}
 	return away(err)
 }
 
-// ready looks at who we are there, and at the tables.
-func ready(ctx context.Context, db *sql.DB, o Options) error {
-	var super bool
-	if err := db.QueryRowContext(ctx, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user").Scan(&super); err != nil {
+// humble refuses who is a superuser there, or can become one or another who reads files of
+// that machine or starts programs there: by a role that he has, also one that he gave up for
+// another when he connected.
+func humble(ctx context.Context, db *sql.DB) error {
+	var role string
+	err := db.QueryRowContext(ctx, `SELECT rolname FROM pg_roles
+		WHERE (rolsuper OR rolname IN ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')) AND pg_has_role(session_user, oid, 'MEMBER')
+		ORDER BY rolname <> session_user, rolname LIMIT 1`).Scan(&role)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
 		return away(err)
 	}
-	if super && !o.Superuser {
-		return fmt.Errorf("%w: its user for Paddock is a superuser, who can read files and start programs; give it one of its own", store.ErrOpen)
+	return fmt.Errorf("%w: its user for Paddock is a superuser or can become %q, who can read files or start programs like one; give it one of its own", store.ErrOpen, role)
+}
+
+// ready looks at who we are there, and at the tables.
+func ready(ctx context.Context, db *sql.DB, o Options) error {
+	if err := humble(ctx, db); err != nil && !(o.Superuser && errors.Is(err, store.ErrOpen)) {
+		return err
 	}
 	if o.NoMigration {
 		return nil

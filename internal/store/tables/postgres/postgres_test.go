@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
+	"paddock"
 	"paddock/internal/store"
 	"paddock/internal/store/storetest"
 	"paddock/internal/store/tables/postgres"
@@ -100,6 +102,49 @@ func TestSuperuserIsRefused(t *testing.T) {
 	}
 }
 
+// Who can become a superuser is one, and so is who is one and has become somebody else.
+func TestAsGoodAsSuperuserIsRefused(t *testing.T) {
+	boss := cluster.Address(t)
+	for what, c := range map[string]struct {
+		does []string // of ROLE
+		open bool
+	}{
+		"nothing else":                {nil, false},
+		"a role that reads all rows":  {[]string{"GRANT pg_read_all_data TO ROLE"}, false},
+		"a superuser's role":          {[]string{"GRANT boss TO ROLE"}, true},
+		"without having it by itself": {[]string{"ALTER ROLE ROLE NOINHERIT", "GRANT boss TO ROLE"}, true},
+		"by another role":             {[]string{"CREATE ROLE ROLEgroup", "GRANT boss TO ROLEgroup", "GRANT ROLEgroup TO ROLE"}, true},
+		"one who starts programs":     {[]string{"GRANT pg_execute_server_program TO ROLE"}, true},
+		"one who reads files":         {[]string{"GRANT pg_read_server_files TO ROLE"}, true},
+		"one who writes files":        {[]string{"GRANT pg_write_server_files TO ROLE"}, true},
+		"one who has become another":  {[]string{"CREATE ROLE ROLEother", "ALTER ROLE ROLE SUPERUSER", "ALTER ROLE ROLE SET role TO ROLEother"}, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			address := storetest.Database(t)
+			u, err := url.Parse(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range c.does {
+				do(t, boss, strings.NewReplacer("ALTER ROLE ROLE", "ALTER ROLE "+u.User.Username(), "CREATE ROLE ROLE", "CREATE ROLE "+u.User.Username(), "ROLE", u.User.Username()).Replace(s))
+			}
+			s, err := postgres.Open(t.Context(), address, postgres.Options{NoMigration: true})
+			if err == nil {
+				err = s.Close()
+			}
+			if errors.Is(err, store.ErrOpen) != c.open || !c.open && err != nil || c.open && !strings.Contains(err.Error(), "superuser") {
+				t.Error(err)
+			}
+			if s, err = postgres.Open(t.Context(), address, postgres.Options{NoMigration: true, Superuser: true}); err != nil {
+				t.Fatal("although it was said:", err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestNoPasswordIsRefused(t *testing.T) {
 	address := cluster.Trusting(t)
 	if _, err := postgres.Open(t.Context(), address, postgres.Options{Superuser: true}); !errors.Is(err, store.ErrOpen) || !strings.Contains(err.Error(), "wrong password") {
@@ -111,6 +156,45 @@ func TestNoPasswordIsRefused(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Of several machines each is asked for, and one that isn't there keeps nobody from another.
+func TestEachMachineIsLookedAt(t *testing.T) {
+	closed, open := cluster.Address(t), cluster.Trusting(t)
+	at := func(address string, first bool, more string) string {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := u.Query()
+		hosts := []string{q.Get("host"), more}
+		if !first {
+			slices.Reverse(hosts)
+		}
+		q.Set("host", strings.Join(hosts, ","))
+		u.RawQuery = q.Encode()
+		return u.String()
+	}
+	dir := func(address string) string {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u.Query().Get("host")
+	}
+	for _, first := range []bool{true, false} {
+		_, err := postgres.Open(t.Context(), at(closed, first, dir(open)), postgres.Options{Superuser: true, NoMigration: true})
+		if !errors.Is(err, store.ErrOpen) || !strings.Contains(err.Error(), dir(open)+" let boss in with a wrong password") {
+			t.Errorf("first: %t: %v", first, err)
+		}
+		s, err := postgres.Open(t.Context(), at(closed, first, "/nowhere"), postgres.Options{Superuser: true, NoMigration: true})
+		if err != nil {
+			t.Fatalf("with one that isn't there, first: %t: %v", !first, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -137,9 +221,18 @@ func TestAddresses(t *testing.T) {
 		"postgres://u:p@db.example/x?sslmode=prefer":  store.ErrOpen,
 		"postgres://u:p@db.example/x?sslmode=require": store.ErrOpen,
 		"postgres://u:p@192.0.2.1/x?sslmode=disable":  store.ErrOpen,
+		// One that begins with this machine.
+		"postgres://u:p@127.0.0.1:1,db.example:1/x?sslmode=disable":  store.ErrOpen,
+		"postgres://u:p@localhost:1,192.0.2.1:1/x?sslmode=prefer":    store.ErrOpen,
+		"postgres://u:p@localhost:1,db.example:1/x?sslmode=require":  store.ErrOpen,
+		"postgres://u:p@db.example:1,localhost:1/x?sslmode=disable":  store.ErrOpen,
+		"host=/nowhere,db.example user=u password=p sslmode=disable": store.ErrOpen,
+		"postgres://u:p@127.0.0.1:1,localhost:1/x?sslmode=disable":   store.ErrAway,
 	} {
 		if _, err := postgres.Open(t.Context(), address, postgres.Options{}); !errors.Is(err, want) {
 			t.Errorf("%q: got %v, want %v", address, err, want)
+		} else if err := postgres.Listen(t.Context(), address, postgres.Options{}, func(string) {}); !errors.Is(err, want) {
+			t.Errorf("%q, for hints: got %v, want %v", address, err, want)
 		}
 	}
 }
@@ -215,6 +308,11 @@ func TestRoleOfWorkers(t *testing.T) {
 		"votes": func(ctx context.Context) error {
 			return s.AddVote(ctx, store.Vote{Approval: "a1", Key: "k", Envelope: store.Blob("x"), Created: storetest.Noon})
 		},
+		"copies": func(ctx context.Context) error { _, err := s.Copies(ctx, []paddock.RunID{r.ID}); return err },
+		"making copies": func(ctx context.Context) error {
+			return s.PutCopies(ctx, []store.Copy{{Run: r.ID, Stamp: 1, Record: store.Blob("{}")}})
+		},
+		"pruning":          func(ctx context.Context) error { return s.PrunedRun(ctx, r.ID, storetest.Noon) },
 		"a run's envelope": func(ctx context.Context) error { _, err := s.Admit(ctx, r.ID, []byte("x")); return err },
 	} {
 		if err := try(ctx); err == nil || !strings.Contains(err.Error(), "permission denied") {

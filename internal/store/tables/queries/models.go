@@ -20,6 +20,12 @@ type Approval struct {
 	State   paddock.ApprovalState
 }
 
+type Copy struct {
+	Run    paddock.RunID
+	Stamp  int64
+	Record store.Blob
+}
+
 type Factor struct {
 	ID       store.FactorID
 	Owner    store.UserID

@@ -56,7 +56,7 @@ func Open(ctx context.Context, path string) (*tables.Tables, error) {
 		return nil, errors.Join(err, write.Close())
 	}
 	read.SetMaxOpenConns(readers)
-	return tables.New(read, write, trouble), nil
+	return tables.New(read, write, trouble).Prepared(), nil
 }
 
 func migrate(ctx context.Context, db *sql.DB) error {

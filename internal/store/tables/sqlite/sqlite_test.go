@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"paddock/internal/store"
 	"paddock/internal/store/storetest"
 	"paddock/internal/store/tables/sqlite"
@@ -98,8 +100,13 @@ func TestOpenToOthersIsRefused(t *testing.T) {
 		"a second name":                func(p string) error { return os.Link(p, p+"2") },
 		"a link":                       func(p string) error { return errors.Join(os.Rename(p, p+"2"), os.Symlink(p+"2", p)) },
 		"a directory":                  func(p string) error { return errors.Join(os.Remove(p), os.Mkdir(p, 0o700)) },
+		"a pipe":                       func(p string) error { return errors.Join(os.Remove(p), unix.Mkfifo(p, 0o600)) },
+		"of somebody else":             func(p string) error { return os.Chown(p, 65534, 65534) },
 	} {
 		t.Run(what, func(t *testing.T) {
+			if what == "of somebody else" && os.Geteuid() != 0 {
+				t.Skip("only root gives files away")
+			}
 			path := place(t)
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -110,6 +117,18 @@ func TestOpenToOthersIsRefused(t *testing.T) {
 			s, err := sqlite.Open(t.Context(), path)
 			if err == nil {
 				t.Error("opened", s.Close())
+			}
+			if spoilt := what == "a pipe" || what == "of somebody else"; spoilt && !errors.Is(err, store.ErrOpen) {
+				t.Error("that isn't why:", err)
+			}
+			if what == "the directory can be written" {
+				return // who saves and restores names the file, wherever it is
+			}
+			if err := sqlite.Backup(t.Context(), path, filepath.Join(t.TempDir(), "to")); err == nil || what == "of somebody else" && !errors.Is(err, store.ErrOpen) {
+				t.Error("a backup of it:", err)
+			}
+			if err := sqlite.Restore(t.Context(), path, filepath.Join(t.TempDir(), "to")); err == nil || what == "of somebody else" && !errors.Is(err, store.ErrOpen) {
+				t.Error("restored from it:", err)
 			}
 		})
 	}

@@ -24,7 +24,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"paddock/internal/contain/lifecycle/resource"
+	"paddock/internal/contain/lifecycle/resource/counts"
 )
 
 const (
@@ -94,7 +94,7 @@ func (w *Watch) pace(found int64) {
 // of the disks, whichever is more.
 func (w *Watch) Look(holder int, now time.Time) (int64, error) {
 	pids := tree(holder)
-	found, err := resource.Written(pids)
+	found, err := counts.Written(pids)
 	if err != nil {
 		return 0, err
 	}

@@ -25,8 +25,8 @@ import (
 	"paddock/internal/artifact/masks"
 	"paddock/internal/artifact/pages/moment/frames"
 	"paddock/internal/control/handover"
-	"paddock/internal/egress"
 	"paddock/internal/egress/credential"
+	"paddock/internal/egress/ledger"
 	"paddock/internal/redact"
 )
 
@@ -189,7 +189,7 @@ func (h *Hiding) Denials(list []paddock.Denial) []paddock.Denial {
 
 // Entry returns what was asked of the run's proxy with the secrets hidden that a
 // program put into it. Who says a secret is told of by the places that he may reach.
-func (h *Hiding) Entry(e egress.Entry) egress.Entry {
+func (h *Hiding) Entry(e ledger.Entry) ledger.Entry {
 	switch {
 	case h == nil:
 	case h.sink == nil:

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -13,7 +14,15 @@ import (
 // Remove removes the tree at name, an absolute path below which everything is
 // ours. Neither permissions that keep even the owner out nor the depth of the
 // tree keep it from that: what lies deep is moved up first.
-func Remove(name string) error {
+func Remove(name string) error { return remove(endless, name) }
+
+// RemoveWithin is Remove that stops when ctx ends, and says so. What is gone by then is
+// gone; removing again goes on with the rest.
+func RemoveWithin(ctx context.Context, name string) error { return remove(ctx.Err, name) }
+
+func endless() error { return nil }
+
+func remove(over func() error, name string) error {
 	parent, err := os.OpenFile(filepath.Dir(name), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -22,11 +31,15 @@ func Remove(name string) error {
 		return err
 	}
 	defer parent.Close()
-	return named(RemoveAt(parent, filepath.Base(name)), name)
+	return named(removeAt(over, parent, filepath.Base(name)), name)
 }
 
 // RemoveAt is Remove for the entry base of an open directory.
 func RemoveAt(parent *os.File, base string) error {
+	return removeAt(endless, parent, base)
+}
+
+func removeAt(over func() error, parent *os.File, base string) error {
 	gone, err := unlink(parent, base)
 	if err != nil || gone {
 		return err
@@ -37,7 +50,7 @@ func RemoveAt(parent *os.File, base string) error {
 	}
 	defer top.Close()
 	for moved := 0; ; {
-		left, err := empty(top, top, &moved)
+		left, err := empty(over, top, top, &moved)
 		if err != nil {
 			return err
 		}
@@ -92,7 +105,7 @@ func enter(dir *os.File, base string) (*os.File, error) {
 // empty removes what is in dir, one look long. A directory below that isn't
 // empty is moved into top, or, if dir is top, is emptied by the same means; it
 // returns how many entries are left to look at again.
-func empty(dir, top *os.File, moved *int) (left int, err error) {
+func empty(over func() error, dir, top *os.File, moved *int) (left int, err error) {
 	if _, err := dir.Seek(0, io.SeekStart); err != nil {
 		return 0, err
 	}
@@ -101,6 +114,9 @@ func empty(dir, top *os.File, moved *int) (left int, err error) {
 		return 0, err
 	}
 	for _, base := range names {
+		if err := over(); err != nil {
+			return left, err
+		}
 		gone, err := unlink(dir, base)
 		if err != nil {
 			return left, err
@@ -114,7 +130,7 @@ func empty(dir, top *os.File, moved *int) (left int, err error) {
 			return left, err
 		}
 		if dir == top {
-			_, err = empty(sub, top, moved)
+			_, err = empty(over, sub, top, moved)
 		} else {
 			*moved++
 			err = unix.Renameat2(int(dir.Fd()), base, int(top.Fd()), ".moved-"+strconv.Itoa(*moved), unix.RENAME_NOREPLACE)

@@ -29,7 +29,7 @@ type Root struct {
 
 // Open opens the directory at name, which must not be a symbolic link.
 func Open(name string) (*Root, error) {
-	f, err := os.OpenFile(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	f, err := os.OpenFile(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}

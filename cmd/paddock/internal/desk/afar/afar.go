@@ -26,7 +26,7 @@ import (
 
 // commands work with a server.
 func commands() []string {
-	return []string{"ps", "run", "attach", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers", "login", "logout", "audit export", "policy changes"}
+	return []string{"ps", "run", "attach", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers", "worktree", "login", "logout", "audit export", "policy changes"}
 }
 
 // Check refuses --server beside a command that looks at this machine.

@@ -48,7 +48,9 @@ func (d commands) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List what waits for approval",
-		Args:  desk.Wants(0, 0, "no words"),
+		Long: `List what waits for approval. What was asked for runs that have ended since is left
+out: with --all it is there, and says that nobody waits.`,
+		Args: desk.Wants(0, 0, "no words"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.With(cmd.Context(), func(v desk.Verbs) error {
 				list, broken := v.Approvals(cmd.Context(), d.Operator())
@@ -57,7 +59,7 @@ func (d commands) listCommand() *cobra.Command {
 				}
 				shown := []paddock.Approval{}
 				for _, a := range list {
-					if all || a.State == paddock.ApprovalWaiting {
+					if all || a.State == paddock.ApprovalWaiting && !a.Left() {
 						shown = append(shown, a)
 					}
 				}
@@ -81,7 +83,20 @@ func (d commands) list(shown []paddock.Approval, quiet bool) error {
 			}
 			continue
 		}
-		_, err := fmt.Fprintf(d.Out, "%s  %-8s  until %s  %s\n", a.ID, a.State, a.ExpiresAt.UTC().Format(time.RFC3339), desk.QuoteAll(a.Matter.Argv))
+		also, until := "", a.ExpiresAt
+		switch {
+		case a.Left():
+			also = "  (nobody waits any more)"
+		case a.State == paddock.ApprovalWaiting && a.Approvers > 1:
+			also = fmt.Sprintf("  (%d of %d approve)", approved(a), a.Approvers)
+		case a.State == paddock.ApprovalApproved: // then that is how long it may be used
+			for _, v := range a.Votes {
+				if v.Approve && v.Until.Before(until) {
+					until = v.Until
+				}
+			}
+		}
+		_, err := fmt.Fprintf(d.Out, "%s  %-8s  until %s  %s%s\n", a.ID, a.State, until.UTC().Format(time.RFC3339), desk.QuoteAll(a.Matter.Argv), also)
 		if err != nil {
 			return err
 		}
@@ -119,6 +134,7 @@ func (d commands) show(a paddock.Approval) error {
 		{"id", string(a.ID)}, {"state", string(a.State)}, {"asked", a.AskedAt.UTC().Format(time.RFC3339)}, {"expires", a.ExpiresAt.UTC().Format(time.RFC3339)},
 		{"by", desk.Plain(m.Principal.ID)}, {"rules", desk.Plain(strings.Join(m.Rules, ", "))}, {"argv", desk.QuoteAll(m.Argv)},
 	}
+	lines = append(lines, says(a)...)
 	for _, p := range m.Programs {
 		lines = append(lines, [2]string{"program", desk.Plain(p.Path) + " " + string(p.Digest)})
 	}
@@ -153,6 +169,12 @@ func (d commands) show(a paddock.Approval) error {
 	for _, why := range a.Void {
 		lines = append(lines, [2]string{"void", desk.Plain(why)})
 	}
+	for _, run := range a.Waits {
+		lines = append(lines, [2]string{"waits", string(run)})
+	}
+	for _, run := range a.Ended {
+		lines = append(lines, [2]string{"ended", string(run) + ", which waits no more"})
+	}
 	for _, run := range a.Used {
 		lines = append(lines, [2]string{"used", string(run)})
 	}
@@ -162,6 +184,19 @@ func (d commands) show(a paddock.Approval) error {
 		}
 	}
 	return nil
+}
+
+// says are the lines of what the rules say that asked.
+func says(a paddock.Approval) (lines [][2]string) {
+	for _, s := range a.Says {
+		switch {
+		case s.Unknown:
+			lines = append(lines, [2]string{"says", desk.Plain(s.Rule) + ": the text of its policy isn't kept any more, so what it says can't be told"})
+		case s.Message != "":
+			lines = append(lines, [2]string{"says", desk.Plain(s.Rule + ": " + s.Message)})
+		}
+	}
+	return lines
 }
 
 func (d commands) voteCommand(yes bool) *cobra.Command {
@@ -198,20 +233,24 @@ func (d commands) voteCommand(yes bool) *cobra.Command {
 	return cmd
 }
 
+// approved is how many approve.
+func approved(a paddock.Approval) (n int) {
+	for _, v := range a.Votes {
+		if v.Approve {
+			n++
+		}
+	}
+	return n
+}
+
 func (d commands) said(a paddock.Approval) error {
 	if d.JSON {
 		return d.Object(a)
 	}
-	approved := 0
-	for _, v := range a.Votes {
-		if v.Approve {
-			approved++
-		}
-	}
 	line := string(a.ID) + " is " + string(a.State)
 	switch {
 	case a.State == paddock.ApprovalWaiting:
-		line += fmt.Sprintf(": %d of %d approve", approved, a.Approvers)
+		line += fmt.Sprintf(": %d of %d approve", approved(a), a.Approvers)
 	case len(a.Used) > 0: // by what waited for it
 		line = string(a.ID) + " is approved"
 	}

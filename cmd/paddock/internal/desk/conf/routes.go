@@ -14,10 +14,17 @@ import (
 	"paddock/internal/httpapi/entry/gate/past/ruling"
 	"paddock/internal/httpapi/entry/gate/quota"
 	"paddock/internal/httpapi/entry/gate/search"
+	"paddock/internal/journal/sign"
 )
 
+// A House also has other machines attest what they carried out.
+type House interface {
+	narrow.House
+	Attest(ctx context.Context, p paddock.Principal, id paddock.RunID) (sign.Envelope, error)
+}
+
 // Routes are those beside the door's own: of accounts, of the journal, of quotas, and to search.
-func Routes(d *desk.Desk, house narrow.House, spaces narrow.Workspaces, used quota.House, accounts func(*entry.Entrance)) func(*entry.Entrance) {
+func Routes(d *desk.Desk, house House, spaces narrow.Workspaces, used quota.House, accounts func(*entry.Entrance)) func(*entry.Entrance) {
 	return func(in *entry.Entrance) {
 		accounts(in)
 		search.Routes(in, func(ctx context.Context, c gate.Caller) (search.House, error) {
@@ -33,7 +40,8 @@ func Routes(d *desk.Desk, house narrow.House, spaces narrow.Workspaces, used quo
 			Seen: func(ctx context.Context, c gate.Caller) (attested.House, error) {
 				return narrow.For(ctx, house, spaces, c)
 			},
-			Open: func() (*evidence.Evidence, error) { return open(d.Operator()) },
+			Open:      func() (*evidence.Evidence, error) { return open(d.Operator()) },
+			Elsewhere: house.Attest,
 		})
 	}
 }

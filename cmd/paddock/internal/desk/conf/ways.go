@@ -1,12 +1,15 @@
 package conf
 
 import (
+	"log/slog"
 	"net"
 	"net/netip"
 	"strconv"
 	"strings"
 
+	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/httpapi/entry/shield"
 	"paddock/internal/httpapi/settings"
 	"paddock/internal/mcpserver/wire/streamable"
 )
@@ -29,6 +32,7 @@ func Origin(s settings.Settings, at net.Addr) string {
 func MCP(s settings.Settings) streamable.Limits {
 	l := streamable.DefaultLimits()
 	l.Sessions, l.AllSessions, l.Requests, l.Idle = s.MCP.Sessions, s.MCP.AllSessions, s.MCP.Requests, s.MCP.Idle
+	l.Body, l.KeptBytes, l.KeptAnswers = s.MCP.Body, int(s.MCP.KeptBytes), s.MCP.KeptAnswers
 	return l
 }
 
@@ -49,4 +53,13 @@ func Providers(s settings.Settings) []gate.Provider {
 		all = append(all, gate.Provider(p))
 	}
 	return all
+}
+
+// Shield is how requests are looked at before anything else.
+func Shield(d *desk.Desk, s settings.Settings, log *slog.Logger) shield.Config {
+	c := shield.Config{Hosts: s.Names(), Loopback: s.Loopback(), Secure: s.Secure(), Proxies: s.Proxies, Log: log, Now: d.Now}
+	if public := strings.TrimSuffix(s.PublicURL, "/"); public != "" {
+		c.Origins = []string{public}
+	}
+	return c
 }

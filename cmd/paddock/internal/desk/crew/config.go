@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/journal/sign"
 	"paddock/internal/lease"
 	"paddock/internal/lease/span"
 	"paddock/internal/policy/compiled/document/shape"
+	"paddock/internal/policy/compiled/document/shape/table/unit"
 	"paddock/internal/store"
 	"paddock/internal/trace/wanted"
 	"paddock/internal/trust"
@@ -36,6 +38,8 @@ type settings struct {
 	spaces             []string // roots in which nothing starts without a workspace
 	keys               []*sign.Public
 	servers            []server
+	sole               bool // nobody else follows the same orders
+	waits              time.Duration
 	times              lease.Times
 	traces             wanted.Settings
 }
@@ -47,7 +51,9 @@ func document() shape.Object {
 		{Name: "id", Doc: "The worker's id, as an admin was told when it was added.", Shape: shape.Text{Say: "an id such as w-5f0c…", Loose: true}, Required: true},
 		{Name: "postgres", Doc: "File with the address of the database, for the worker's own user.", Shape: path, Required: true},
 		{Name: "orders", Doc: "Files with the public keys of the servers whose orders are followed.", Shape: shape.List{Of: path}, Required: true},
-		{Name: "servers", Doc: "Servers that are shown what is printed here; a connection is kept to each.", Shape: shape.List{Of: serverKeys(path)}},
+		{Name: "servers", Doc: "Servers that are asked whether an order is for this worker, and are shown what is printed here; a connection is kept to each.", Shape: shape.List{Of: serverKeys(path)}},
+		{Name: "sole", Doc: "That no other worker follows the same orders, so no server is asked.", Shape: shape.Boolean{}},
+		{Name: "signer_wait", Doc: "How long a run that was taken waits for the server that signed it.", Shape: shape.Text{Say: unit.DurationSay, Pattern: shape.Expression(unit.DurationForm)}},
 		span.Key(),
 		{Name: "capacity", Doc: "How many runs are carried out at once.", Shape: shape.Integer{Min: 1, Max: 100_000}},
 		{Name: "runs_of_account", Doc: "Runs of one account, on all workers, past which this one takes none of it.", Shape: shape.Integer{Min: 1, Max: 100_000}},
@@ -123,15 +129,12 @@ func (s *settings) take(file string, v *shape.Value) (faults []string) {
 			for _, l := range at.Items() {
 				s.labels = append(s.labels, l.Text)
 			}
+		case "sole":
+			s.sole = at.Text == "true"
+		case "signer_wait":
+			s.waits = takeWait(at, fault)
 		case "servers":
-			for _, one := range at.Items() {
-				to, err := takeServer(one)
-				if err != nil {
-					fault(one, "%v.", err)
-					continue
-				}
-				s.servers = append(s.servers, to)
-			}
+			s.servers = takeServers(at, fault)
 		case "orders":
 			if len(at.Items()) == 0 {
 				fault(at, "orders is empty, so nothing could be carried out; name the file orders.key.pub of a server's state directory, copied here.")
@@ -146,7 +149,26 @@ func (s *settings) take(file string, v *shape.Value) (faults []string) {
 			}
 		}
 	}
+	s.asks(v, fault)
 	return faults
+}
+
+// asks looks at whether servers are asked, or it is said that they needn't be.
+func (s *settings) asks(v *shape.Value, fault func(at *shape.Value, format string, args ...any)) {
+	if at := v.Get("signer_wait"); at != nil && s.sole {
+		fault(at, "signer_wait is about servers, and with `sole: true` none is asked.")
+	}
+	if v.Get("servers") == nil && !s.sole {
+		fault(v, "servers is missing: they are asked whether an order is for this worker. If no other worker follows the same orders, `sole: true` says so.")
+	}
+}
+
+func takeWait(v *shape.Value, fault func(at *shape.Value, format string, args ...any)) time.Duration {
+	wait, err := unit.ParseDuration(v.Text)
+	if err != nil || wait < lease.LeastWait || wait > lease.MostWait {
+		fault(v, "signer_wait is %.60q; it is from %s to %s.", v.Text, lease.LeastWait, lease.MostWait)
+	}
+	return wait
 }
 
 // leases are the words for the times of leases.

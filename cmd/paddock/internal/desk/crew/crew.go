@@ -20,10 +20,14 @@ import (
 	"paddock/internal/app"
 	"paddock/internal/contain/filter/bpf/noexec"
 	"paddock/internal/dispatch"
+	workers "paddock/internal/dispatch/machine"
 	"paddock/internal/executor"
 	"paddock/internal/journal/sign"
 	"paddock/internal/lease"
 	"paddock/internal/lease/order"
+	"paddock/internal/lease/order/putback"
+	"paddock/internal/lease/order/warrant"
+	"paddock/internal/relay/asking"
 	"paddock/internal/store"
 	"paddock/internal/trace"
 	"paddock/internal/trace/wanted"
@@ -35,6 +39,7 @@ type Hints = func(ctx context.Context, heard func(string)) error
 // A Queue is a store with what closes it.
 type Queue interface {
 	store.Queue
+	putback.Lister
 	Close() error
 }
 
@@ -69,8 +74,10 @@ type Server struct {
 	Spaces       []string
 	// Elsewhere reaches the runs of other workers.
 	Elsewhere dispatch.Elsewhere
-	Version   string
-	Traces    *trace.Tracer
+	// Gives has workers asked what warrants they want.
+	Gives   func(*asking.Giver)
+	Version string
+	Traces  *trace.Tracer
 }
 
 // Serve begins a server's queue.
@@ -83,10 +90,39 @@ func Serve(ctx context.Context, d *desk.Desk, s Server) (*dispatch.Service, erro
 	if made && s.Hints != nil {
 		d.Say("note", "orders are signed with "+path+"; workers follow them that have "+path+".pub among their orders")
 	}
+	nonces, err := order.NoncesIn(s.Executor.StateDir())
+	if err != nil {
+		return nil, err
+	}
 	m := machine(d, s.Executor)
+	rows := putback.Server(s.Store, order.Signer(&key.Public), s.Hints == nil)
+	if m.Beside, err = kept(ctx, d, nonces, rows, m.Warn); err != nil {
+		return nil, err
+	}
+	s.Gives(&asking.Giver{Giver: &warrant.Giver{Key: key, Nonces: nonces, Now: d.Now}, Warn: m.Warn})
 	m.Version, m.Capacity, m.Alone, m.Hints, m.Times, m.Traces = s.Version, s.Runs, s.Hints == nil, s.Hints, s.Times, s.Traces
 	m.Limits.Owner, m.Limits.Workspace, m.Spaces = s.PerAccount, s.PerWorkspace, s.Spaces
 	return dispatch.Open(ctx, s.App, s.Store, key, m, s.Idle, s.Elsewhere)
+}
+
+// kept looks whether the notes of orders that were followed were put back, and returns what
+// keeps them.
+func kept(ctx context.Context, d *desk.Desk, n *order.Nonces, rows putback.Rows, warn func(error)) (func(context.Context), error) {
+	gap, err := putback.Check(ctx, n, rows, d.Now())
+	if err != nil {
+		return nil, err
+	}
+	if gap != nil {
+		d.Say("warning", gap.String())
+	}
+	ahead, err := putback.Ahead(n, d.Now())
+	if err != nil {
+		return nil, err
+	}
+	if ahead != "" {
+		d.Say("warning", ahead)
+	}
+	return func(ctx context.Context) { putback.Keep(ctx, n, d.Now, warn) }, nil
 }
 
 // WorkerOf is the worker of a server that has this state directory.
@@ -98,7 +134,7 @@ func WorkerOf(state string) (store.WorkerID, error) {
 	if err != nil {
 		return "", desk.Usage("the key that orders are signed with: "+err.Error(), "")
 	}
-	return dispatch.WorkerOf(key), nil
+	return workers.WorkerOf(key), nil
 }
 
 // Renounce has a server that is idle give up the right to start programs, once all is done
@@ -179,9 +215,16 @@ func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
 	m := machine(d, e)
 	m.Traces = traces.Tracer
 	m.ID, m.Labels, m.Capacity, m.Version, m.Keys, m.Hints, m.Times = s.id, s.labels, s.capacity, rig.Version, s.keys, hints, s.times
-	m.Limits.Owner, m.Limits.Workspace = s.account, s.workspace
+	m.Waits, m.Limits.Owner, m.Limits.Workspace = s.waits, s.account, s.workspace
 	d.Say("note", "worker "+string(s.id)+" takes runs from the queue")
-	linked := link(ctx, d, s, e)
+	wants := asking.NewDesk(string(s.id), s.keys...)
+	if m.Signers = wants; s.sole {
+		m.Signers = lease.Sole{}
+		if err := alone(ctx, d, &m, queue); err != nil {
+			return err
+		}
+	}
+	linked := link(ctx, d, s, e, wants)
 	defer linked()
 	err = m.Work(ctx, queue)
 	switch {
@@ -191,6 +234,15 @@ func work(ctx context.Context, d *desk.Desk, rig Rig, s settings) (err error) {
 		err = nil // runs go on until their leases are over, or we are back
 	case errors.Is(err, store.ErrFenced):
 		err = desk.Usage("another process is worker "+string(s.id)+" now, or an admin removed it", "a worker has one process, and an id of its own")
+	}
+	return err
+}
+
+// alone is for a worker whose own notes are all there are of its orders.
+func alone(ctx context.Context, d *desk.Desk, m *dispatch.Machine, queue Queue) error {
+	nonces, err := order.NoncesIn(m.Executor.StateDir())
+	if err == nil {
+		m.Beside, err = kept(ctx, d, nonces, putback.Worker(queue, m.ID), m.Warn)
 	}
 	return err
 }

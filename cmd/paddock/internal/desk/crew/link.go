@@ -11,13 +11,17 @@ import (
 	"strings"
 	"sync"
 
+	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app"
+	"paddock/internal/app/evidence"
 	"paddock/internal/dispatch"
 	"paddock/internal/executor"
+	"paddock/internal/journal/sign"
 	"paddock/internal/policy/compiled/document/shape"
 	"paddock/internal/relay"
 	"paddock/internal/relay/anchors"
+	"paddock/internal/relay/asking"
 	"paddock/internal/relay/outward"
 	"paddock/internal/store"
 	"paddock/internal/trust"
@@ -57,6 +61,22 @@ func serverKeys(path shape.Text) shape.Object {
 		{Name: "token_file", Doc: "file with the worker's credential.", Shape: path, Required: true},
 		{Name: "ca", Doc: "file with the certificates of those who vouch for it, beside the system's.", Shape: path},
 	}}
+}
+
+// takeServers takes all of them.
+func takeServers(v *shape.Value, fault func(at *shape.Value, format string, args ...any)) (all []server) {
+	if len(v.Items()) == 0 {
+		fault(v, "servers is empty; there is nobody to ask whether an order is for this worker.")
+	}
+	for _, one := range v.Items() {
+		to, err := takeServer(one)
+		if err != nil {
+			fault(one, "%v.", err)
+			continue
+		}
+		all = append(all, to)
+	}
+	return all
 }
 
 // takeServer takes one, or says what is wrong with it.
@@ -110,13 +130,14 @@ func secret(path string) (string, error) {
 }
 
 // link keeps a connection to each server, and returns what ends them.
-func link(ctx context.Context, d *desk.Desk, s settings, e *executor.Executor) (end func()) {
+func link(ctx context.Context, d *desk.Desk, s settings, e *executor.Executor, wants *asking.Desk) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	attest := attester(d, e)
 	var all sync.WaitGroup
 	for _, to := range s.servers {
 		all.Go(func() {
 			err := relay.Serve(ctx, relay.Config{
-				Server: to.url, Token: to.token, TLS: to.tls, House: app.New(e), Head: anchors.Teller(e.StateDir()), Now: d.Now,
+				Server: to.url, Token: to.token, TLS: to.tls, House: app.New(e), Head: anchors.Teller(e.StateDir()), Desk: wants, Attest: attest, Now: d.Now,
 				Log: slog.New(slog.NewTextHandler(d.Err, &slog.HandlerOptions{Level: slog.LevelWarn})),
 			})
 			if err != nil {
@@ -125,4 +146,19 @@ func link(ctx context.Context, d *desk.Desk, s settings, e *executor.Executor) (
 		})
 	}
 	return func() { cancel(); all.Wait() }
+}
+
+// attester makes statements about runs, for one server at a time: the journal and the
+// output are read for each.
+func attester(d *desk.Desk, e *executor.Executor) func(context.Context, paddock.RunID) (sign.Envelope, error) {
+	busy := make(chan struct{}, 1)
+	return func(ctx context.Context, id paddock.RunID) (sign.Envelope, error) {
+		select {
+		case busy <- struct{}{}:
+			defer func() { <-busy }()
+		default:
+			return sign.Envelope{}, paddock.Refused(paddock.Busy, "The worker makes a statement for somebody else. Ask again in a moment.")
+		}
+		return evidence.Stated(ctx, func() (*evidence.Evidence, error) { return evidence.Open(d.Operator(), e.StateDir(), d.Now) }, id)
+	}
 }

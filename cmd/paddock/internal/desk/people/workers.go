@@ -9,6 +9,7 @@ import (
 
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/client"
+	"paddock/internal/client/machines"
 )
 
 func (d commands) workers() *cobra.Command {
@@ -40,7 +41,7 @@ func (d commands) workersList() *cobra.Command {
 		Args:  desk.Wants(0, 0, "no words"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.with(cmd.Context(), func(c *client.Client) error {
-				all, err := c.Workers(cmd.Context())
+				all, err := machines.List(cmd.Context(), c)
 				if err != nil {
 					return err
 				}
@@ -61,7 +62,7 @@ func (d commands) workersList() *cobra.Command {
 }
 
 // labels are what runs can need of a worker, in a word.
-func labels(w client.Worker) string {
+func labels(w machines.Worker) string {
 	if len(w.Labels) == 0 {
 		return "-"
 	}
@@ -69,7 +70,7 @@ func labels(w client.Worker) string {
 }
 
 // journal says how far a worker's has come, in a word.
-func journal(w client.Worker) string {
+func journal(w machines.Worker) string {
 	switch {
 	case w.Journal == nil:
 		return "-"
@@ -86,7 +87,7 @@ func (d commands) workersAdd() *cobra.Command {
 		Args:  desk.Wants(1, 1, "one name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.with(cmd.Context(), func(c *client.Client) error {
-				made, err := c.AddWorker(cmd.Context(), args[0])
+				made, err := machines.Add(cmd.Context(), c, args[0])
 				if err != nil {
 					return err
 				}
@@ -103,7 +104,7 @@ func (d commands) workersMode(use, mode, short string) *cobra.Command {
 		Args:  desk.Wants(1, 1, "one name or id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.with(cmd.Context(), func(c *client.Client) error {
-				w, err := c.ChangeWorker(cmd.Context(), args[0], mode)
+				w, err := machines.Change(cmd.Context(), c, args[0], mode)
 				switch {
 				case err != nil:
 					return err
@@ -123,7 +124,7 @@ func (d commands) workersRemove() *cobra.Command {
 		Args:  desk.Wants(1, 1, "one name or id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.with(cmd.Context(), func(c *client.Client) error {
-				if err := c.RemoveWorker(cmd.Context(), args[0]); err != nil {
+				if err := machines.Remove(cmd.Context(), c, args[0]); err != nil {
 					return err
 				}
 				if d.JSON {

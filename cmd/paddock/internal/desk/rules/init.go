@@ -47,7 +47,7 @@ by mistake. Read it and change it: it is yours.`,
 				_, err := d.Out.Write(text)
 				return err
 			}
-			return d.initPolicy(root, text, yes, force)
+			return d.initPolicy(project, text, yes, force)
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
@@ -56,8 +56,9 @@ by mistake. Read it and change it: it is yours.`,
 	return cmd
 }
 
-// initPolicy writes the policy of the project in the real directory root.
-func (d commands) initPolicy(root string, text []byte, yes, force bool) error {
+// initPolicy writes the policy of the project, whose root is a real directory.
+func (d commands) initPolicy(project propose.Project, text []byte, yes, force bool) error {
+	root := project.Root
 	places := d.PolicyPlaces("")
 	if places.Config == "" {
 		return desk.Usage("there is no configuration directory to keep the policy in", "set HOME or XDG_CONFIG_HOME, or use --print")
@@ -91,12 +92,24 @@ func (d commands) initPolicy(root string, text []byte, yes, force bool) error {
 			File  string   `json:"file"`
 			Root  string   `json:"root"`
 			Words []string `json:"words"`
-		}{path, root, compiled.Words()})
+			// Missing says for what nothing is allowed, since no program is there.
+			Missing []string `json:"missing,omitempty"`
+		}{path, root, compiled.Words(), propose.Unserved(project)})
 	}
 	if _, err := fmt.Fprintln(d.Out, path); err != nil {
 		return err
 	}
+	d.next(project, compiled)
+	return nil
+}
+
+// next tells of what was written, and what to do now.
+func (d commands) next(project propose.Project, compiled *policy.Policy) {
+	root := project.Root
 	d.Say("note", "it allows "+allowed(compiled)+" in "+desk.Quote(root)+", "+desk.Contained(compiled.Contain()))
+	for _, m := range propose.Unserved(project) {
+		d.Say("note", desk.Plain(m))
+	}
 	if len(compiled.Words()) == 0 {
 		d.Say("hint", "no tool that is known was found here: add programs under `executables`, as docs/policy.md and docs/recipes.md show")
 	}
@@ -106,11 +119,10 @@ func (d commands) initPolicy(root string, text []byte, yes, force bool) error {
 	d.Say("hint", "read it, change it, then: paddock policy check")
 	for _, t := range compiled.Tests() {
 		if !t.Refuse {
-			d.Say("hint", "try: cd "+desk.Quote(filepath.Clean(root))+" && paddock run -- "+desk.QuoteAll(t.Argv))
+			d.Say("hint", "try: cd "+desk.Quote(filepath.Clean(propose.Where(project, t.Argv[0])))+" && paddock run -- "+desk.QuoteAll(t.Argv))
 			break
 		}
 	}
-	return nil
 }
 
 // unreachable says what to do where the account that a policy names couldn't get to

@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"paddock/internal/egress"
+	"paddock/internal/egress/ledger"
 )
 
 // mostConnections is how many of a run's connections people are shown.
 const mostConnections = 50
 
 // connections says where a run went, a line for each connection that is over.
-func connections(all []egress.Entry) [][2]string {
+func connections(all []ledger.Entry) [][2]string {
 	var f [][2]string
 	over := 0
 	for _, e := range all {
@@ -30,7 +30,7 @@ func connections(all []egress.Entry) [][2]string {
 	return append(f, [2]string{"connection", fmt.Sprintf("and %d more; --json shows all", over-mostConnections)})
 }
 
-func connection(e egress.Entry) string {
+func connection(e ledger.Entry) string {
 	s := e.Verdict
 	if e.Host != "" {
 		s = net.JoinHostPort(e.Host, strconv.Itoa(e.Port)) + " " + s
@@ -42,7 +42,7 @@ func connection(e egress.Entry) string {
 		s += " with " + strings.Join(e.Injected, ", ")
 	}
 	switch {
-	case e.Verdict == egress.Allowed:
+	case e.Verdict == ledger.Allowed:
 		return Plain(s) + ", " + Size(e.BytesOut) + " out, " + Size(e.BytesIn) + " in"
 	case e.Reason != "":
 		s += ": " + e.Reason

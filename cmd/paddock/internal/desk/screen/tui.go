@@ -174,7 +174,7 @@ func (c *Screen) Detail(d app.Detail) error {
 	if len(d.EnvironmentNames) > 0 {
 		f = append(f, [2]string{"asked for", QuoteAll(d.EnvironmentNames)})
 	}
-	if g := d.Decision.Grant; g != nil {
+	if g := d.Decision.Grant(); g != nil {
 		f = append(f, [2]string{"environment", QuoteAll(g.EnvironmentNames)})
 	}
 	f = append(f, enforced(r.Enforced)...)
@@ -299,9 +299,9 @@ func (c *Screen) Decision(d paddock.Decision) error {
 }
 
 // gates shows what each gate answered, and why.
-func (c *Screen) gates(gates []paddock.GateResult) error {
-	rows := make([][]string, 0, len(gates))
-	for _, g := range gates {
+func (c *Screen) gates(gates paddock.Answers) error {
+	var rows [][]string
+	for g := range gates.All() {
 		detail := Plain(g.Detail)
 		if p := Place(g.Position); p != "" {
 			detail += " (" + p + ")"

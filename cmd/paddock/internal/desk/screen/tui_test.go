@@ -75,7 +75,7 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 	for name, err := range map[string]error{
 		"Run":      c.Run(paddock.Run{}),
 		"Object":   c.Object(1),
-		"Decision": c.Decision(paddock.Decision{Gates: []paddock.GateResult{{}}}),
+		"Decision": c.Decision(paddock.Decision{Gates: paddock.AnswersOf(paddock.GateResult{})}),
 		"Fields":   c.Fields([][2]string{{"a", "b"}}),
 	} {
 		if err == nil {

@@ -5,18 +5,19 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"paddock/internal/kernfs"
 )
 
 // Find returns what of the hierarchies is this process's to use: its place in
 // that of v2, and our folder in that of each given v1 controller. It makes
 // nothing and changes nothing.
 func Find(controllers ...string) (Tree, map[string]string) {
-	mounts, err1 := read("/proc/self/mountinfo")
-	own, err2 := read("/proc/self/cgroup")
+	mounts, err1 := kernfs.Read("/proc/self/mountinfo")
+	own, err2 := kernfs.Read("/proc/self/cgroup")
 	if err := errors.Join(err1, err2); err != nil {
 		return Tree{Why: err.Error()}, nil
 	}
@@ -92,33 +93,9 @@ func exists(name string) bool {
 // Words returns the words in a file, none if it can't be read: what isn't shown
 // to us isn't ours to use.
 func Words(name string) []string {
-	b, err := read(name)
+	b, err := kernfs.Read(name)
 	if err != nil {
 		return nil
 	}
 	return strings.Fields(string(b))
-}
-
-// read returns the content of a file of the kernel's. It doesn't ask, as
-// [os.ReadFile] does, whether such a file can be waited for: of the dozen that are
-// read for each run that makes more calls than the reading.
-func read(name string) (_ []byte, err error) {
-	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: name, Err: err}
-	}
-	defer func() { err = errors.Join(err, unix.Close(fd)) }()
-	b := make([]byte, 0, 4096)
-	for {
-		n, err := unix.Read(fd, b[len(b):cap(b)])
-		switch {
-		case errors.Is(err, unix.EINTR):
-		case err != nil:
-			return nil, &os.PathError{Op: "read", Path: name, Err: err}
-		case n == 0:
-			return b, nil
-		default:
-			b = slices.Grow(b[:len(b)+n], 1024)
-		}
-	}
 }

@@ -150,16 +150,21 @@ func (one root) touches(dir string) bool {
 
 // apart reports whether p lies in a root that was left out.
 func (r *Roots) apart(p string) bool {
-	return p != "" && slices.ContainsFunc(r.left, func(one root) bool { _, ok := inside(one.real, p); return ok })
+	return p != "" && slices.ContainsFunc(r.left, func(one root) bool { return one.holds(p) })
+}
+
+// holds reports whether p lies in the root, by its name or by where that leads.
+func (one root) holds(p string) bool {
+	_, byName := inside(one.name, p)
+	_, byReal := inside(one.real, p)
+	return byName || byReal
 }
 
 // plantable reports whether one is a link inside another root: whoever runs
 // there could have put it in the place of the directory that was meant.
 func (r *Roots) plantable(one root) bool {
 	return one.real != one.name && slices.ContainsFunc(r.list, func(other root) bool {
-		_, byName := inside(other.name, one.name)
-		_, byReal := inside(other.real, one.name)
-		return other.name != one.name && (byName || byReal)
+		return other.name != one.name && other.holds(one.name)
 	})
 }
 
@@ -204,12 +209,12 @@ const tries = 64
 // inside a root. It finds out where that is, and then opens it a second time
 // from the root's own descriptor and without following any link, so that at
 // that moment it was inside whatever anyone did to the path. kind is the file
-// type that it must have. The real path is returned with errOutside, too.
-func (r *Roots) open(base *os.File, p string, flags int, kind uint32) (*os.File, string, *root, error) {
+// type that it must have.
+func (r *Roots) open(base *os.File, basePath, p string, flags int, kind uint32) (*os.File, string, *root, error) {
 	var err error
 	for range tries {
 		var seen *os.File
-		seen, err = openFrom(base, p)
+		seen, err = r.openFrom(base, basePath, p)
 		r.note(err)
 		if err != nil {
 			return nil, "", nil, err
@@ -231,17 +236,6 @@ func moved(err error) bool {
 	return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EXDEV)
 }
 
-func openFrom(base *os.File, p string) (*os.File, error) {
-	dir := unix.AT_FDCWD
-	if !path.IsAbs(p) {
-		if base == nil {
-			return nil, unix.ENOENT
-		}
-		dir = int(base.Fd())
-	}
-	return openat2(dir, p, unix.O_PATH, unix.RESOLVE_NO_MAGICLINKS)
-}
-
 // reopen opens seen again beneath the root that holds it.
 func (r *Roots) reopen(seen *os.File, flags int, kind uint32) (*os.File, string, *root, error) {
 	var was, is unix.Stat_t
@@ -254,7 +248,7 @@ func (r *Roots) reopen(seen *os.File, flags int, kind uint32) (*os.File, string,
 	}
 	in, rest := r.holding(real)
 	if in == nil {
-		return nil, real, nil, errOutside
+		return nil, "", nil, errOutside
 	}
 	if was.Mode&unix.S_IFMT != kind {
 		if kind == unix.S_IFDIR {
@@ -291,12 +285,9 @@ func (r *Roots) Dir(name string) (policy.DirFacts, *os.File) {
 	if r.first != nil {
 		base, basePath = r.first.file, r.first.real
 	}
-	file, real, in, err := r.open(base, name, unix.O_PATH|unix.O_DIRECTORY, unix.S_IFDIR)
-	switch {
-	case err == nil:
+	file, real, in, err := r.open(base, basePath, name, unix.O_PATH|unix.O_DIRECTORY, unix.S_IFDIR)
+	if err == nil {
 		return policy.DirFacts{Found: true, Real: real, Root: in.name}, file
-	case errors.Is(err, errOutside):
-		return policy.DirFacts{Found: true, Real: real, Apart: r.apart(real)}, nil
 	}
 	leads := r.leads(base, basePath, name)
 	return policy.DirFacts{Found: !leads.Inside && leads.Real != "", Real: leads.Real, Apart: r.apart(leads.Real)}, nil
@@ -320,58 +311,27 @@ func (r *Roots) Path(dir *os.File, dirPath, p string) policy.PathFacts {
 	return r.leads(dir, dirPath, p)
 }
 
-// leads follows p, for a program, as far as it exists. A link whose target is
-// missing leads to where the target would be.
-func (r *Roots) leads(base *os.File, basePath, p string) policy.PathFacts {
-	walk := trust.WalkForOther
-	if everywhere, _ := r.holding("/"); everywhere != nil {
-		walk = trust.WalkForUs // it is inside, whoever follows it
-	}
-	end, err := walk(base, basePath, p)
-	r.note(err)
-	if err != nil {
-		return policy.PathFacts{}
-	}
-	defer end.Close()
-	real, err := RealPath(end.File)
-	r.note(err)
-	if err != nil {
-		return policy.PathFacts{}
-	}
-	for _, name := range end.Missing {
-		if name == ".." { // what would it leave? nobody can say
-			return policy.PathFacts{Real: real}
-		}
-		real = path.Join(real, name)
-	}
-	in, _ := r.holding(real)
-	return policy.PathFacts{Real: real, Inside: in != nil}
-}
-
 // Stdin opens a regular file inside a root for reading.
 func (r *Roots) Stdin(dir *os.File, dirPath, p string) (policy.StdinFacts, *os.File) {
 	facts := policy.StdinFacts{Checked: true}
 	// Not blocking, for the case that a pipe takes the file's place meanwhile.
-	file, real, _, err := r.open(dir, p, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, unix.S_IFREG)
-	switch {
-	case err == nil:
+	file, _, _, err := r.open(dir, dirPath, p, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, unix.S_IFREG)
+	if err == nil {
 		if err := unix.SetNonblock(int(file.Fd()), false); err != nil {
 			file.Close()
 			facts.Problem = fmt.Sprintf("%s can't be read: %v", p, err)
 			return facts, nil
 		}
 		return facts, file
-	case errors.Is(err, errOutside):
-		facts.Problem = fmt.Sprintf("%s leads to %s, which is outside every root", p, real)
+	}
+	leads := r.leads(dir, dirPath, p)
+	switch {
+	case !leads.Inside && leads.Real != "":
+		facts.Problem = fmt.Sprintf("%s leads to %s, which is outside every root", p, leads.Real)
 	case errors.Is(err, unix.EINVAL):
 		facts.Problem = p + " is not a regular file"
 	default:
-		// Whether something outside exists is not for the caller to learn.
-		if leads := r.leads(dir, dirPath, p); !leads.Inside && leads.Real != "" {
-			facts.Problem = fmt.Sprintf("%s leads to %s, which is outside every root", p, leads.Real)
-		} else {
-			facts.Problem = fmt.Sprintf("%s can't be read: %v", p, err)
-		}
+		facts.Problem = fmt.Sprintf("%s can't be read: %v", p, err)
 	}
 	return facts, nil
 }

@@ -98,6 +98,22 @@ func TestAccounts(t *testing.T) {
 		if c, err := g.Identify(request(t, nil, "")); err != nil || !c.Nobody() {
 			t.Errorf("%+v, %v", c, err)
 		}
+		// What comes from elsewhere unencrypted, or came to another address than this machine's
+		// own to itself, brings no session.
+		from, to := request(t, in.Cookie, ""), request(t, in.Cookie, "")
+		from.RemoteAddr = "192.0.2.1:4000"
+		to = to.WithContext(context.WithValue(t.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 2), Port: 8080}))
+		for _, r := range []*http.Request{from, to} {
+			if c, err := g.Identify(r); err != nil || c.Nobody() == secure {
+				t.Errorf("secure: %t: from %s: %+v, %v", secure, r.RemoteAddr, c, err)
+			}
+			if secure {
+				continue
+			}
+			if _, err := g.Logout(r); err != nil {
+				t.Error(err)
+			}
+		}
 		gone, err := g.Logout(request(t, in.Cookie, ""))
 		if err != nil || gone.MaxAge >= 0 || gone.Name != in.Cookie.Name {
 			t.Errorf("%+v, %v", gone, err)

@@ -18,6 +18,7 @@ import (
 	"paddock"
 	"paddock/internal/app"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/workspace/apply/tree/place/worktree"
 )
 
 // House are the verbs about runs that are there.
@@ -43,6 +44,10 @@ type Workspaces interface {
 	// Worktree makes one of the repository in the workspace of that name, and says by what
 	// name Path finds it. Asking again with the same key, if any, finds the same.
 	Worktree(ctx context.Context, c gate.Caller, name, rev, key string) (string, error)
+	// Worktrees are those of the workspace of that name.
+	Worktrees(ctx context.Context, c gate.Caller, name string) (worktree.Listing, error)
+	// RemoveWorktree takes one away, by the name that Path finds it by.
+	RemoveWorktree(ctx context.Context, c gate.Caller, name string) error
 }
 
 // A Worktree is what a run wants made before it: one of the workspace's own repository, at a

@@ -24,9 +24,9 @@ import (
 const (
 	usual    = 50
 	most     = 1000
-	page     = 500    // runs that are read at a time
-	looked   = 10_000 // runs that one request looks at
-	longText = 1000   // bytes of what is looked for
+	page     = 500  // runs that are read at a time
+	looked   = 2000 // runs that one request looks at
+	longText = 1000 // bytes of what is looked for
 )
 
 // A House lists runs as whoever asks sees them. *app.App is one.
@@ -94,7 +94,7 @@ func find(ctx context.Context, house House, p paddock.Principal, q query, fault 
 		if at = list.Next; at == "" {
 			return found, nil
 		}
-		if found.Looked >= looked || pages*page >= looked { // of some nothing may be seen
+		if found.Looked >= looked || (pages+1)*page >= looked { // of some nothing may be seen
 			found.Next = at
 			return found, nil
 		}

@@ -39,11 +39,16 @@ type House interface {
 type Config struct {
 	// Seen is the house as far as the caller's credential is for it.
 	Seen func(*entry.Call) (House, error)
-	// Take holds a connection for an account, if there is room.
-	Take func(name string) (release func(), ok bool)
+	// Accounts and Runs count the connections of each, and bound them.
+	Accounts, Runs Counter
 	// Done is closed when the server closes.
 	Done <-chan struct{}
 	Tick func(time.Duration) (<-chan time.Time, func())
+}
+
+// A Counter holds one more for a name, if there is room, and says how to give it back.
+type Counter interface {
+	Take(name string) (release func(), ok bool)
 }
 
 const (
@@ -95,9 +100,9 @@ func (cfg Config) sit(ctx context.Context, c *entry.Call, in *request) error {
 	if err := upgrades(c.Request); err != nil {
 		return err
 	}
-	release, ok := cfg.Take(c.Caller.Name)
-	if !ok {
-		return entry.TooMany(time.Second)
+	release, err := cfg.room(c.Caller.Name, id)
+	if err != nil {
+		return err
 	}
 	defer release()
 	conn, err := websocket.Accept(c.ResponseWriter, c.Request, &websocket.AcceptOptions{Subprotocols: []string{Protocol}, CompressionMode: websocket.CompressionDisabled})
@@ -109,6 +114,25 @@ func (cfg Config) sit(ctx context.Context, c *entry.Call, in *request) error {
 	s := &seat{cfg: cfg, conn: conn, call: c, house: house, run: id}
 	s.serve(context.WithoutCancel(ctx), in.Offset)
 	return nil
+}
+
+// room holds a connection of an account at a run's terminal, where there is one free.
+func (cfg Config) room(account string, id paddock.RunID) (release func(), err error) {
+	full := func(who string) error {
+		r := paddock.Refused(paddock.Busy, "%s has as many connections at terminals as there may be, or all together have.", who)
+		r.Hint = "Leave a terminal, and ask again."
+		return r
+	}
+	own, ok := cfg.Accounts.Take(account)
+	if !ok {
+		return nil, full("The account")
+	}
+	at, ok := cfg.Runs.Take(string(id))
+	if !ok {
+		own()
+		return nil, full("Run " + string(id))
+	}
+	return func() { at(); own() }, nil
 }
 
 // upgrades refuses what asks for no upgrade, and pages of others: a browser shows our cookie
@@ -228,7 +252,10 @@ func (s *seat) hears(ctx context.Context) {
 			return
 		}
 		if answer.Refusal != nil {
-			answer.Type = Refused
+			if answer.Type = Refused; answer.Refusal.Code == paddock.Away { // isn't answered: who comes back asks again
+				s.leave(websocket.StatusTryAgainLater, "the machine that has the run isn't connected")
+				return
+			}
 		}
 		if err := s.say(ctx, answer); err != nil {
 			return

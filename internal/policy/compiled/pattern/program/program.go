@@ -195,12 +195,12 @@ type Environment struct {
 // Accepted returns the names that callers may set, sorted.
 func (e Environment) Accepted() []string { return slices.Sorted(maps.Keys(e.Accept)) }
 
-// Add sets the variables; host holds what may be passed on, but for what
+// Add sets the variables; host holds what may be passed on, by pass, but for what
 // is withheld.
-func (e *Environment) Add(set func(name, value string), host map[string]string, withheld []string) {
+func (e *Environment) Add(set, pass func(name, value string), host map[string]string, withheld []string) {
 	for _, name := range e.Pass {
 		if value, ok := host[name]; ok && !slices.Contains(withheld, name) {
-			set(name, value)
+			pass(name, value)
 		}
 	}
 	for _, pair := range e.Set {

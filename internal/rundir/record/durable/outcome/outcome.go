@@ -12,6 +12,7 @@ import (
 
 	"paddock"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/durable/outcome/reserve"
 )
 
 // Name is the file's.
@@ -33,15 +34,27 @@ func Settled(dir string) (bool, error) { return durable.Exists(filepath.Join(dir
 // file along with it if that exists. The first outcome is the run's for ever:
 // first is false when there was one, and o is not written then.
 func Publish(dir string, o paddock.Outcome, along string) (first bool, err error) {
+	p, err := Prepare(dir, o, along)
+	if err != nil {
+		return false, err
+	}
+	return p.Publish()
+}
+
+// Prepare does of [Publish] all that nobody sees, in the room that was taken for it.
+func Prepare(dir string, o paddock.Outcome, along string) (*durable.Pending, error) {
 	name := filepath.Join(dir, Name)
 	if !o.State.Settled() {
-		return false, fmt.Errorf("%s: %q isn't the state of a settled run", name, o.State)
+		return nil, fmt.Errorf("%s: %q isn't the state of a settled run", name, o.State)
 	}
 	b, err := durable.EncodeJSON(File{durable.Version, o}, false)
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return durable.Publish(name, b, filepath.Join(dir, along))
+	if err := reserve.Free(dir); err != nil {
+		return nil, err
+	}
+	return durable.Prepare(name, b, filepath.Join(dir, along))
 }
 
 // Of returns the outcome of the run in dir; nil when it isn't settled.

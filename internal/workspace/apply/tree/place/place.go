@@ -9,6 +9,7 @@ package place
 
 import (
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
@@ -16,6 +17,14 @@ import (
 func wrong(name string) error {
 	if name == "" || name == "." || name == ".." || len(name) > 255 || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%.60q can't be the name of a directory", name)
+	}
+	return nil
+}
+
+// astray says why a path can't be one of directories below a root; "." is the root.
+func astray(p string) error {
+	if !fs.ValidPath(p) || strings.Contains(p, "\x00") || len(p) > 4096 {
+		return fmt.Errorf("%.60q can't be a path of directories", p)
 	}
 	return nil
 }

@@ -1,10 +1,15 @@
 package place
 
 import (
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -37,8 +42,9 @@ func Make(root, owner, name string) error {
 }
 
 // Remove removes the directory with all that is in it. It is gone from its name at once,
-// and called as until it is gone altogether; one that isn't there is no error.
-func Remove(root, owner, name, as string) error {
+// and called as until it is gone altogether; one that isn't there is no error. When ctx
+// ends, so does the removal, with its error, and removing again goes on.
+func Remove(ctx context.Context, root, owner, name, as string) error {
 	if err := errors.Join(wrong(owner), wrong(name), wrong(as)); err != nil {
 		return err
 	}
@@ -58,13 +64,13 @@ func Remove(root, owner, name, as string) error {
 	if err := unix.Renameat2(int(dir.Fd()), name, int(dir.Fd()), as, unix.RENAME_NOREPLACE); err != nil && !errors.Is(err, unix.ENOENT) {
 		return &os.PathError{Op: "rename", Path: owner + "/" + name, Err: err}
 	}
-	return tree.Remove("/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/" + as)
+	return tree.RemoveWithin(ctx, "/proc/self/fd/"+strconv.Itoa(int(dir.Fd()))+"/"+as)
 }
 
-// RemoveIn is Remove for the directory what in the directory name of owner. One that isn't
+// RemoveIn is Remove for the directory what in the directory in, a path below root. One that isn't
 // there is fs.ErrNotExist, unless some of it was left by a removal that was ended.
-func RemoveIn(root, owner, name, what, as string) error {
-	if err := errors.Join(wrong(owner), wrong(name), wrong(what), wrong(as)); err != nil {
+func RemoveIn(ctx context.Context, root, in, what, as string) error {
+	if err := errors.Join(astray(in), wrong(what), wrong(as)); err != nil {
 		return err
 	}
 	base, err := os.OpenFile(root, unix.O_PATH|unix.O_DIRECTORY, 0)
@@ -72,25 +78,87 @@ func RemoveIn(root, owner, name, what, as string) error {
 		return err
 	}
 	defer base.Close()
-	dir, err := enter(base, owner+"/"+name)
+	dir, err := enter(base, in)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	at := "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/"
-	if err := tree.Remove(at + as); err != nil { // of a removal that was ended
+	at := "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/" + as
+	_, err = os.Lstat(at)
+	begun := err == nil // a removal that was ended
+	if err := tree.RemoveWithin(ctx, at); err != nil {
 		return err
 	}
-	if err := unix.Renameat2(int(dir.Fd()), what, int(dir.Fd()), as, unix.RENAME_NOREPLACE); err != nil {
-		return &os.PathError{Op: "rename", Path: owner + "/" + name + "/" + what, Err: err}
+	err = unix.Renameat2(int(dir.Fd()), what, int(dir.Fd()), as, unix.RENAME_NOREPLACE)
+	switch {
+	case begun && errors.Is(err, unix.ENOENT):
+		return nil
+	case err != nil:
+		return &os.PathError{Op: "rename", Path: in + "/" + what, Err: err}
 	}
-	return tree.Remove(at + as)
+	return tree.RemoveWithin(ctx, at)
 }
 
-// Holds reports whether the directory name of owner below root has a directory called what
+// mostNames are those of a directory that are looked at.
+const mostNames = 10_000
+
+// A Dir is a directory, and when it was made as far as that can be told.
+type Dir struct {
+	Name string
+	Made time.Time
+}
+
+// Holders are the directories in the directory in, a path below root, that have a directory called
+// what in them, in order; links are none. More says that there are too many names to look
+// at all.
+func Holders(root, in, what string) (all []Dir, more bool, err error) {
+	if err := errors.Join(astray(in), wrong(what)); err != nil {
+		return nil, false, err
+	}
+	base, err := os.OpenFile(root, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	defer base.Close()
+	dir, err := enter(base, in)
+	if err != nil {
+		return nil, false, err
+	}
+	defer dir.Close()
+	list, err := os.Open("/proc/self/fd/" + strconv.Itoa(int(dir.Fd())))
+	if err != nil {
+		return nil, false, err
+	}
+	defer list.Close()
+	names, err := list.Readdirnames(mostNames + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, err
+	}
+	more = len(names) > mostNames
+	for _, n := range names[:min(len(names), mostNames)] {
+		var stat unix.Statx_t
+		held, err := enter(dir, n+"/"+what)
+		if err != nil {
+			continue // no directory, without it, or closed to us
+		}
+		err = unix.Statx(int(held.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME|unix.STATX_MTIME, &stat)
+		if err := errors.Join(err, held.Close()); err != nil {
+			return nil, more, err
+		}
+		made := stat.Btime
+		if stat.Mask&unix.STATX_BTIME == 0 {
+			made = stat.Mtime
+		}
+		all = append(all, Dir{n, time.Unix(made.Sec, int64(made.Nsec))})
+	}
+	slices.SortFunc(all, func(a, b Dir) int { return strings.Compare(a.Name, b.Name) })
+	return all, more, nil
+}
+
+// Holds reports whether the directory in, a path below root, has a directory called what
 // in it. A link is none.
-func Holds(root, owner, name, what string) (bool, error) {
-	if err := errors.Join(wrong(owner), wrong(name), wrong(what)); err != nil {
+func Holds(root, in, what string) (bool, error) {
+	if err := errors.Join(astray(in), wrong(what)); err != nil {
 		return false, err
 	}
 	base, err := os.OpenFile(root, unix.O_PATH|unix.O_DIRECTORY, 0)
@@ -98,7 +166,7 @@ func Holds(root, owner, name, what string) (bool, error) {
 		return false, err
 	}
 	defer base.Close()
-	dir, err := enter(base, owner+"/"+name+"/"+what)
+	dir, err := enter(base, in+"/"+what)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
 		return false, nil
 	}

@@ -2,7 +2,11 @@
 
 package place
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"time"
+)
 
 // Make can't be done here.
 func Make(_, owner, name string) error {
@@ -10,16 +14,27 @@ func Make(_, owner, name string) error {
 }
 
 // RemoveIn can't be done here.
-func RemoveIn(_, owner, name, what, as string) error {
-	return errors.Join(wrong(owner), wrong(name), wrong(what), wrong(as), errors.ErrUnsupported)
+func RemoveIn(_ context.Context, _, in, what, as string) error {
+	return errors.Join(astray(in), wrong(what), wrong(as), errors.ErrUnsupported)
 }
 
 // Holds can't be known here.
-func Holds(_, owner, name, what string) (bool, error) {
-	return false, errors.Join(wrong(owner), wrong(name), wrong(what), errors.ErrUnsupported)
+func Holds(_, in, what string) (bool, error) {
+	return false, errors.Join(astray(in), wrong(what), errors.ErrUnsupported)
 }
 
 // Remove can't be done here.
-func Remove(_, owner, name, as string) error {
+func Remove(_ context.Context, _, owner, name, as string) error {
 	return errors.Join(wrong(owner), wrong(name), wrong(as), errors.ErrUnsupported)
+}
+
+// A Dir is a directory, and when it was made.
+type Dir struct {
+	Name string
+	Made time.Time
+}
+
+// Holders can't be known here.
+func Holders(_, in, what string) ([]Dir, bool, error) {
+	return nil, false, errors.Join(astray(in), wrong(what), errors.ErrUnsupported)
 }

@@ -77,16 +77,16 @@ func TestOwnersPlaceIsExchanged(t *testing.T) {
 		} else if !linked(err) {
 			t.Errorf("make: %v", err)
 		}
-		if has, err := Holds(root, "ann", "site", ".git"); has || err != nil && !linked(err) {
+		if has, err := Holds(root, "ann/site", ".git"); has || err != nil && !linked(err) {
 			t.Errorf("it was looked into what is outside: %v, %v", has, err)
 		}
-		if err := RemoveIn(root, "ann", "site", ".git", ".removed-g"); err != nil && !linked(err) {
+		if err := RemoveIn(t.Context(), root, "ann/site", ".git", ".removed-g"); err != nil && !linked(err) {
 			t.Errorf("remove inside: %v", err)
 		}
-		if err := Remove(root, "ann", "site", ".removed-s"); err != nil && !linked(err) {
+		if err := Remove(t.Context(), root, "ann", "site", ".removed-s"); err != nil && !linked(err) {
 			t.Errorf("remove: %v", err)
 		}
-		if err := Remove(root, "ann", name, ".removed-"+name); err != nil && !linked(err) {
+		if err := Remove(t.Context(), root, "ann", name, ".removed-"+name); err != nil && !linked(err) {
 			t.Errorf("remove: %v", err)
 		}
 	})
@@ -111,12 +111,12 @@ func TestInsideIsExchanged(t *testing.T) {
 		must(t, os.Symlink(outside+"/site", at+"/link"))
 		stop := planted(t, at+"/d9", at+"/link")
 		after := planted(t, root+"/ann/.removed-1/d9", root+"/ann/.removed-1/link")
-		if err := Remove(root, "ann", "site", ".removed-1"); err != nil && !errors.Is(err, fs.ErrNotExist) && !linked(err) && !errors.Is(err, unix.ENOTEMPTY) {
+		if err := Remove(t.Context(), root, "ann", "site", ".removed-1"); err != nil && !errors.Is(err, fs.ErrNotExist) && !linked(err) && !errors.Is(err, unix.ENOTEMPTY) {
 			t.Errorf("remove: %v", err)
 		}
 		stop()
 		after()
-		must(t, Remove(root, "ann", "site", ".removed-1"))
+		must(t, Remove(t.Context(), root, "ann", "site", ".removed-1"))
 		if there(root+"/ann/site") || there(root+"/ann/.removed-1") {
 			t.Fatalf("round %d: something is left", i)
 		}

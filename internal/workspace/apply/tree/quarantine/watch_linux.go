@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"paddock"
 	"paddock/internal/failpoint"
 	"paddock/internal/workspace/apply/tree"
@@ -60,7 +62,12 @@ func (w *Watch) begin() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(w.opt.RunDir, beforeName), text, 0o600)
+	f, err := os.OpenFile(filepath.Join(w.opt.RunDir, beforeName), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NONBLOCK, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 // Close lets go of the root. What there was before stays written down until the

@@ -80,7 +80,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, who gate.Caller, 
 			}
 			cfg.Tools, cfg.App = tools, s.good(who)
 			if s.spaces != nil {
-				cfg.Workspace = placed{s.spaces, who}.path
+				cfg.Workspace, cfg.Trees = placed{s.spaces, who}.path, grove{s.spaces, who}
 			}
 			server, gone, end, err := mcpserver.Open(ctx, cfg)
 			return streamable.Opened{Server: server, Gone: gone, End: end}, err
@@ -161,6 +161,7 @@ func wants() map[string]auth.Verb {
 		"git_merge_base": auth.GitRead, "git_ls_files": auth.GitRead, "git_branches": auth.GitRead, "git_cat": auth.GitRead,
 		"git_grep": auth.GitRead, "git_status": auth.GitRead,
 		"tasks_create": auth.TasksWrite, "tasks_update": auth.TasksWrite, "tasks_list": auth.TasksRead,
+		"worktree_create": auth.WorkspacesClone, "worktree_list": auth.WorkspacesRead, "worktree_remove": auth.WorkspacesRemove,
 		"delegate_task": auth.DelegatesStart, "collect_results": auth.DelegatesRead, "cancel_delegate": auth.DelegatesCancel,
 	}
 }

@@ -16,11 +16,14 @@ import (
 
 func TestMain(m *testing.M) { testproc.Main(m, nil) }
 
+// trees are the tools that there are beside those which a policy can give to delegates.
+var trees = []string{"worktree_create", "worktree_list", "worktree_remove"}
+
 // Every tool wants a verb that a token can have, and no lesser role than who may do the
 // same elsewhere gets one that starts or changes something.
 func TestWants(t *testing.T) {
 	t.Parallel()
-	want, got := slices.Sorted(slices.Values(table.Tools)), slices.Sorted(maps.Keys(wants()))
+	want, got := slices.Sorted(slices.Values(append(slices.Clone(table.Tools), trees...))), slices.Sorted(maps.Keys(wants()))
 	if !slices.Equal(want, got) {
 		t.Errorf("there are %q, and verbs for %q", want, got)
 	}
@@ -32,7 +35,7 @@ func TestWants(t *testing.T) {
 	of := func(r auth.Role) []string {
 		return tools(func(v auth.Verb) bool { return auth.Reaches(r, v) != auth.Nothing })
 	}
-	if got, want := of(auth.Viewer), []string{"collect_results", "command_list", "command_output", "command_status", "retrieve_context", "tasks_list"}; !slices.Equal(got, want) {
+	if got, want := of(auth.Viewer), []string{"collect_results", "command_list", "command_output", "command_status", "retrieve_context", "tasks_list", "worktree_list"}; !slices.Equal(got, want) {
 		t.Errorf("a viewer has %q", got)
 	}
 	if got := of(auth.Operator); !slices.Equal(got, want) {

@@ -250,7 +250,21 @@ func TestEveryToolWithin(t *testing.T) {
 			}
 		}
 	}
-	if len(names) != len(held)+1 {
+	for _, tool := range trees {
+		for _, in := range []string{"other", "none", "../site"} {
+			args := map[string]any{"workspace": in, "rev": "main"}
+			switch tool {
+			case "worktree_list":
+				args = map[string]any{"workspace": in}
+			case "worktree_remove":
+				args = map[string]any{"worktree": in + "/wt-1"}
+			}
+			if text, code := x.call(c, tool, args); code != paddock.NotFound && (in != "../site" || code != paddock.InvalidRequest) {
+				t.Errorf("%s in %s: %s", tool, in, text)
+			}
+		}
+	}
+	if len(names) != len(held)+1+len(trees) {
 		t.Errorf("it has %q", names)
 	}
 	for _, asked := range s.asked {

@@ -4,32 +4,30 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	textdiff "github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"paddock/cmd/paddock/internal/desk"
+	"paddock/cmd/paddock/internal/desk/rules/inspect/caution"
 	"paddock/cmd/paddock/internal/desk/rules/inspect/told"
 	"paddock/cmd/paddock/internal/desk/rules/inspect/unused"
 	"paddock/internal/policy"
 	"paddock/internal/policy/compiled/document/shape/table"
 	"paddock/internal/review/diff"
 	"paddock/internal/review/learn"
-	"paddock/internal/review/lint"
 )
 
 // A learnReport is what policy learn proposes.
 type learnReport struct {
 	File string `json:"file"`
 	learn.Proposal
-	// Changes is what would be allowed, Findings what lint says of it and didn't say
-	// before.
-	Changes  diff.Changes   `json:"changes"`
-	Findings []lint.Finding `json:"findings"`
-	Written  bool           `json:"written"`
-	Text     string         `json:"text"`
+	// Changes is what would be allowed.
+	Changes diff.Changes `json:"changes"`
+	caution.Caution
+	Written bool   `json:"written"`
+	Text    string `json:"text"`
 }
 
 type learnFlags struct {
@@ -52,7 +50,7 @@ func (d commands) learnCommand() *cobra.Command {
 and propose the smallest addition to the policy that would allow them: these commands
 and no others, word by word. What a rule refuses on purpose isn't learned. What would
 change is shown, as text and as what would be allowed, with what policy lint has to say
-of it; comments and layout stay as they are.
+of it and of each command alone; comments and layout stay as they are.
 
 With --unused it is the other way round: read the journal for commands that were run,
 and propose to take out programs and argument rules that none of them needed, and to
@@ -102,11 +100,11 @@ func (d commands) learn(ctx context.Context, f learnFlags) error {
 		}
 		return unused.Answer(d.Desk, q)
 	}
-	seen, err := told.Refused(ctx, d.Desk, since, f.matches)
+	seen, err := told.Refused(ctx, d.Desk, data, since, f.matches)
 	if err != nil {
 		return err
 	}
-	r := learnReport{File: path, Changes: diff.Changes{}, Findings: []lint.Finding{}}
+	r := learnReport{File: path, Changes: diff.Changes{}}
 	if r.Proposal, err = learn.Propose(path, data, seen, d.program); err != nil {
 		return desk.Usage(desk.Plain(path)+": "+desk.Plain(err.Error()), "nothing was changed")
 	}
@@ -116,7 +114,7 @@ func (d commands) learn(ctx context.Context, f learnFlags) error {
 	} else if changes != nil {
 		r.Changes = changes
 	}
-	if err := d.news(&r, data); err != nil {
+	if r.Caution, err = caution.Of(path, data, r.Proposal); err != nil {
 		return err
 	}
 	return d.propose(r, data, f)
@@ -136,22 +134,6 @@ func (d commands) program(word string) (string, string) {
 		return file, ""
 	}
 	return "", "no such program is installed"
-}
-
-// news are the findings of the new text that the old one hadn't.
-func (d commands) news(r *learnReport, data []byte) error {
-	facts := lint.Facts{}
-	old, err := lint.Lint(r.File, data, facts)
-	if err != nil {
-		return err
-	}
-	now, err := lint.Lint(r.File, r.Proposal.Text, facts)
-	for _, finding := range lint.Open(now) {
-		if !slices.ContainsFunc(old, func(o lint.Finding) bool { return o.ID == finding.ID && o.At == finding.At }) {
-			r.Findings = append(r.Findings, finding)
-		}
-	}
-	return err
 }
 
 // propose shows a proposal, and writes it where that is wanted.
@@ -197,11 +179,22 @@ func (d commands) showLesson(r learnReport, data []byte) error {
 	}
 	for _, l := range r.Learned {
 		fmt.Fprintf(&b, "learned: %s (%d times, by %s)\n", desk.QuoteAll(l.Argv), l.Times, strings.Join(l.By, ", "))
+		for _, w := range r.Beside(l.Argv) {
+			fmt.Fprintf(&b, "  warning: %s at %s: %s\n", w.ID, w.At, desk.Plain(w.Message))
+		}
 	}
+	later := 0
 	for _, l := range r.Skipped {
+		if l.Why == learn.Later {
+			later++
+			continue
+		}
 		fmt.Fprintf(&b, "not learned: %s: %s\n", desk.QuoteAll(l.Argv), l.Why)
 	}
-	for _, one := range r.Findings {
+	if later > 0 {
+		fmt.Fprintf(&b, "not learned: %d more: %s\n", later, learn.Later)
+	}
+	for _, one := range r.Rest() {
 		fmt.Fprintf(&b, "lint: %s at %s: %s\n", one.ID, one.At, one.Message)
 	}
 	return unused.Print(d.Desk, b.Bytes())

@@ -39,8 +39,16 @@ func Look(root string, getenv func(string) string) propose.Project {
 	p := propose.Project{Root: root, Tools: map[string]string{}, GoModCache: goModCache(getenv), Needs: map[string][]string{}}
 	dirs := projects(root)
 	for _, name := range markers {
-		if slices.ContainsFunc(dirs, func(dir string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }) {
-			p.Markers = append(p.Markers, name)
+		at := slices.IndexFunc(dirs, func(dir string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil })
+		if at < 0 {
+			continue
+		}
+		p.Markers = append(p.Markers, name)
+		if below, err := filepath.Rel(root, dirs[at]); at > 0 && err == nil {
+			if p.Places == nil {
+				p.Places = map[string]string{}
+			}
+			p.Places[name] = filepath.ToSlash(below)
 		}
 	}
 	for _, name := range tools {

@@ -181,6 +181,11 @@ func TestSeveralProjects(t *testing.T) {
 	if got := strings.Join(p.Markers, " "); got != "go.mod package.json Makefile CMakeLists.txt" {
 		t.Errorf("markers %s", got)
 	}
+	for word, want := range map[string]string{"go": "/services/api", "npm": "/web", "make": "", "cmake": "/lib", "cargo": "", "nope": ""} {
+		if got := propose.Where(p, word); got != root+want {
+			t.Errorf("%s is for %s, want %s", word, got, root+want)
+		}
+	}
 	if got := strings.Join(append(p.Scripts, p.Targets...), " "); got != "test all api" {
 		t.Errorf("scripts and targets %s", got)
 	}

@@ -63,7 +63,7 @@ func (h *house) start() *rundir.Dir {
 	h.made++
 	req := paddock.Request{Principal: paddock.Principal{Kind: paddock.Agent, ID: "alice"}, Door: paddock.DoorMCP, Command: paddock.Command{Argv: []string{"seq"}}}
 	d, err := h.notes.Prepare(h.t.Context(), h.e.State(), id, rundir.Intent{Request: req, CreatedAt: time.Now(), Decision: paddock.Decision{
-		Effect: paddock.Allow, RequestDigest: req.Digest(), PolicyDigest: paddock.DigestOf([32]byte{1}), Grant: &paddock.Grant{Argv: req.Command.Argv, Dir: "/srv"},
+		Effect: paddock.Allow, RequestDigest: req.Digest(), PolicyDigest: paddock.DigestOf([32]byte{1}), Granted: paddock.Gives(&paddock.Grant{Argv: req.Command.Argv, Dir: "/srv"}),
 	}})
 	must(h.t, err)
 	h.t.Cleanup(func() { _ = d.ReleaseLock() })

@@ -3,8 +3,8 @@
 //
 // # Limits
 //
-// It is signed with the key beside the journal of the state directory here, so it is about
-// runs that this machine carried out. The journal and the run's output are read anew for
+// It is signed with the key beside the journal of the machine that carried the run out: of
+// the state directory here, or of a worker that is connected. The journal and the run's output are read anew for
 // each, for one caller at a time.
 package attested
 
@@ -36,6 +36,9 @@ type Config struct {
 	// Open opens the evidence of the state directory in the server's own name: that the
 	// caller may see the run has been asked then.
 	Open func() (*evidence.Evidence, error)
+	// Elsewhere has the machine attest a run that carried it out, for somebody who may see
+	// it; nil where no other machine carries runs out.
+	Elsewhere func(ctx context.Context, p paddock.Principal, id paddock.RunID) (sign.Envelope, error)
 }
 
 type oneRun struct {
@@ -68,38 +71,41 @@ func Routes(in *entry.Entrance, cfg Config) {
 		select {
 		case busy <- struct{}{}:
 			defer func() { <-busy }()
-			return attest(ctx, cfg, id)
+			return attest(ctx, cfg, c.As(), id)
 		default:
 			return sign.Envelope{}, entry.TooMany(again)
 		}
 	})
 }
 
-// attest makes the statement about a settled run that the caller may see.
-func attest(ctx context.Context, cfg Config, id paddock.RunID) (_ sign.Envelope, err error) {
+// attest makes the statement about a settled run that the caller may see, or has the
+// machine make it that carried the run out.
+func attest(ctx context.Context, cfg Config, p paddock.Principal, id paddock.RunID) (sign.Envelope, error) {
+	here, err := has(cfg, id)
+	if err != nil {
+		return sign.Envelope{}, err
+	}
+	if here {
+		return evidence.Stated(ctx, cfg.Open, id)
+	}
+	if cfg.Elsewhere != nil {
+		return cfg.Elsewhere(ctx, p, id)
+	}
+	return sign.Envelope{}, Nowhere(id)
+}
+
+// Nowhere says that no machine that can be asked has the record of a run.
+func Nowhere(id paddock.RunID) error {
+	r := paddock.Refused(paddock.Conflict, "The record of run %s isn't in the state directory of this server, so nothing here can attest it: another machine carried it out, or it was removed.", id)
+	r.Hint = "On the machine that carried it out: paddock audit export --run " + string(id) + "."
+	return r
+}
+
+func has(cfg Config, id paddock.RunID) (here bool, err error) {
 	e, err := cfg.Open()
 	if err != nil {
-		return sign.Envelope{}, err
+		return false, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	here, err := e.Has(id)
-	if err != nil {
-		return sign.Envelope{}, err
-	}
-	if !here {
-		r := paddock.Refused(paddock.Conflict, "The record of run %s isn't in the state directory of this server, so nothing here can attest it: another machine carried it out, or it was removed.", id)
-		r.Hint = "On the machine that carried it out: paddock audit export --run " + string(id) + "."
-		return sign.Envelope{}, r
-	}
-	key, _, err := e.Key("")
-	if err != nil {
-		return sign.Envelope{}, err
-	}
-	envelope, err := e.Attest(ctx, id, key)
-	if errors.Is(err, evidence.ErrDisagrees) { // that is an answer, and a bad one
-		r := paddock.Refused(paddock.Conflict, "Run %s doesn't agree with what was told of it, so nothing is attested.", id)
-		r.Hint = "An admin finds out more with paddock verify " + string(id) + ", on the machine of the server."
-		return sign.Envelope{}, r
-	}
-	return envelope, err
+	return e.Has(id)
 }

@@ -37,7 +37,9 @@ func Write(data []byte, programs []Program) ([]byte, error) {
 		return nil, fmt.Errorf("line %d: %s", faults[0].At.Line, faults[0].Message)
 	}
 	p := pen{data: data, file: file}
-	for _, one := range programs {
+	// Rules first: those of the last program stand before what comes behind it.
+	inOrder := slices.SortedStableFunc(slices.Values(programs), func(a, b Program) int { return min(len(a.Path), 1) - min(len(b.Path), 1) })
+	for _, one := range inOrder {
 		var err error
 		if one.Path != "" {
 			err = p.program(one)

@@ -1,6 +1,7 @@
 package grow_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,9 +68,14 @@ executables:
 		{"line ends of another system", "version: 1\r\nroots: [{path: /a}]\r\nexecutables:\r\n- name: go\r\n  path: /bin/go\r\n  args:\r\n  - allow: [a]\r\n",
 			"version: 1\r\nroots: [{path: /a}]\r\nexecutables:\r\n- name: go\r\n  path: /bin/go\r\n  args:\r\n  - allow: [a]\r\n  - allow: [vet]\r\n  - allow: [env, \"<x>\"]\r\n- name: make\r\n  path: /bin/make\r\n  args:\r\n    - allow: [all]\r\n"},
 	} {
-		got, err := grow.Write([]byte(c.before), []grow.Program{
+		added := []grow.Program{
 			{Word: "go", Rules: []string{"{allow: [vet]}", `{allow: [env, "<x>"]}`}}, {Word: "make", Path: "/bin/make", Rules: []string{"{allow: [all]}"}},
-		})
+		}
+		got, err := grow.Write([]byte(c.before), added)
+		slices.Reverse(added)
+		if other, oerr := grow.Write([]byte(c.before), added); string(other) != string(got) || (err == nil) != (oerr == nil) {
+			t.Errorf("%s: in the other order: %v\n%s", c.name, oerr, other)
+		}
 		if c.name == "mixed" { // behind a comment nothing can stand: it gives up
 			if err == nil {
 				t.Errorf("%s: wrote\n%s", c.name, got)

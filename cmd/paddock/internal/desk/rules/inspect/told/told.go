@@ -3,7 +3,9 @@
 //
 // # Limits
 //
-// What was only counted, or is cut short, isn't known by its words.
+// What was only counted, or is cut short, isn't known by its words. Which file a policy was
+// in isn't in the journal: that a refusal was another project's is known by the roots of the
+// policy that refused, as long as its text is kept and is one file.
 package told
 
 import (
@@ -14,9 +16,12 @@ import (
 	"strings"
 	"time"
 
+	"paddock"
 	"paddock/cmd/paddock/internal/desk"
 	"paddock/internal/app/evidence"
+	"paddock/internal/app/evidence/ruled"
 	"paddock/internal/journal"
+	"paddock/internal/policy/compiled/layered"
 	"paddock/internal/review/learn"
 )
 
@@ -29,20 +34,25 @@ func open(d *desk.Desk) (*evidence.Evidence, error) {
 }
 
 // Refused reads the journal for commands that were refused since then, to those whose
-// id by accepts.
-func Refused(ctx context.Context, d *desk.Desk, since time.Time, by func(id string) bool) (seen []learn.Command, err error) {
+// id by accepts, and not by policies for other places than those of data.
+func Refused(ctx context.Context, d *desk.Desk, data []byte, since time.Time, by func(id string) bool) (seen []learn.Command, err error) {
 	e, err := open(d)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	all, cut := map[string]int{}, 0
+	all, cut, others := map[string]int{}, 0, 0
+	elsewhere := elsewhere(e, data)
 	broken, err := e.List(ctx, evidence.Filter{Kind: journal.Refusal, Since: since}, func(entry journal.Entry, _ []byte) error {
 		who, what := "", entry.Refusal
 		if entry.Principal != nil {
 			who = entry.Principal.ID
 		}
 		if !by(who) {
+			return nil
+		}
+		if elsewhere(what.PolicyDigest) {
+			others++
 			return nil
 		}
 		if what.Count > 0 || journal.WordsOf(what.Argv).Digest != what.Digest {
@@ -62,10 +72,39 @@ func Refused(ctx context.Context, d *desk.Desk, since time.Time, by func(id stri
 		}
 		return nil
 	})
+	if others > 0 {
+		d.Say("note", fmt.Sprintf("%d refusals by policies for other places are left out", others))
+	}
 	if cut+broken > 0 {
 		d.Say("note", fmt.Sprintf("%d refusals aren't whole in the journal, and are left out", cut+broken))
 	}
 	return seen, err
+}
+
+// elsewhere reports of digests whether such a policy is known to have no root in common
+// with data.
+func elsewhere(e *evidence.Evidence, data []byte) func(paddock.Digest) bool {
+	here, _ := layered.Load("", data)
+	known := map[paddock.Digest]bool{}
+	return func(digest paddock.Digest) bool {
+		answer, ok := known[digest]
+		if ok || digest == "" {
+			return answer
+		}
+		if text, err := ruled.Read(e, string(digest)); err == nil {
+			there, faults := layered.Load("", []byte(text.Text))
+			answer = len(faults) == 0 && !slices.ContainsFunc(there.Roots, func(root string) bool {
+				return slices.ContainsFunc(here.Roots, func(one string) bool { return holds(root, one) || holds(one, root) })
+			})
+		}
+		known[digest] = answer
+		return answer
+	}
+}
+
+// holds reports whether p is dir or in it.
+func holds(dir, p string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // Started reads the journal for commands that were run since then, by those whose id

@@ -19,9 +19,9 @@ import (
 
 	"paddock"
 	"paddock/internal/auth"
-	"paddock/internal/dispatch/machine"
 	"paddock/internal/httpapi/entry"
 	"paddock/internal/httpapi/entry/gate"
+	"paddock/internal/lease/order"
 	"paddock/internal/relay"
 	"paddock/internal/relay/anchors"
 	"paddock/internal/store"
@@ -113,7 +113,7 @@ type Change struct {
 
 // said are the labels that somebody gave a worker; by others it says whom it follows.
 func said(labels []string) []string {
-	return slices.DeleteFunc(append([]string{}, labels...), func(l string) bool { return strings.HasPrefix(l, machine.SignedBy) })
+	return slices.DeleteFunc(append([]string{}, labels...), func(l string) bool { return strings.HasPrefix(l, order.SignedBy) })
 }
 
 func shown(w store.Worker) Worker {

@@ -5,7 +5,7 @@
 //
 // What was started at the machine's own command line isn't among it, unless the store has
 // adopted it. Who starts something while the pages are read may be on two of them or on
-// none. A page looks at so many runs at most, and may be short.
+// none.
 package principals
 
 import (
@@ -25,9 +25,8 @@ import (
 )
 
 const (
-	usual  = 50
-	most   = 200
-	looked = 2000 // runs that one request looks at
+	usual = 50
+	most  = 200
 )
 
 // A Store is what is asked. [store.Store] is one.
@@ -37,6 +36,7 @@ type Store interface {
 	Sessions(ctx context.Context, owner store.UserID, now store.Moment) ([]store.Session, error)
 	Tokens(ctx context.Context, s store.Scope, after store.Cursor, most int) (store.Page[store.Token], error)
 	Runs(ctx context.Context, s store.Scope, f store.RunFilter, after store.Cursor, most int) (store.Page[store.Run], error)
+	Latest(ctx context.Context, after store.Cursor, most int) (store.Page[store.Run], error)
 }
 
 // A One is somebody or something that acts.
@@ -138,30 +138,20 @@ type pages struct {
 // runs adds whoever has the newest of his runs after at; full says that the page ends
 // here.
 func (p *pages) runs(ctx context.Context, at store.Cursor) (full bool, err error) {
-	for seen := 0; ; {
-		list, err := p.store.Runs(ctx, store.Everyone(), store.RunFilter{}, at, store.MostPage)
-		if err != nil {
+	list, err := p.store.Latest(ctx, at, p.limit)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range list.Items {
+		p.newest[r.Owner] = r
+		if err := p.add(ctx, r); err != nil {
 			return false, err
 		}
-		for _, r := range list.Items {
-			if len(p.page.Principals) == p.limit || seen == looked {
-				p.page.Next = cursor(byRun, at)
-				return true, nil
-			}
-			seen++
-			at = store.Cursor{Created: r.Created, ID: string(r.ID)}
-			newest, err := p.last(ctx, r.Owner)
-			if err == nil && newest.ID == r.ID {
-				err = p.add(ctx, r)
-			}
-			if err != nil {
-				return false, err
-			}
-		}
-		if !list.More {
-			return false, nil
-		}
 	}
+	if list.More {
+		p.page.Next = cursor(byRun, list.Next)
+	}
+	return list.More, nil
 }
 
 // last is the newest run of an owner.

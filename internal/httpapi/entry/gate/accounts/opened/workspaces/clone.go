@@ -2,12 +2,7 @@ package workspaces
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"strings"
 	"time"
@@ -18,6 +13,7 @@ import (
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/store"
 	"paddock/internal/workspace/apply/tree/place"
+	"paddock/internal/workspace/apply/tree/place/worktree"
 )
 
 // initTime is how long making an empty repository may take until it isn't waited for.
@@ -29,7 +25,7 @@ const initTime = 30 * time.Second
 // fetches, or the first if that is how far it came. Where there is a repository already,
 // as after an address that was wrong, there is only the second.
 func (s *Workspaces) clone(ctx context.Context, c *entry.Call, name, key string, n Clone) (paddock.Run, error) {
-	once, err := n.place()
+	tree, err := n.check()
 	if err != nil {
 		return paddock.Run{}, err
 	}
@@ -37,23 +33,29 @@ func (s *Workspaces) clone(ctx context.Context, c *entry.Call, name, key string,
 	if err != nil {
 		return paddock.Run{}, err
 	}
-	dir := where(w)
-	start := func(key, label string, argv ...string) (paddock.Run, error) {
-		run, err := s.House.Start(ctx, paddock.Request{
-			Principal: c.Caller.Self(), Door: paddock.DoorHTTP, IdempotencyKey: key,
-			Command: paddock.Command{Argv: argv, Workspace: dir, Timeout: n.Timeout, Label: label},
-		})
+	like := paddock.Request{
+		Principal: c.Caller.Self(), Door: paddock.DoorHTTP, IdempotencyKey: key,
+		Command: paddock.Command{Workspace: where(w), Timeout: n.Timeout},
+	}
+	told := func(run paddock.Run, err error) (paddock.Run, error) {
 		if err == nil {
 			c.Note().Run = run.ID
 			c.Header().Set("Location", "/api/v1/runs/"+string(run.ID))
 		}
 		return run, err
 	}
-	if once != nil {
-		return start(key, "clone into "+name+"/"+n.Into, once...)
+	start := func(key, label string, argv ...string) (paddock.Run, error) {
+		like.IdempotencyKey, like.Command.Argv, like.Command.Label = key, argv, label
+		return told(s.House.Start(ctx, like))
 	}
-	owner, last := path.Split(w.Path)
-	begun, err := place.Holds(w.Root, path.Clean(owner), last, ".git")
+	if tree != nil {
+		like.Command.Label = "clone into " + name + "/" + n.Into
+		return told(worktree.Make(ctx, s.House, like, *tree))
+	}
+	if n.Into != "" {
+		return start(key, "clone into "+name+"/"+n.Into, "git", "clone", "--quiet", "--", n.URL, n.Into)
+	}
+	begun, err := place.Holds(w.Root, w.Path, ".git")
 	if err != nil {
 		return paddock.Run{}, fmt.Errorf("workspace %s: %w", w.ID, err)
 	}
@@ -68,7 +70,7 @@ func (s *Workspaces) clone(ctx context.Context, c *entry.Call, name, key string,
 	if err == nil {
 		run, err = s.House.Wait(ctx, c.Caller.Self(), run.ID, initTime)
 	}
-	if err != nil || run.State != paddock.Exited || run.Outcome == nil || run.Outcome.Reason.ExitCode == nil || *run.Outcome.Reason.ExitCode != 0 {
+	if err != nil || !worktree.Well(run) {
 		return run, err
 	}
 	return start(key, "clone into "+name, "git", "pull", "--ff-only", "--", n.URL)
@@ -77,16 +79,13 @@ func (s *Workspaces) clone(ctx context.Context, c *entry.Call, name, key string,
 // Worktree makes one by a run of its own, which is waited for: see [narrow.Workspaces].
 func (s *Workspaces) Worktree(ctx context.Context, c gate.Caller, name, rev, key string) (string, error) {
 	if strings.Contains(name, "/") || rev == "" {
-		return "", paddock.Refused(paddock.InvalidRequest, "A worktree is of a workspace and not of a directory in it, and has a rev, a branch or tag.")
+		return "", paddock.Refused(paddock.InvalidRequest, "A worktree is of a workspace and not of a directory in it, and has a rev, a branch, a tag or the whole id of a commit.")
 	}
-	into := worktreePrefix + strings.ToLower(rand.Text()[:12])
-	once := ""
+	want, once := worktree.Wanted{Rev: rev, Into: worktree.Name(key)}, ""
 	if key != "" { // the same for who asks again
-		sum := sha256.Sum256([]byte(key))
-		into, once = worktreePrefix+hex.EncodeToString(sum[:6]), key+" worktree"
+		once = key + " worktree"
 	}
-	argv, err := Clone{Rev: rev, Into: into}.place()
-	if err != nil {
+	if err := want.Check(); err != nil {
 		return "", err
 	}
 	if err := c.Who.May(auth.WorkspacesClone, auth.Mine); err != nil {
@@ -96,34 +95,83 @@ func (s *Workspaces) Worktree(ctx context.Context, c gate.Caller, name, rev, key
 	if err != nil {
 		return "", err
 	}
-	run, err := s.House.Start(ctx, paddock.Request{
-		Principal: c.Self(), Door: paddock.DoorHTTP, IdempotencyKey: once, Command: paddock.Command{Argv: argv, Workspace: where(w), Label: "worktree of " + name},
-	})
-	if err == nil {
-		run, err = s.House.Wait(ctx, c.Self(), run.ID, initTime)
-	}
-	switch {
-	case err != nil:
-		return "", err
-	case !run.State.Settled():
-		r := paddock.Refused(paddock.Busy, "The worktree is still being made, by run %s.", run.ID)
-		r.Hint = "Ask again with the same Idempotency-Key; without one, run it in workspace " + name + "/" + into + " when that run is over."
-		return "", r
-	case run.State != paddock.Exited || run.Outcome == nil || run.Outcome.Reason.ExitCode == nil || *run.Outcome.Reason.ExitCode != 0:
-		r := paddock.Refused(paddock.Conflict, "The worktree couldn't be made: run %s ended as %s.", run.ID, run.State)
-		r.Hint = "Its output says why; a repository with that branch or tag must be in the workspace."
-		return "", r
-	}
-	return name + "/" + into, nil
+	err = worktree.Ready(ctx, s.House, paddock.Request{
+		Principal: c.Self(), Door: paddock.DoorHTTP, IdempotencyKey: once, Command: paddock.Command{Workspace: where(w), Label: "worktree of " + name},
+	}, want, "Ask again with the same Idempotency-Key; without one, run it in workspace "+name+"/"+want.Into+" when that run is over.")
+	return name + "/" + want.Into, err
 }
 
-// worktreePrefix is how directories begin that are made for a run.
-const worktreePrefix = "wt-"
+// trees is where the worktrees of w are.
+func trees(w store.Workspace) worktree.Place { return worktree.Place{Root: w.Root, In: w.Path} }
+
+// work looks which runs are at work that have to do with worktrees of w: there, in the
+// whole workspace, or on another machine, in whichever directory.
+func (s *Workspaces) work(w store.Workspace) worktree.Work {
+	return func(ctx context.Context) (func(string) paddock.RunID, error) {
+		var all []paddock.Run
+		there := s.there(w)
+		_, err := s.busy(ctx, func(r paddock.Run) bool {
+			if there(r) {
+				all = append(all, r)
+			}
+			return false
+		})
+		return func(dir string) paddock.RunID {
+			for _, r := range all {
+				if r.Workspace == "" || r.Workspace == where(w) || within(r, dir) {
+					return r.ID
+				}
+			}
+			return ""
+		}, err
+	}
+}
+
+// listBelow says which worktrees there are in a workspace.
+func (s *Workspaces) listBelow(ctx context.Context, who auth.Who, name string) (worktree.Listing, error) {
+	w, err := s.find(ctx, who, auth.WorkspacesRead, name)
+	if err != nil {
+		return worktree.Listing{}, err
+	}
+	return worktree.List(ctx, trees(w), name+"/", s.work(w))
+}
+
+// Worktrees says which there are, to who may know: see [narrow.Workspaces].
+func (s *Workspaces) Worktrees(ctx context.Context, c gate.Caller, name string) (worktree.Listing, error) {
+	if err := c.Who.May(auth.WorkspacesRead, auth.Mine); err != nil {
+		return worktree.Listing{}, err
+	}
+	return s.listBelow(ctx, c.Who, name)
+}
+
+// RemoveWorktree removes one: see [narrow.Workspaces].
+func (s *Workspaces) RemoveWorktree(ctx context.Context, c gate.Caller, name string) error {
+	workspace, into, _ := strings.Cut(name, "/")
+	return s.removeBelow(ctx, c.Who, workspace, into)
+}
+
+// tidyBelow removes worktrees of a workspace that nobody needs any more: see [worktree.Tidy].
+// It asks git by runs of the caller's, so who may have no run has nothing tidied.
+func (s *Workspaces) tidyBelow(ctx context.Context, c gate.Caller, name string, choice worktree.Choice) (worktree.Tidied, error) {
+	w, err := s.find(ctx, c.Who, auth.WorkspacesRemove, name)
+	if err != nil {
+		return worktree.Tidied{}, err
+	}
+	for _, v := range []auth.Verb{auth.WorkspacesRemove, auth.WorkspacesClone} {
+		if err := c.Who.May(v, c.Who.Whose(w.Owner)); err != nil {
+			return worktree.Tidied{}, err
+		}
+	}
+	like := paddock.Request{Principal: c.Self(), Door: paddock.DoorHTTP, Command: paddock.Command{Label: "tidying " + name}}
+	return worktree.Tidy(ctx, s.House, like, trees(w), name+"/", s.work(w), choice, s.Now, func(into string) error {
+		return s.record(ctx, c.Who, auth.WorkspaceRemoved, w.ID+"/"+store.WorkspaceID(into))
+	})
+}
 
 // removeBelow takes away a directory that a clone made in a workspace, unless something
 // runs there. Nothing that is called otherwise can be meant.
 func (s *Workspaces) removeBelow(ctx context.Context, who auth.Who, name, into string) error {
-	if err := directory(into); err != nil {
+	if err := worktree.Directory(into); err != nil {
 		return err
 	}
 	w, err := s.find(ctx, who, auth.WorkspacesRemove, name)
@@ -133,28 +181,19 @@ func (s *Workspaces) removeBelow(ctx context.Context, who auth.Who, name, into s
 	if err := who.May(auth.WorkspacesRemove, who.Whose(w.Owner)); err != nil {
 		return err
 	}
-	dir := path.Join(where(w), into)
-	there := s.there(w)
-	busy, err := s.busy(ctx, func(r paddock.Run) bool {
-		elsewhere := r.Workspace == "" && there(r) // on another machine, in whichever directory
-		return elsewhere || r.Workspace == where(w) || within(r, dir)
-	})
+	busy, err := s.work(w)(ctx)
 	if err != nil {
 		return err
 	}
-	if busy != "" {
-		r := paddock.Refused(paddock.Conflict, "Run %s is at work there.", busy)
+	if run := busy(path.Join(where(w), into)); run != "" {
+		r := paddock.Refused(paddock.Conflict, "Run %s is at work there.", run)
 		r.Hint = "End it first."
 		return r
 	}
 	if err := s.record(ctx, who, auth.WorkspaceRemoved, w.ID+"/"+store.WorkspaceID(into)); err != nil {
 		return err
 	}
-	owner, last := path.Split(w.Path)
-	switch err := place.RemoveIn(w.Root, path.Clean(owner), last, into, ".removed-"+into); {
-	case errors.Is(err, fs.ErrNotExist):
-		return paddock.Refused(paddock.NotFound, "There is no directory %s in that workspace.", into)
-	case err != nil:
+	if err := worktree.Remove(ctx, trees(w), into); err != nil {
 		return fmt.Errorf("workspace %s: %w", w.ID, err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"paddock"
 	"paddock/internal/store"
+	"paddock/internal/workspace/apply/tree/place/worktree"
 )
 
 // A Workspace is a directory with a name.
@@ -40,7 +41,7 @@ type NewWorkspace struct {
 //
 // Into is a directory of the workspace that it is cloned into, by one run; without it the
 // workspace itself becomes the repository. Rev, in place of an address, is a branch or tag of
-// the workspace's own repository: what comes of that is a worktree.
+// the workspace's own repository, or the whole id of a commit: what comes of that is a worktree.
 type Clone struct {
 	URL     string           `json:"url,omitempty"`
 	Into    string           `json:"into,omitempty"`
@@ -61,46 +62,24 @@ type below struct {
 // belowOf splits the name of a workspace from that of a directory in it, if there is one.
 func belowOf(name string) (workspace, dir string, err error) {
 	workspace, dir, has := strings.Cut(name, "/")
-	if has && directory(dir) != nil {
+	if has && worktree.Directory(dir) != nil {
 		err = missing() // like what isn't there, or isn't the caller's
 	}
 	return workspace, dir, err
 }
 
-// directory refuses what can't be the name of a directory that a clone makes: one that
-// would be a flag, a path, hidden, or written differently elsewhere.
-func directory(name string) error {
-	const first = "abcdefghijklmnopqrstuvwxyz0123456789"
-	if name == "" || len(name) > 64 || !strings.Contains(first, name[:1]) || strings.Trim(name, first+"-_.") != "" {
-		return paddock.Refused(paddock.InvalidRequest, "%.80q can't be a directory of a workspace; its name has at most 64 of a-z, 0-9, -, _ and dots, and begins with a letter or digit.", name)
-	}
-	return nil
-}
-
-// revision refuses what can't be the name of a branch or tag.
-func revision(rev string) error {
-	const first = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-	if len(rev) > 200 || !strings.Contains(first, rev[:1]) || strings.Trim(rev, first+"-./+") != "" || strings.Contains(rev, "..") {
-		return paddock.Refused(paddock.InvalidRequest, "%.100q is no branch or tag as it is wanted here: at most 200 letters, digits and -_./+, a letter or digit first.", rev)
-	}
-	return nil
-}
-
-// place is where in the workspace a clone goes, and the words for git; none where the
-// workspace itself is to be the repository.
-func (n Clone) place() (argv []string, err error) {
+// check refuses what can't be meant, and returns the worktree that is, if one is.
+func (n Clone) check() (*worktree.Wanted, error) {
 	switch {
 	case n.URL != "" && n.Rev != "":
 		return nil, paddock.Refused(paddock.InvalidRequest, "There are url and rev; a worktree is of the repository that is there, so say one of both.")
 	case n.Rev != "":
-		// Without hard links: else what runs in the worktree could write to the objects.
-		argv, err = []string{"git", "clone", "--quiet", "--no-hardlinks", "--branch", n.Rev, "--", ".", n.Into}, errors.Join(revision(n.Rev), directory(n.Into))
+		w := &worktree.Wanted{Rev: n.Rev, Into: n.Into}
+		return w, w.Check()
 	case n.Into != "":
-		argv, err = []string{"git", "clone", "--quiet", "--", n.URL, n.Into}, errors.Join(cloneable(n.URL), directory(n.Into))
-	default:
-		err = cloneable(n.URL)
+		return nil, errors.Join(cloneable(n.URL), worktree.Directory(n.Into))
 	}
-	return argv, err
+	return nil, cloneable(n.URL)
 }
 
 func told(w store.Workspace) Workspace {

@@ -26,6 +26,7 @@ import (
 	"paddock/internal/httpapi/entry/gate"
 	"paddock/internal/store"
 	"paddock/internal/workspace/apply/tree/place"
+	"paddock/internal/workspace/apply/tree/place/worktree"
 )
 
 // House starts runs and says which there are.
@@ -237,17 +238,18 @@ func (s *Workspaces) remove(ctx context.Context, who auth.Who, name string) erro
 	if err := s.record(ctx, who, auth.WorkspaceRemoved, w.ID); err != nil {
 		return err
 	}
-	if err := s.Store.ArchiveWorkspace(ctx, store.Of(w.Owner), w.ID, store.At(s.Now())); err != nil {
-		if errors.Is(err, store.ErrNotFound) {
-			return missing()
-		}
-		return err
-	}
+	// The row goes last: as long as there is one, who asks again goes on with what is left.
 	owner, last := path.Split(w.Path)
-	if err := place.Remove(w.Root, path.Clean(owner), last, ".removed-"+string(w.ID)); err != nil {
-		return fmt.Errorf("workspace %s: %w", w.ID, err)
+	limited, cancel := context.WithTimeout(ctx, worktree.RemoveTime)
+	defer cancel()
+	if err := place.Remove(limited, w.Root, path.Clean(owner), last, ".removed-"+string(w.ID)); err != nil {
+		return fmt.Errorf("workspace %s: %w", w.ID, worktree.Late(ctx, err))
 	}
-	return nil
+	err = s.Store.ArchiveWorkspace(ctx, store.Of(w.Owner), w.ID, store.At(s.Now()))
+	if errors.Is(err, store.ErrNotFound) {
+		return missing()
+	}
+	return err
 }
 
 // busy is a run that is at work where there says.
@@ -303,6 +305,15 @@ func (s *Workspaces) Routes(in *entry.Entrance) {
 	})
 	entry.Add(in, row(http.MethodDelete, "/{name}", "removeWorkspace", "Take a workspace away with all that is in it", gate.WorkspacesRemove), func(ctx context.Context, c *entry.Call, in *named) (entry.Nothing, error) {
 		return entry.Nothing{}, s.remove(ctx, c.Caller.Who, in.Name)
+	})
+	entry.Add(in, row(http.MethodGet, "/{name}/worktrees", "listWorktrees", "Directories of a workspace with a repository of their own, by name", gate.WorkspacesRead), func(ctx context.Context, c *entry.Call, in *named) (worktree.Listing, error) {
+		return s.listBelow(ctx, c.Caller.Who, in.Name)
+	})
+	entry.Add(in, row(http.MethodPost, "/{name}/worktrees/tidy", "tidyWorktrees", "Take worktrees away that were made for runs that are over, and have nothing of their own", gate.WorkspacesClone), func(ctx context.Context, c *entry.Call, in *struct {
+		named
+		Body worktree.Choice `body:""`
+	}) (worktree.Tidied, error) {
+		return s.tidyBelow(ctx, c.Caller, in.Name, in.Body)
 	})
 	entry.Add(in, row(http.MethodDelete, "/{name}/{into}", "removeWorktree", "Take a directory that a clone made in a workspace away, with all that is in it", gate.WorkspacesRemove), func(ctx context.Context, c *entry.Call, in *below) (entry.Nothing, error) {
 		return entry.Nothing{}, s.removeBelow(ctx, c.Caller.Who, in.Name, in.Into)
