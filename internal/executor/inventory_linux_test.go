@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -17,7 +16,6 @@ func init() { programs["inventory"] = inventory }
 // then waits until somebody opens the other end of the pipe called gate. Its arguments are
 // its level, and directories of the machine to look into, beside what every run has.
 func inventory() int {
-	runtime.LockOSThread()
 	view{alone: os.Args[1] == "full"}.process().spaces().descriptors().tree(os.Args[2:]).sockets()
 	fmt.Println("end")
 	gate, err := os.Open("gate")

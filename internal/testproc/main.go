@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +34,10 @@ type troupe struct {
 // ours is set by Main before any test runs.
 var ours = &troupe{}
 
+// A helper is its process's first thread, as a program in C is: what /proc/self says is
+// said of that one, and some of it (its timer slack) to no other.
+func init() { runtime.LockOSThread() }
+
 // Main runs the tests and exits, or plays the helper that this process was
 // started as. Call it from TestMain. After a run of all tests it fails if a
 // helper was never used; after any run that passed it fails if goroutines,
@@ -41,6 +46,7 @@ func Main(m *testing.M, helpers map[string]func() int) {
 	if name := played(helpers); name != "" {
 		exit(helpers[name]())
 	}
+	runtime.UnlockOSThread() // tests are none
 	dir, err := os.MkdirTemp("", "paddock-test-")
 	if err == nil {
 		err = os.Chmod(dir, 0o755) // so that other users can run what is in it

@@ -8,15 +8,19 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestMain(m *testing.M) {
 	Main(m, map[string]func() int{
 		"words":  words,
 		"whoami": func() int { fmt.Println(os.Getuid(), os.Getgid()); return 0 },
+		"slack":  slack,
 		"patient": func() int {
 			fmt.Println("ready")
 			_, err := io.Copy(io.Discard, os.Stdin)
@@ -32,6 +36,34 @@ func TestMain(m *testing.M) {
 func words() int {
 	fmt.Println(strings.Join(append(os.Args, os.Environ()...), "\n"))
 	return 7
+}
+
+// slack prints what the kernel says of this process when it is asked by this goroutine, after
+// others have had every occasion to take its thread.
+func slack() int {
+	for range 1000 {
+		done := make(chan struct{})
+		go func() { runtime.Gosched(); close(done) }()
+		<-done
+	}
+	_, err := os.ReadFile("/proc/self/timerslack_ns") // who is another thread may not, but for root
+	fmt.Println(os.Getpid() == unix.Gettid(), err)
+	return 0
+}
+
+// A helper asks for itself: what it reads of /proc/self doesn't depend on the thread that
+// its goroutine was on at that moment.
+func TestHelperIsItsFirstThread(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		cmd := Command(t, Program(t, "slack"))
+		if os.Geteuid() == 0 {
+			AsUser(t, cmd, Nobody)
+		}
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "true <nil>\n" {
+			t.Fatalf("%v %s", err, out)
+		}
+	}
 }
 
 func TestSelfPlaysAHelper(t *testing.T) {
