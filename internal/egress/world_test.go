@@ -14,12 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"paddock/internal/egress"
+	"paddock/internal/testproc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
 
 // A world is a proxy and everything that it can see: names, addresses, and
 // servers on loopback that play the hosts at those addresses.

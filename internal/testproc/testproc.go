@@ -21,7 +21,7 @@ func Command(t testing.TB, name string, args ...string) *Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	// A grandchild may hold the pipe; a test must end all the same.
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = time.Minute
 	return cmd
 }
 

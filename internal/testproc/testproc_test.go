@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -189,6 +190,8 @@ func (r *recorder) Cleanup(f func())             { r.cleanups = append(r.cleanup
 func (r *recorder) Error(args ...any)            { r.errors = append(r.errors, fmt.Sprint(args...)) }
 
 func TestLeaksReports(t *testing.T) {
+	defer func(before time.Duration) { patience = before }(patience)
+	patience = 0
 	r := &recorder{TB: t}
 	Leaks(r)
 	f, err := os.Open(os.DevNull)
@@ -219,7 +222,11 @@ var leaked *os.File
 
 // TestOffender leaves something behind when TestMainComplains asks for it.
 func TestOffender(t *testing.T) {
-	switch os.Getenv("OFFENCE") {
+	offence := os.Getenv("OFFENCE")
+	if offence != "" && offence != "late" {
+		patience = 0
+	}
+	switch offence {
 	case "descriptor":
 		var err error
 		if leaked, err = os.Open(os.DevNull); err != nil {
@@ -227,6 +234,8 @@ func TestOffender(t *testing.T) {
 		}
 	case "goroutine":
 		go func() { select {} }()
+	case "late":
+		go func() { <-time.After(time.Second) }() // the library that looks for goroutines waits for half of that
 	case "child":
 		cmd := Self(t, "patient")
 		// Without WaitDelay and context nobody reaps it.
@@ -240,6 +249,7 @@ func TestMainComplains(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ offence, want string }{
 		{"none", ""},
+		{"late", ""},
 		{"descriptor", "descriptor left open"},
 		{"goroutine", "found unexpected goroutines"},
 		{"child", "child process left"},
