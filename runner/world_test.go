@@ -97,7 +97,7 @@ func (w *world) open(change ...func(*Options)) *Runner {
 	must(w.t, err)
 	w.t.Cleanup(func() {
 		// Whatever a failed test left behind ends here.
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		_, err := r.KillAll(ctx, KILL, "the test is over")
 		if err := errors.Join(err, r.Close()); err != nil && !strings.Contains(err.Error(), "closed") {
@@ -196,7 +196,7 @@ func (w *world) gate(name string) (open func()) {
 // until waits for a condition that nothing tells of.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {

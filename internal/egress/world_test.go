@@ -195,7 +195,7 @@ func (w *world) connect(text string) (net.Conn, *bufio.Reader) {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(20 * time.Second)) // a hang is a failure
+	conn.SetDeadline(time.Now().Add(2 * time.Minute)) // a hang is a failure
 	if _, err := io.WriteString(conn, text); err != nil {
 		w.t.Fatal(err)
 	}
