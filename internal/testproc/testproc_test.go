@@ -4,6 +4,7 @@ package testproc
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -105,6 +107,22 @@ func TestProgramIsKnownByItsName(t *testing.T) {
 	info, err := os.Stat(filepath.Dir(path))
 	if err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("directory: %v %v, want 0755", info.Mode(), err)
+	}
+}
+
+// No program is being started while a lock is let go of: it would hold that, too.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	want := errors.New("from do")
+	err := Alone(func() error {
+		if syscall.ForkLock.TryLock() {
+			syscall.ForkLock.Unlock()
+			t.Error("a program may be started meanwhile")
+		}
+		return want
+	})
+	if !errors.Is(err, want) {
+		t.Error(err)
 	}
 }
 
