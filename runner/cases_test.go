@@ -85,8 +85,7 @@ func TestCase05PolledToCompletionWithOutputMeanwhile(t *testing.T) {
 	w := newWorld(t, permissive)
 	open := w.gate("gate")
 	run := w.sh("echo first; read x < gate; echo second")
-	page, err := w.r.Output(t.Context(), run.ID, PageRequest{Wait: paddock.Duration(30 * time.Second)})
-	must(t, err)
+	page := w.prints(run, Stdout, "")
 	if page.Content != "first\n" || page.EOF {
 		t.Errorf("page %+v", page)
 	}
@@ -94,6 +93,7 @@ func TestCase05PolledToCompletionWithOutputMeanwhile(t *testing.T) {
 	var got strings.Builder
 	got.WriteString(page.Content)
 	for !page.EOF {
+		var err error
 		page, err = w.r.Output(t.Context(), run.ID, PageRequest{Offset: page.NextOffset, Wait: paddock.Duration(30 * time.Second)})
 		must(t, err)
 		got.WriteString(page.Content)
@@ -199,9 +199,8 @@ func TestCase09KilledKeepsWhatWasPrinted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, permissive)
 	run := w.sh("echo before; exec sleep " + unique(t))
-	_, err := w.r.Output(t.Context(), run.ID, PageRequest{Wait: paddock.Duration(30 * time.Second)})
-	must(t, err)
-	run, err = w.r.Kill(t.Context(), run.ID, TERM, "no longer needed")
+	w.prints(run, Stdout, "before")
+	run, err := w.r.Kill(t.Context(), run.ID, TERM, "no longer needed")
 	must(t, err)
 	if run.State != Killed || w.text(run, Stdout) != "before\n" {
 		t.Errorf("%s %q", run.State, w.text(run, Stdout))
@@ -236,10 +235,10 @@ func TestCase12IgnoringTERMEndsWithKILL(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, permissive, func(o *Options) { o.grace = 200 * time.Millisecond })
 	run := w.sh("trap '' TERM; echo ready; while :; do sleep 1; done")
-	_, err := w.r.Output(t.Context(), run.ID, PageRequest{Wait: paddock.Duration(30 * time.Second)})
+	w.ready(run)
+	run, err := w.r.Kill(t.Context(), run.ID, TERM, "")
 	must(t, err)
-	run, err = w.r.Kill(t.Context(), run.ID, TERM, "")
-	must(t, err)
+	run = w.settle(run)
 	if run.State != Killed || run.Outcome.Reason.Signal != "SIGKILL" || run.Outcome.Survivors != 0 {
 		t.Errorf("%s %+v", run.State, run.Outcome)
 	}

@@ -190,7 +190,11 @@ func ExampleRunner_Kill() {
 		fmt.Println(err)
 		return
 	}
-	run, err = r.Kill(ctx, run.ID, runner.TERM, "took too long")
+	if _, err = r.Kill(ctx, run.ID, runner.TERM, "took too long"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	run, err = r.Wait(ctx, run.ID) // Kill waits some seconds at most
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -48,9 +48,7 @@ func held(t *testing.T, f func(t *testing.T, w *world, by paddock.Isolation)) {
 // ready waits for the first line.
 func (w *world) ready(run Run) {
 	w.t.Helper()
-	page, err := w.r.Output(w.t.Context(), run.ID, PageRequest{Wait: paddock.Duration(40 * time.Second)})
-	must(w.t, err)
-	if !strings.HasPrefix(page.Content, "ready\n") {
+	if page := w.prints(run, Stdout, ""); !strings.HasPrefix(page.Content, "ready\n") {
 		w.t.Fatalf("not ready: %+v", page)
 	}
 }
@@ -170,7 +168,7 @@ func TestTwoKillsAndTheFirstReasonWins(t *testing.T) {
 	all.Wait()
 	end := w.settle(run)
 	for _, one := range got {
-		if one.State != Killed || one.Outcome == nil || one.Outcome.Reason.Why != end.Outcome.Reason.Why {
+		if one = w.settle(one); one.State != Killed || one.Outcome == nil || one.Outcome.Reason.Why != end.Outcome.Reason.Why {
 			t.Errorf("%s %+v", one.State, one.Outcome)
 		}
 	}
@@ -350,8 +348,11 @@ func host(ctx context.Context, base, stage, what string) (report hostReport, err
 		if err != nil {
 			return report, err
 		}
-		page, err := r.Output(ctx, report.Run.ID, PageRequest{Wait: paddock.Duration(40 * time.Second)})
-		report.Text = page.Content
+		for err == nil && report.Text == "" {
+			var page Page
+			page, err = r.Output(ctx, report.Run.ID, PageRequest{Wait: paddock.Duration(40 * time.Second)})
+			report.Text = page.Content
+		}
 		return report, err
 	case "wait":
 		report.Run, err = r.Wait(ctx, RunID(rest))

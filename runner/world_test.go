@@ -86,7 +86,8 @@ func (w *world) write(text string) {
 // open opens another Runner of the same state directory.
 func (w *world) open(change ...func(*Options)) *Runner {
 	w.t.Helper()
-	opt := Options{StateDir: w.state, Stage: os.Getenv(deeperStage), Warn: w.warnings.add}
+	// Who ends a run has its outcome, however busy the machine is.
+	opt := Options{StateDir: w.state, Stage: os.Getenv(deeperStage), Warn: w.warnings.add, grace: time.Minute}
 	if opt.Stage == "" { // in a process of another user it is there already
 		opt.Stage = testproc.Build(w.t, "paddock/cmd/paddock-stage")
 	}
@@ -97,7 +98,7 @@ func (w *world) open(change ...func(*Options)) *Runner {
 	must(w.t, err)
 	w.t.Cleanup(func() {
 		// Whatever a failed test left behind ends here.
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		_, err := r.KillAll(ctx, KILL, "the test is over")
 		if err := errors.Join(err, r.Close()); err != nil && !strings.Contains(err.Error(), "closed") {
@@ -158,11 +159,23 @@ func (w *world) try(line string, change ...func(*Command)) (Run, error) {
 // settle waits for the end.
 func (w *world) settle(run Run) Run {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute) // longer than the policy lets runs last
 	defer cancel()
 	run, err := w.r.Wait(ctx, run.ID)
 	must(w.t, err)
 	return run
+}
+
+// prints waits until something of a stream has come that holds these words, and returns a
+// page of that. There may be nothing of them in a run that is over.
+func (w *world) prints(run Run, s Stream, words string) (page Page) {
+	w.t.Helper()
+	for page.Content == "" && !page.EOF {
+		var err error
+		page, err = w.r.Output(w.t.Context(), run.ID, PageRequest{Stream: s, Offset: page.NextOffset, Grep: words, GrepFixed: words != "", Wait: paddock.Duration(30 * time.Second)})
+		must(w.t, err)
+	}
+	return page
 }
 
 // done runs a line of shell to its end.
@@ -196,7 +209,7 @@ func (w *world) gate(name string) (open func()) {
 // until waits for a condition that nothing tells of.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {

@@ -119,7 +119,7 @@ func (w *world) begin(p paddock.Principal, most int64) {
 	if done {
 		w.open = append(w.open, d)
 	} else {
-		must(w.t, errors.Join(d.Abandon(), d.ReleaseLock()))
+		must(w.t, errors.Join(d.Abandon(), testproc.Alone(d.ReleaseLock)))
 	}
 }
 
@@ -130,7 +130,7 @@ func (w *world) end(i int, stdout, stderr int64, cpu time.Duration) *rundir.Dir 
 		State: paddock.Exited, Reason: paddock.Reason{Kind: paddock.ReasonExit}, EndedAt: w.now, SettledAt: w.now, CPU: paddock.Duration(cpu),
 		Stdout: paddock.StreamSummary{Bytes: stdout}, Stderr: paddock.StreamSummary{Bytes: stderr},
 	})
-	must(w.t, errors.Join(err, d.ReleaseLock()))
+	must(w.t, errors.Join(err, testproc.Alone(d.ReleaseLock)))
 	w.open = append(w.open[:i], w.open[i+1:]...)
 	w.over = append(w.over, d)
 	return d
@@ -242,7 +242,7 @@ func TestNotedIsCounted(t *testing.T) {
 			w.crash = 0
 		}
 		for _, d := range w.open {
-			must(rt, d.ReleaseLock())
+			must(rt, testproc.Alone(d.ReleaseLock))
 		}
 		w.agrees(removed)
 	})
@@ -277,7 +277,7 @@ func TestLife(t *testing.T) {
 	if f = w.look(alice); len(f.Principal.Steps) != 0 {
 		t.Errorf("%+v", f)
 	}
-	must(t, w.open[0].ReleaseLock())
+	must(t, testproc.Alone(w.open[0].ReleaseLock))
 }
 
 // Where no policy ever had quotas, nothing is written.

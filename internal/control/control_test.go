@@ -85,7 +85,7 @@ func (s *stub) tell(t testing.TB, e Event) {
 	for c := range s.subs {
 		select {
 		case c <- e:
-		case <-time.After(10 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("a subscriber holds the supervisor up")
 		}
 	}
@@ -141,7 +141,7 @@ func next(t testing.TB, events <-chan Event) Event {
 			t.Fatal("the events ended")
 		}
 		return e
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("no event came")
 	}
 	return Event{}
@@ -155,7 +155,7 @@ func ended[T any](t testing.TB, c <-chan T, what string) {
 			if !ok {
 				return
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal(what, " goes on")
 		}
 	}
@@ -372,7 +372,7 @@ func raw(t testing.TB, dir string) *rawConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return &rawConn{t, conn, bufio.NewReader(conn)}

@@ -181,8 +181,8 @@ func TestRunsAreTakenUpAgain(t *testing.T) {
 	v, stop := b.serve(s, false, nil)
 	gate := filepath.Join(b.work, "gate")
 	run, err := v.Start(t.Context(), request(alice, "until test -e "+gate+"; do sleep 0.1; done; echo through"))
-	if err != nil || run.State != paddock.Running {
-		t.Fatalf("%+v, %v", run, err)
+	if err != nil {
+		t.Fatal(err)
 	}
 	row(t, s, run.ID, func(r store.Run) bool { return r.State == paddock.Running })
 	stop()

@@ -57,9 +57,7 @@ func TestRunsOfAWorkspace(t *testing.T) {
 	}
 	gate := filepath.Join(site, "gate")
 	first := start(site, "until test -e gate; do sleep 0.05; done")
-	if first.State != paddock.Running {
-		t.Fatalf("%+v", first)
-	}
+	row(t, s, first.ID, func(r store.Run) bool { return r.State == paddock.Running })
 	for _, dir := range []string{site, tree} {
 		run := start(dir, "exit 0")
 		if run.State != paddock.Queued || run.Workspace != dir {

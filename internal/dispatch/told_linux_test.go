@@ -8,7 +8,6 @@ import (
 
 	"paddock"
 	"paddock/internal/dispatch"
-	"paddock/internal/lease"
 	"paddock/internal/store"
 	"paddock/internal/store/storetest"
 )
@@ -24,7 +23,7 @@ func (near) Workers() []store.WorkerID { return nil }
 // connected is a server that reaches the worker of a box.
 func (f *field) connected(b *box) *dispatch.Service {
 	f.t.Helper()
-	m := f.door.machine(func(m *dispatch.Machine) { m.Alone, m.Times, m.Hints = false, f.times, hints(f.address) })
+	m := f.door.machine(func(m *dispatch.Machine) { m.Alone, m.Times, m.Hints, m.Now = false, f.times, hints(f.address), f.now })
 	v, err := dispatch.Open(f.t.Context(), f.door.app, f.admin, f.door.key, m, true, near{b.app})
 	if err != nil {
 		f.t.Fatal(err)
@@ -37,8 +36,8 @@ func (f *field) connected(b *box) *dispatch.Service {
 // it; what it printed is told by the machine.
 func TestLostStaysLost(t *testing.T) {
 	t.Parallel()
-	f := newField(t, lease.Times{Beat: 200 * time.Millisecond, Lease: 2 * time.Second, DeadMan: 5 * time.Second, Margin: 8 * time.Second})
-	b, _, stop := f.worker("given-up", nil)
+	f, passed := newSilence(t)
+	b, _, stop := f.worker("given-up", soonSilent)
 	v := f.connected(b)
 	run, err := v.Start(t.Context(), request(alice, "echo word; exec sleep 600"))
 	if err != nil {
@@ -46,9 +45,7 @@ func TestLostStaysLost(t *testing.T) {
 	}
 	row(t, f.admin, run.ID, func(r store.Run) bool { return r.State == paddock.Running && r.StdoutBytes == 5 })
 	stop()
-	if r := settled(t, f.admin, run.ID); r.State != paddock.Lost {
-		t.Fatalf("the row says %s, %s", r.State, r.Outcome)
-	}
+	f.lost(b, run.ID, passed)
 	if here, err := b.app.Status(t.Context(), boss, run.ID); err != nil || here.State != paddock.Killed {
 		t.Errorf("its machine says %+v, %v", here, err)
 	}

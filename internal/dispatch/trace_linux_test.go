@@ -113,8 +113,8 @@ func TestTraceIsTakenUpAgain(t *testing.T) {
 	v, stop := b.serve(s, false, tracing(&first))
 	gate := filepath.Join(b.work, "gate")
 	run, err := v.Start(t.Context(), request(alice, "until test -e "+gate+"; do sleep 0.1; done"))
-	if err != nil || run.State != paddock.Running {
-		t.Fatalf("%+v, %v", run, err)
+	if err != nil {
+		t.Fatal(err)
 	}
 	start := first.named(t, "start")
 	if ask := first.named(t, "ask"); ask.Trace != start.Trace || ask.Parent != [8]byte{} {

@@ -36,6 +36,7 @@ type field struct {
 	door    *box
 	service *dispatch.Service
 	times   lease.Times
+	now     func() time.Time // the server's clock
 }
 
 func newField(t *testing.T, times lease.Times) *field { return newFieldAt(t, times, time.Now) }
@@ -43,7 +44,7 @@ func newField(t *testing.T, times lease.Times) *field { return newFieldAt(t, tim
 // newFieldAt is newField with a server that has its own clock.
 func newFieldAt(t *testing.T, times lease.Times, now func() time.Time) *field {
 	t.Helper()
-	f := &field{t: t, address: storetest.Database(t), door: newBox(t), times: times}
+	f := &field{t: t, address: storetest.Database(t), door: newBox(t), times: times, now: now}
 	f.admin = database(t, f.address, postgres.Options{MostConnections: 4})
 	f.theirs = workerUser(t, f.address)
 	f.service, _ = f.door.serve(f.admin, true, func(m *dispatch.Machine) {
@@ -359,41 +360,58 @@ func TestCancelElsewhere(t *testing.T) {
 // for the server's clock to say, which goes when the test says so; the supervisors' is real.
 func TestASilentWorker(t *testing.T) {
 	t.Parallel()
-	var passed atomic.Int64
-	begun := time.Now()
-	slow := lease.Times{Beat: 50 * time.Millisecond, Lease: time.Minute, DeadMan: 10_000 * time.Hour, Margin: time.Minute}
-	f := newFieldAt(t, slow, func() time.Time { return begun.Add(time.Duration(passed.Load())) })
-	b, _, stop := f.worker("silent", func(m *dispatch.Machine) {
-		m.Times = lease.Times{Beat: 200 * time.Millisecond, Lease: 2 * time.Second, DeadMan: 10 * time.Second, Margin: 8 * time.Second}
-	})
+	f, passed := newSilence(t)
+	b, _, stop := f.worker("silent", soonSilent)
 	run, err := f.service.Start(t.Context(), request(alice, "sleep 600"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	row(t, f.admin, run.ID, func(r store.Run) bool { return r.State == paddock.Running })
 	stop()
-	row(t, f.admin, run.ID, func(r store.Run) bool { // the last beat may be seen late, and counts from then
-		passed.Add(int64(slow.Lease))
+	f.lost(b, run.ID, passed)
+	if run, err = f.service.Wait(t.Context(), alice, run.ID, paddock.MaxWait); err != nil || run.State != paddock.Lost {
+		t.Errorf("at the server: %+v, %v", run, err)
+	}
+}
+
+// newSilence is a field whose server's clock goes when time is said to have passed.
+func newSilence(t *testing.T) (f *field, passed *atomic.Int64) {
+	t.Helper()
+	passed = &atomic.Int64{}
+	begun := time.Now()
+	slow := lease.Times{Beat: 50 * time.Millisecond, Lease: time.Minute, DeadMan: 10_000 * time.Hour, Margin: time.Minute}
+	return newFieldAt(t, slow, func() time.Time { return begun.Add(time.Duration(passed.Load())) }), passed
+}
+
+// soonSilent has the supervisors of a worker that falls silent end their runs soon.
+func soonSilent(m *dispatch.Machine) {
+	m.Times = lease.Times{Beat: 200 * time.Millisecond, Lease: 2 * time.Second, DeadMan: 10 * time.Second, Margin: 8 * time.Second}
+}
+
+// lost has a run of a worker that is silent called lost, after the end that it has there.
+func (f *field) lost(b *box, id paddock.RunID, passed *atomic.Int64) {
+	t := f.t
+	t.Helper()
+	row(t, f.admin, id, func(r store.Run) bool { // the last beat may be seen late, and counts from then
+		passed.Add(int64(f.times.Lease))
 		return r.State == paddock.Unreachable
 	})
 	var here paddock.Run
+	var err error
 	for range 10 { // a dead-man time, and then however long a busy machine takes
-		if here, err = b.app.Wait(t.Context(), boss, run.ID, paddock.MaxWait); err != nil || here.State.Settled() {
+		if here, err = b.app.Wait(t.Context(), boss, id, paddock.MaxWait); err != nil || here.State.Settled() {
 			break
 		}
 	}
 	if err != nil || !here.State.Settled() || here.Outcome.Reason.Kind != paddock.ReasonLease || here.Outcome.Survivors != 0 {
 		t.Fatalf("at the worker: %+v, %v", here.Outcome, err)
 	}
-	if r, err := f.admin.Run(t.Context(), store.Everyone(), run.ID); err != nil || r.State != paddock.Unreachable {
+	if r, err := f.admin.Run(t.Context(), store.Everyone(), id); err != nil || r.State != paddock.Unreachable {
 		t.Errorf("before its time the row says %s, %v", r.State, err)
 	}
-	passed.Add(int64(2 * slow.DeadMan))
-	if r := settled(t, f.admin, run.ID); r.State != paddock.Lost {
-		t.Errorf("the row says %s, %s", r.State, r.Outcome)
-	}
-	if run, err = f.service.Wait(t.Context(), alice, run.ID, paddock.MaxWait); err != nil || run.State != paddock.Lost {
-		t.Errorf("at the server: %+v, %v", run, err)
+	passed.Add(int64(2 * f.times.DeadMan))
+	if r := settled(t, f.admin, id); r.State != paddock.Lost {
+		t.Fatalf("the row says %s, %s", r.State, r.Outcome)
 	}
 }
 

@@ -64,7 +64,7 @@ func (b *box) open() {
 	b.t.Helper()
 	text := strings.ReplaceAll("version: 1\nroots: [{path: DIR}]\nexecutables: [{name: sh, path: /bin/sh, args: any}]\ncontainment: {require: off}\n", "DIR", b.work)
 	var err error
-	b.exec, err = executor.Open(b.t.Context(), executor.Config{State: b.state, Policy: executor.PolicyText("policy.yaml", []byte(text)), Stage: testproc.Build(b.t, "paddock/cmd/paddock-stage")})
+	b.exec, err = executor.Open(b.t.Context(), executor.Config{Grace: time.Minute, State: b.state, Policy: executor.PolicyText("policy.yaml", []byte(text)), Stage: testproc.Build(b.t, "paddock/cmd/paddock-stage")})
 	if err != nil {
 		b.t.Fatal(err)
 	}

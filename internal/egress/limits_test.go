@@ -13,15 +13,11 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"paddock/internal/egress"
 )
-
-// short are limits that a test can wait for.
-func short(c *egress.Config) {
-	c.Limits = egress.Limits{Handshake: 100 * time.Millisecond, Connections: 64}
-}
 
 // TestSlow never finishes saying what it wants.
 func TestSlow(t *testing.T) {
@@ -37,21 +33,27 @@ func TestSlow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, []string{site + ":443", site + ":22"}, short)
-			w.host(site, "11.0.0.1")
-			silent := func(conn net.Conn) { rest(conn) }
-			w.serve("11.0.0.1:443", silent)
-			w.serve("11.0.0.1:22", silent)
-			_, r := w.connect(in)
-			if _, err := io.ReadAll(r); err != nil {
-				t.Errorf("not closed: %v", err)
-			}
-			if in == "" {
-				return
-			}
-			if e := w.last(); e.Verdict != egress.Refused || e.Code != egress.TimedOut {
-				t.Errorf("recorded %+v", e)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				w := worldOver(t, &wires{all: map[string]*wire{}}, []string{site + ":443", site + ":22"}, nil)
+				w.host(site, "11.0.0.1")
+				silent := func(conn net.Conn) { rest(conn) }
+				w.serve("11.0.0.1:443", silent)
+				w.serve("11.0.0.1:22", silent)
+				begun := time.Now()
+				_, r := w.connect(in)
+				if _, err := io.ReadAll(r); err != nil {
+					t.Errorf("not closed: %v", err)
+				}
+				if took := time.Since(begun); took < 15*time.Second || took > 17*time.Second { // and then the end lingers
+					t.Errorf("closed after %v", took)
+				}
+				if in == "" {
+					return
+				}
+				if e := w.last(); e.Verdict != egress.Refused || e.Code != egress.TimedOut {
+					t.Errorf("recorded %+v", e)
+				}
+			})
 		})
 	}
 }
@@ -60,52 +62,60 @@ func TestSlow(t *testing.T) {
 // request.
 func TestDripping(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil, short)
-	conn, r := w.connect("GET http://site.example/ HTTP/1.1\r\n")
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			if _, err := io.WriteString(conn, "X"); err != nil {
-				return
+	synctest.Test(t, func(t *testing.T) {
+		w := worldOver(t, &wires{all: map[string]*wire{}}, nil, nil)
+		conn, r := w.connect("GET http://site.example/ HTTP/1.1\r\n")
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				if _, err := io.WriteString(conn, "X"); err != nil {
+					return
+				}
+				select {
+				case <-time.After(5 * time.Millisecond):
+				case <-t.Context().Done():
+					return
+				}
 			}
-			select {
-			case <-time.After(5 * time.Millisecond):
-			case <-t.Context().Done():
-				return
-			}
+		}()
+		rest(r)
+		conn.Close()
+		<-done
+		if e := w.last(); e.Code != egress.TimedOut {
+			t.Errorf("recorded %+v", e)
 		}
-	}()
-	rest(r)
-	conn.Close()
-	<-done
-	if e := w.last(); e.Code != egress.TimedOut {
-		t.Errorf("recorded %+v", e)
-	}
+	})
 }
 
 func TestIdleAndTotal(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]egress.Limits{
-		"nothing moves": {Idle: 100 * time.Millisecond},
-		"for too long":  {Total: 200 * time.Millisecond},
+		"nothing moves": {Idle: time.Minute, Total: time.Hour},
+		"for too long":  {Total: time.Minute, Idle: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, []string{site + ":22"}, func(c *egress.Config) { c.Limits = limits })
-			w.host(site, "11.0.0.1")
-			w.serve("11.0.0.1:22", echo)
-			conn, r := w.tunnel(site + ":22")
-			send(conn, "x")
-			if b, err := r.ReadByte(); b != 'x' || err != nil {
-				t.Fatalf("got %q, %v", b, err)
-			}
-			if _, err := r.ReadByte(); err == nil {
-				t.Error("something came")
-			}
-			if e := w.last(); e.Verdict != egress.Allowed || e.Code != egress.TimedOut || e.BytesOut != 1 || e.BytesIn != 1 {
-				t.Errorf("recorded %+v", e)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				w := worldOver(t, &wires{all: map[string]*wire{}}, []string{site + ":22"}, func(c *egress.Config) { c.Limits = limits })
+				w.host(site, "11.0.0.1")
+				w.serve("11.0.0.1:22", echo)
+				begun := time.Now()
+				conn, r := w.tunnel(site + ":22")
+				send(conn, "x")
+				if b, err := r.ReadByte(); b != 'x' || err != nil {
+					t.Fatalf("got %q, %v", b, err)
+				}
+				if _, err := r.ReadByte(); err == nil {
+					t.Error("something came")
+				}
+				if took := time.Since(begun); took < time.Minute || took > time.Minute+2*time.Second {
+					t.Errorf("closed after %v", took)
+				}
+				if e := w.last(); e.Verdict != egress.Allowed || e.Code != egress.TimedOut || e.BytesOut != 1 || e.BytesIn != 1 {
+					t.Errorf("recorded %+v", e)
+				}
+			})
 		})
 	}
 }

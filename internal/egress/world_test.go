@@ -14,12 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"paddock/internal/egress"
+	"paddock/internal/testproc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
 
 // A world is a proxy and everything that it can see: names, addresses, and
 // servers on loopback that play the hosts at those addresses.
@@ -27,6 +26,7 @@ type world struct {
 	t     *testing.T
 	proxy *egress.Proxy
 	at    string // where the proxy listens
+	wires *wires // nil is the machine's network
 
 	mu       sync.Mutex // guards what follows
 	names    map[string][]string
@@ -40,7 +40,13 @@ type world struct {
 // newWorld makes a world with these rules; change may change its config.
 func newWorld(t *testing.T, rules []string, change func(*egress.Config)) *world {
 	t.Helper()
-	w := &world{t: t, names: map[string][]string{}, servers: map[string]string{}, told: make(chan struct{})}
+	return worldOver(t, nil, rules, change)
+}
+
+// worldOver makes a world that these connect.
+func worldOver(t *testing.T, by *wires, rules []string, change func(*egress.Config)) *world {
+	t.Helper()
+	w := &world{t: t, wires: by, names: map[string][]string{}, servers: map[string]string{}, told: make(chan struct{})}
 	cfg := egress.Config{Resolve: w.resolve, Dial: w.dial, Record: w.record, Rules: parse(t, rules...)}
 	if change != nil {
 		change(&cfg)
@@ -49,7 +55,7 @@ func newWorld(t *testing.T, rules []string, change func(*egress.Config)) *world 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := listen(t)
+	ln := w.listen()
 	w.proxy, w.at = p, ln.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -84,6 +90,22 @@ func listen(t *testing.T) net.Listener {
 	return ln
 }
 
+func (w *world) listen() net.Listener {
+	w.t.Helper()
+	if w.wires != nil {
+		return w.wires.listen()
+	}
+	return listen(w.t)
+}
+
+func (w *world) reach(ctx context.Context, address string) (net.Conn, error) {
+	if w.wires != nil {
+		return w.wires.dial(ctx, address)
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", address)
+}
+
 // host gives a name its addresses.
 func (w *world) host(name string, addrs ...string) {
 	w.mu.Lock()
@@ -93,7 +115,7 @@ func (w *world) host(name string, addrs ...string) {
 
 // serve plays the server at an address and port.
 func (w *world) serve(at string, handle func(net.Conn)) {
-	ln := listen(w.t)
+	ln := w.listen()
 	var open sync.WaitGroup
 	open.Go(func() {
 		for {
@@ -143,8 +165,7 @@ func (w *world) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	if !ok {
 		return nil, fmt.Errorf("nobody is at %s", to)
 	}
-	var d net.Dialer
-	return d.DialContext(ctx, "tcp", server)
+	return w.reach(ctx, server)
 }
 
 func (w *world) record(e egress.Entry) {
@@ -191,12 +212,15 @@ func (w *world) untouched() {
 // connect opens a connection to the proxy and sends text.
 func (w *world) connect(text string) (net.Conn, *bufio.Reader) {
 	w.t.Helper()
-	conn, err := net.Dial("tcp", w.at)
+	conn, err := w.reach(w.t.Context(), w.at)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(20 * time.Second)) // a hang is a failure
+	conn.SetDeadline(time.Now().Add(2 * time.Minute)) // a hang is a failure
+	if text == "" {
+		return conn, bufio.NewReader(conn)
+	}
 	if _, err := io.WriteString(conn, text); err != nil {
 		w.t.Fatal(err)
 	}

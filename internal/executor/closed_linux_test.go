@@ -54,7 +54,7 @@ func TestNobodyLooksIntoWhatLooksAfterARun(t *testing.T) {
 // eventually waits until there is nothing more to be said.
 func eventually(t *testing.T, complaint func() string) {
 	t.Helper()
-	tick, late := time.NewTicker(10*time.Millisecond), time.After(5*time.Second)
+	tick, late := time.NewTicker(10*time.Millisecond), time.After(2*time.Minute)
 	defer tick.Stop()
 	for complaint() != "" {
 		select {

@@ -42,6 +42,9 @@ func TestStoppedBeforeTheStartCanBeEnded(t *testing.T) {
 		}
 	}
 	run, err := f.e.Kill(t.Context(), id, Ending{Signal: "KILL"})
+	if err == nil {
+		run, err = f.e.Wait(t.Context(), id)
+	}
 	if err != nil || run.State != paddock.Lost {
 		t.Errorf("%s, %v", run.State, err)
 		text, _ := os.ReadFile(pid)

@@ -95,7 +95,7 @@ func newWorld(t testing.TB, s store.Store, key *sign.Key) *world {
 	t.Helper()
 	w := &world{t: t, errorf: t.Errorf, store: s, now: storetest.Noon.Time, key: key, user: storetest.NewUser(t, s, store.Operator),
 		starts: map[paddock.RunID]int{}, settled: map[paddock.RunID]store.Run{}, fuse: &fuse{}}
-	nonces, err := order.NoncesIn(t.TempDir())
+	nonces, err := order.NoncesIn(storetest.Memory(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func (p *proc) finish(s paddock.State, now time.Time) {
 
 func (w *world) machine(capacity int64, skew time.Duration, labels ...string) *machine {
 	w.t.Helper()
-	nonces, err := order.NoncesIn(w.t.TempDir())
+	nonces, err := order.NoncesIn(storetest.Memory(w.t))
 	if err != nil {
 		w.t.Fatal(err)
 	}

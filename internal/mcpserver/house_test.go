@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -49,6 +50,7 @@ func newHouse(t *testing.T) *realHouse {
 	must(t, os.Mkdir(h.root, 0o755))
 	e, err := executor.Open(t.Context(), executor.Config{
 		State:  base + "/state",
+		Grace:  time.Minute, // who ends a run has its outcome, however busy the machine is
 		Policy: executor.PolicyText("policy.yaml", []byte(strings.ReplaceAll(permissive, "ROOT", h.root))),
 		Stage:  testproc.Build(t, "paddock/cmd/paddock-stage"),
 		Warn:   func(err error) { t.Log("warning:", err) },

@@ -194,7 +194,7 @@ func TestLockOutlivesItsMaker(t *testing.T) {
 	if _, err := fmt.Fscan(out, &ready); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.ReleaseLock(); err != nil {
+	if err := testproc.Alone(d.ReleaseLock); err != nil {
 		t.Fatal(err)
 	}
 	if d.Lock() != nil {

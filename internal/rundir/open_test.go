@@ -238,7 +238,7 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 			continue
 		}
 		publish(t, s, d, fmt.Sprint(i))
-		if err := d.ReleaseLock(); err != nil {
+		if err := testproc.Alone(d.ReleaseLock); err != nil {
 			t.Fatal(err)
 		}
 		if i%2 == 0 {

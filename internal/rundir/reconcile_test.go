@@ -20,6 +20,7 @@ import (
 	"paddock"
 	"paddock/internal/rundir/record/durable/links"
 	"paddock/internal/rundir/record/process"
+	"paddock/internal/testproc"
 )
 
 func TestReconcileEvidence(t *testing.T) {
@@ -256,7 +257,7 @@ func TestOnUnborn(t *testing.T) {
 	rec := intent(alice)
 	rec.Root = "/some/where\nelse \xff"
 	dead, alive, plain := prepare(t, s, newID(t, 0), rec), prepare(t, s, newID(t, 1), rec), prepare(t, s, newID(t, 2), intent(alice))
-	if err := errors.Join(dead.ReleaseLock(), plain.ReleaseLock()); err != nil {
+	if err := errors.Join(testproc.Alone(dead.ReleaseLock), testproc.Alone(plain.ReleaseLock)); err != nil {
 		t.Fatal(err)
 	}
 	told := map[paddock.RunID]string{}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"paddock/internal/rundir/record/durable/links"
+	"paddock/internal/testproc"
 )
 
 // A run is removed all at once: a crash leaves it whole or gone, and its key
@@ -24,7 +25,7 @@ func TestCrashWhileRemoving(t *testing.T) {
 			d, other := prepare(t, s, newID(t, 0), intent(alice)), start(t, s, 1, alice)
 			publish(t, s, d, "key")
 			settle(t, d)
-			if err := d.ReleaseLock(); err != nil {
+			if err := testproc.Alone(d.ReleaseLock); err != nil {
 				t.Fatal(err)
 			}
 			reconcile(t, s)

@@ -113,7 +113,7 @@ func start(t testing.TB, s *State, n int, p paddock.Principal) *Dir {
 func orphan(t testing.TB, s *State, n int, p paddock.Principal) *Dir {
 	t.Helper()
 	d := start(t, s, n, p)
-	if err := d.ReleaseLock(); err != nil {
+	if err := testproc.Alone(d.ReleaseLock); err != nil {
 		t.Fatal(err)
 	}
 	return d

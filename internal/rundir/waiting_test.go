@@ -8,6 +8,7 @@ import (
 
 	"paddock"
 	"paddock/internal/rundir/record/durable/waiting"
+	"paddock/internal/testproc"
 )
 
 // Nobody who waited means nobody who could start it: it is over and was never begun.
@@ -24,7 +25,7 @@ func TestWaitingWithoutAnybody(t *testing.T) {
 	if lost := reconcile(t, s); len(lost) != 0 {
 		t.Fatalf("with somebody who waits it is settled: %v", lost)
 	}
-	if err := d.ReleaseLock(); err != nil {
+	if err := testproc.Alone(d.ReleaseLock); err != nil {
 		t.Fatal(err)
 	}
 	if lost := reconcile(t, s); len(lost) != 1 {
@@ -47,7 +48,7 @@ func TestApprovedWithoutAnybody(t *testing.T) {
 	if err := waiting.End(d.Path()); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.ReleaseLock(); err != nil {
+	if err := testproc.Alone(d.ReleaseLock); err != nil {
 		t.Fatal(err)
 	}
 	if lost := reconcile(t, s); len(lost) != 1 {

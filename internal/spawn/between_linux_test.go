@@ -84,7 +84,7 @@ func TestWhatWaitsIsClosed(t *testing.T) {
 	closed := func(t *testing.T, a *Ahead) {
 		t.Helper()
 		defer a.Close()
-		tick, late := time.NewTicker(time.Millisecond), time.After(10*time.Second)
+		tick, late := time.NewTicker(time.Millisecond), time.After(2*time.Minute)
 		defer tick.Stop()
 		for { // it closes itself, as one of the first things that it does
 			info, err := os.Stat(fmt.Sprintf("/proc/%d/environ", a.program.holder))

@@ -131,7 +131,7 @@ func startVictim(path, stage string, isolation paddock.Isolation, marker, ready 
 
 // forkedBy waits for what a supervisor forks ahead of a run below full, where it does so.
 func forkedBy(pid int, ready string) (holder int, err error) {
-	for deadline := time.Now().Add(15 * time.Second); ready == "between"; {
+	for deadline := time.Now().Add(2 * time.Minute); ready == "between"; {
 		if found := lifecycle.Descendants(pid); len(found) > 0 {
 			return found[0], nil
 		}
@@ -230,7 +230,7 @@ func killSupervisor(t *testing.T, stage string, uid int, isolation paddock.Isola
 	if err := syscall.Kill(v.Stage, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(15 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		left := carriers(t, marker)
 		if len(left) == 0 {
 			break
@@ -277,7 +277,7 @@ func checkLost(t *testing.T, path string) {
 	defer state.Close()
 	// The kernel ends the run when the supervisor's thread dies and frees the
 	// lock when the last of its threads does.
-	for deadline := time.Now().Add(5 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		lost, err := state.Reconcile(t.Context(), time.Now)
 		if err == nil && len(lost) == 1 {
 			if err := lifecycle.EndCgroup(string(lost[0])); err != nil {

@@ -131,11 +131,13 @@ func end() (complaints []string) {
 }
 
 func leftBehind(before map[string]bool) []string {
-	var complaints []string
-	if err := goleak.Find(); err != nil {
-		complaints = append(complaints, err.Error())
-	}
-	return append(complaints, settle(func() []string { return leaks(before, nil) })...)
+	return settle(func() []string {
+		found := leaks(before, nil)
+		if err := goleak.Find(); err != nil { // which itself waits for less than a second
+			found = append(found, err.Error())
+		}
+		return found
+	})
 }
 
 // wholeRun reports whether all tests were run, so that it can be told what none

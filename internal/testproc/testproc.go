@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -21,7 +22,7 @@ func Command(t testing.TB, name string, args ...string) *Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	// A grandchild may hold the pipe; a test must end all the same.
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = time.Minute
 	return cmd
 }
 
@@ -117,6 +118,15 @@ var builds = struct {
 	sync.Mutex
 	made map[string]string
 }{made: map[string]string{}}
+
+// Alone has do let go of locks while this process starts no program for a test. One that is
+// being started has a copy of every descriptor until it has become its program, and by that
+// holds what was locked by them a moment longer.
+func Alone(do func() error) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return do()
+}
 
 // MustContain reports whether this is a run in which every guarantee has to be
 // tried: CI sets PADDOCK_MUST_CONTAIN=1.

@@ -4,6 +4,7 @@ package testproc
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +12,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -107,6 +110,22 @@ func TestProgramIsKnownByItsName(t *testing.T) {
 	}
 }
 
+// No program is being started while a lock is let go of: it would hold that, too.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	want := errors.New("from do")
+	err := Alone(func() error {
+		if syscall.ForkLock.TryLock() {
+			syscall.ForkLock.Unlock()
+			t.Error("a program may be started meanwhile")
+		}
+		return want
+	})
+	if !errors.Is(err, want) {
+		t.Error(err)
+	}
+}
+
 func TestAsUser(t *testing.T) {
 	t.Parallel()
 	cmd := Command(t, Program(t, "whoami"))
@@ -189,6 +208,8 @@ func (r *recorder) Cleanup(f func())             { r.cleanups = append(r.cleanup
 func (r *recorder) Error(args ...any)            { r.errors = append(r.errors, fmt.Sprint(args...)) }
 
 func TestLeaksReports(t *testing.T) {
+	defer func(before time.Duration) { patience = before }(patience)
+	patience = 0
 	r := &recorder{TB: t}
 	Leaks(r)
 	f, err := os.Open(os.DevNull)
@@ -219,7 +240,11 @@ var leaked *os.File
 
 // TestOffender leaves something behind when TestMainComplains asks for it.
 func TestOffender(t *testing.T) {
-	switch os.Getenv("OFFENCE") {
+	offence := os.Getenv("OFFENCE")
+	if offence != "" && offence != "late" {
+		patience = 0
+	}
+	switch offence {
 	case "descriptor":
 		var err error
 		if leaked, err = os.Open(os.DevNull); err != nil {
@@ -227,6 +252,8 @@ func TestOffender(t *testing.T) {
 		}
 	case "goroutine":
 		go func() { select {} }()
+	case "late":
+		go func() { <-time.After(time.Second) }() // the library that looks for goroutines waits for half of that
 	case "child":
 		cmd := Self(t, "patient")
 		// Without WaitDelay and context nobody reaps it.
@@ -240,6 +267,7 @@ func TestMainComplains(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ offence, want string }{
 		{"none", ""},
+		{"late", ""},
 		{"descriptor", "descriptor left open"},
 		{"goroutine", "found unexpected goroutines"},
 		{"child", "child process left"},

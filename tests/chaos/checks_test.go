@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long what is ending may take, on a machine that does more.
-const patience = 90 * time.Second
+const patience = 5 * time.Minute
 
 // list asks a new process, which reconciles first, for all runs.
 func (f *field) list(args ...string) []paddock.Run {

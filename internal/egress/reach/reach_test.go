@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -14,28 +15,31 @@ func all(addrs []netip.Addr, _ int) ([]netip.Addr, string) { return addrs, "" }
 // TestOpenShares lets the first address hang: the next still gets its time.
 func TestOpenShares(t *testing.T) {
 	t.Parallel()
-	client, server := net.Pipe()
-	defer client.Close()
-	defer server.Close()
-	w := Way{
-		Resolve: func(context.Context, string) ([]netip.Addr, error) {
-			return []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")}, nil
-		},
-		Judge: all,
-		Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-			if to.Addr() == netip.MustParseAddr("192.0.2.1") {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
-			return client, ctx.Err()
-		},
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	_, to, err := w.Open(ctx, "a.example", 80)
-	if err != nil || to.String() != "192.0.2.2:80" {
-		t.Errorf("got %v, %v", to, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		defer client.Close()
+		defer server.Close()
+		w := Way{
+			Resolve: func(context.Context, string) ([]netip.Addr, error) {
+				return []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")}, nil
+			},
+			Judge: all,
+			Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+				if to.Addr() == netip.MustParseAddr("192.0.2.1") {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				return client, ctx.Err()
+			},
+		}
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, to, err := w.Open(ctx, "a.example", 80)
+		if took := time.Since(begun); err != nil || to.String() != "192.0.2.2:80" || took != 30*time.Second {
+			t.Errorf("got %v, %v after %v", to, err, took)
+		}
+	})
 }
 
 func TestOpenTriesAreBounded(t *testing.T) {

@@ -51,7 +51,7 @@ func TestLeftoverOutcomeIsAnAddendum(t *testing.T) {
 	half(t, dir.Path(), "2", exitedWith(3)) // the same, as of one that tried again
 	must(t, os.WriteFile(filepath.Join(dir.Path(), durable.TempPrefix+"torn"), []byte(`{"version":1,"outc`), 0o600))
 	must(t, os.Symlink("/dev/zero", filepath.Join(dir.Path(), durable.TempPrefix+"link")))
-	must(t, dir.ReleaseLock())
+	must(t, testproc.Alone(dir.ReleaseLock))
 	for range 2 {
 		_, err := w.state.Reconcile(t.Context(), w.now)
 		must(t, err)
@@ -83,7 +83,7 @@ func TestLeftoverOutcomeOutlivesWhoFindsIt(t *testing.T) {
 	if !first || err != nil {
 		t.Fatal(first, err)
 	}
-	must(t, dir.ReleaseLock())
+	must(t, testproc.Alone(dir.ReleaseLock))
 	_, err = w.state.Reconcile(t.Context(), w.now)
 	must(t, err)
 	if later, err := dir.Addenda(); err != nil || len(later) != 1 {
@@ -103,7 +103,7 @@ func TestSupervisorThatComesBack(t *testing.T) {
 	w := open(t)
 	now := w.now
 	dir := w.run(nil)
-	must(t, dir.ReleaseLock())
+	must(t, testproc.Alone(dir.ReleaseLock))
 	_, err := w.state.Reconcile(t.Context(), now)
 	must(t, err)
 	for range 2 {
@@ -175,7 +175,7 @@ func TestSupervisorKilledBeforeItTold(t *testing.T) {
 			t.Parallel()
 			w := open(t)
 			dir := w.run(nil)
-			must(t, dir.ReleaseLock())
+			must(t, testproc.Alone(dir.ReleaseLock))
 			reconcile := func() {
 				_, err := w.state.Reconcile(t.Context(), w.now)
 				must(t, err)
@@ -224,7 +224,7 @@ func TestWhatIsNotedCountsAddenda(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	dir := w.run(nil)
-	must(t, dir.ReleaseLock())
+	must(t, testproc.Alone(dir.ReleaseLock))
 	noted := func(text string, want bool) {
 		t.Helper()
 		must(t, os.WriteFile(filepath.Join(dir.Path(), "noted"), []byte(text), 0o600))

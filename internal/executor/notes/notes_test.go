@@ -128,7 +128,7 @@ func TestEveryRunHasOneEnd(t *testing.T) {
 		t.Errorf("%d active entries", n)
 	}
 	for _, dir := range []*rundir.Dir{silent, unmarked} {
-		must(t, dir.ReleaseLock())
+		must(t, testproc.Alone(dir.ReleaseLock))
 	}
 	w.broken = unix.ENOSPC
 	if _, err := w.state.Reconcile(t.Context(), w.now); !errors.Is(err, unix.ENOSPC) {
@@ -152,7 +152,7 @@ func TestEveryRunHasOneEnd(t *testing.T) {
 func TestALostRunIsToldOf(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	must(t, w.run(nil).ReleaseLock())
+	must(t, testproc.Alone(w.run(nil).ReleaseLock))
 	lost, err := w.state.Reconcile(t.Context(), w.now)
 	must(t, err)
 	if len(lost) != 1 {
@@ -181,7 +181,7 @@ func TestAnEndInAnOlderSegment(t *testing.T) {
 	for range 20 {
 		w.tell(t.Context(), journal.KillOf("r", "kill", "TERM", "x", strings.Repeat("x", 300)))
 	}
-	must(t, dir.ReleaseLock())
+	must(t, testproc.Alone(dir.ReleaseLock))
 	_, err := w.state.Reconcile(t.Context(), w.now)
 	must(t, err)
 	if kinds := strings.Join(w.told(), " "); strings.Count(kinds, "end") != 1 {

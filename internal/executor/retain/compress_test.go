@@ -20,6 +20,7 @@ import (
 	"paddock/internal/policy"
 	"paddock/internal/rundir"
 	"paddock/internal/rundir/record/durable/prune"
+	"paddock/internal/testproc"
 )
 
 const plentiful = 100_000 // bytes, enough to be packed
@@ -52,7 +53,7 @@ func (h *house) printed(n, size int) (*rundir.Dir, []byte) {
 		State: paddock.Exited, Reason: paddock.Reason{Kind: paddock.ReasonExit}, EndedAt: at, SettledAt: at, Stdout: stdout, Stderr: stderr,
 	})
 	must(h.t, err)
-	must(h.t, d.ReleaseLock())
+	must(h.t, testproc.Alone(d.ReleaseLock))
 	h.settle()
 	return d, text
 }

@@ -126,7 +126,7 @@ func (h *house) ended(n, size int) *rundir.Dir {
 		Stdout: paddock.StreamSummary{Bytes: int64(size)},
 	})
 	must(h.t, err)
-	must(h.t, d.ReleaseLock())
+	must(h.t, testproc.Alone(d.ReleaseLock))
 	h.settle()
 	return d
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -96,9 +95,7 @@ func TestAStoppedSupervisorIsEnded(t *testing.T) {
 		}
 		return idle != nil
 	})
-	if err := syscall.Kill(idle.PID(), syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	testproc.Stop(t, idle.PID())
 	p.Close()
 	<-idle.Reap()
 	if idle.Ended() {

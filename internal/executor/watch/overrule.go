@@ -11,18 +11,22 @@ import (
 	"paddock/internal/rundir"
 )
 
-// Overrule ends a supervisor that doesn't answer, and by that its run, and has the
-// run settled as lost within patience: nobody is left who could say how it ended.
+// Overrule ends a supervisor that doesn't answer, and by that its run, and returns when
+// the run is settled as lost, or after patience: nobody is left who could say how it ended.
 func (h *Hub) Overrule(ctx context.Context, dir *rundir.Dir, patience time.Duration) error {
 	if err := h.destroy(dir); err != nil {
 		return err
 	}
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return h.Await(limited, dir, func(*Run) (bool, error) {
+	err := h.Await(limited, dir, func(*Run) (bool, error) {
 		outcome, err := dir.Outcome()
 		return outcome != nil, err
 	})
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return nil // it is ended, and will be settled
+	}
+	return err
 }
 
 // destroy ends the supervisor of dir's run. Who started it needs no record of it: a supervisor

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
+
+	"paddock/internal/testproc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
 
 func TestEnvelope(t *testing.T) {
 	t.Parallel()

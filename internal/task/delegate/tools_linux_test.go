@@ -181,7 +181,7 @@ func TestADoorEndsWithItsDelegate(t *testing.T) {
 	if got := w.collect(delegate.Collect{ID: d.ID}).Completed[0].Result; got.Status != delegate.Completed {
 		t.Errorf("%+v", got)
 	}
-	w.must(theirs.SetReadDeadline(time.Now().Add(30 * time.Second)))
+	w.must(theirs.SetReadDeadline(time.Now().Add(2 * time.Minute)))
 	if n, err := theirs.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("the door is open yet: %d, %v", n, err)
 	}

@@ -12,10 +12,11 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"go.uber.org/goleak"
+
+	"paddock/internal/testproc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testproc.Main(m, nil) }
 
 func TestReadLines(t *testing.T) {
 	t.Parallel()
