@@ -76,7 +76,7 @@ func given(data json.RawMessage) bool { return len(data) > 0 && string(data) != 
 func members(data []byte) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.Join(errors.New("want an object"), err)
+		return nil, errors.New("want an object")
 	}
 	out := map[string]json.RawMessage{}
 	for d.More() {

@@ -20,7 +20,7 @@ func Codex(data []byte) (*Import, error) {
 	}
 	list, err := calls.Read(string(data))
 	if err != nil {
-		return nil, fmt.Errorf("%w: want prefix_rule(…), host_executable(…) or network_rule(…)", err)
+		return nil, fmt.Errorf("%w; want prefix_rule(…), host_executable(…) or network_rule(…) and nothing else", err)
 	}
 	m := &Import{paths: map[string]string{}}
 	for _, c := range list {

@@ -98,7 +98,7 @@ func ends(tokens []token) bool {
 }
 
 func other(t token) error {
-	return fmt.Errorf("line %d: %.40q is more than a call with literal words", t.line, t.text)
+	return fmt.Errorf("line %d: want calls with literal words, and %.40q is more than that", t.line, t.text)
 }
 
 type reader struct {
