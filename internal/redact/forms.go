@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"paddock/internal/redact/written"
 )
 
 // parts are a value and, where it has more than one, its lines: programs print
@@ -29,78 +31,25 @@ func parts(value string) []string {
 	return list
 }
 
-// unreserved is what every way of escaping for URLs leaves as it is, but for old ones.
-const unreserved = "-_.~"
-
-// kept are the characters, beside letters and digits, that ways of escaping for URLs leave
-// as they are: they differ between libraries, and between the parts of a URL.
-var kept = []string{
-	"",
-	unreserved,                              // jq, Go's query, Python's quote_plus
-	unreserved + "/",                        // Python's quote
-	unreserved + "!*'()",                    // encodeURIComponent
-	unreserved + "!*'();,/?:@&=+$#",         // encodeURI
-	unreserved + "!*'();,/?:@&=+$#[]%",      // Python's requests, where a URL is given whole
-	unreserved + "$&+=:@",                   // Go: a word of a path, a path, a name, a fragment
-	unreserved + "$&+=:@/,;",                //
-	unreserved + "$&+=,;",                   //
-	unreserved + "$&+=:@/,;?!()*",           //
-	unreserved + "/+&%=?:,;@$!*()|^`{}[]\\", // browsers: a query, a path, a name, a fragment
-	unreserved + "/+&%=:,;@$!*'()|^[]",      //
-	unreserved + "+&%,$!*'()",               //
-	unreserved + "/+&%=?:,;@$!*'()#|^{}[]\\",
-}
-
-// keptInForms are those of forms, where + stands for a space: of Go and Python, of browsers
-// and Java, and of PHP.
-var keptInForms = []string{unreserved, "-_.*", "-_."}
-
 // asWritten are the forms that are found as they are: the value itself, escaped as in URLs,
-// and as in JSON strings, also in JSON that is in a string itself.
+// as in HTML, and as in JSON strings, also in JSON that is in a string itself; and its bytes
+// one by one.
 func asWritten(value string) []string {
 	list := []string{value}
-	for _, keep := range kept {
-		list = append(list, escaped(value, keep))
-	}
-	for _, keep := range keptInForms {
-		list = append(list, strings.ReplaceAll(escaped(value, keep), "%20", "+"))
-	}
-	for _, s := range list[1:] {
-		list = append(list, lowerEscapes(s))
-	}
+	list = append(list, written.URL(value)...)
 	for _, html := range []bool{true, false} {
 		inJSON := jsonOf(value, html)
 		ascii := asciiOf(inJSON)
 		list = append(list, inJSON, strings.ReplaceAll(inJSON, "/", `\/`), ascii, strings.ReplaceAll(ascii, "/", `\/`),
 			jsonOf(inJSON, html), jsonOf(ascii, html))
 	}
+	list = append(list, written.HTML(value)...)
+	list = append(list, written.Bytes(value)...)
+	for _, s := range written.Base32(value) {
+		list = append(list, strings.ToLower(s))
+	}
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// escaped escapes every byte but letters, digits and those in keep.
-func escaped(value, keep string) string {
-	var b strings.Builder
-	for _, c := range []byte(value) {
-		if c < utf8.RuneSelf && ('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte(keep, c) >= 0) {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
-}
-
-// lowerEscapes writes the digits of escapes in lower case.
-func lowerEscapes(s string) string {
-	b := []byte(s)
-	for i := 0; i+2 < len(b); i++ {
-		if b[i] == '%' {
-			copy(b[i+1:], bytes.ToLower(b[i+1:i+3]))
-			i += 2
-		}
-	}
-	return string(b)
 }
 
 // jsonOf is value as it stands in a JSON string, with or without the care for HTML.
@@ -135,7 +84,7 @@ func asciiOf(inJSON string) string {
 const headless = 2
 
 // encoded are the forms that may be broken into lines: base64 at each of the
-// three places that a text can have in a longer one, and hexadecimal digits. A
+// three places that a text can have in a longer one, base32, and hexadecimal digits. A
 // form is also looked for without its first characters, which may end a line.
 func encoded(value string) (list []string) {
 	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
@@ -147,6 +96,7 @@ func encoded(value string) (list []string) {
 			list = append(list, text[beginning:])
 		}
 	}
+	list = append(list, written.Base32(value)...)
 	digits := hex.EncodeToString([]byte(value))
 	list = append(list, digits, strings.ToUpper(digits))
 	for _, s := range slices.Clone(list) {

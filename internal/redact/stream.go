@@ -23,6 +23,8 @@ type Stream struct {
 	ring         int64   // what of a count is the place in it
 	count        int64   // of those characters
 	broken       int     // line ends since the last of them
+
+	dump dump
 }
 
 // Stream returns a Stream that stands at its beginning.
@@ -31,6 +33,7 @@ func (p *Patterns) Stream() *Stream {
 	if p != nil {
 		size := 1 << bits.Len(uint(p.loose.most)) // a power of two
 		s.places, s.ring = make([]int64, size), int64(size-1)
+		s.dump.init(p.bytes)
 	}
 	return s
 }
@@ -44,10 +47,14 @@ func (s *Stream) Next(b []byte) (ready []byte, spans []Span) {
 	}
 	from := s.at - int64(len(s.held))
 	for i, c := range b {
-		if s.exact|s.loose != 0 || s.p.exact.first[c]|s.p.loose.first[c] != 0 {
-			s.step(c, s.at+int64(i)+1)
+		if s.exact|s.loose == 0 && i+1 < len(b) {
+			if pair := int(c)<<8 | int(b[i+1]); s.p.begins[pair>>6]&(1<<(pair&63)) == 0 {
+				continue
+			}
 		}
+		s.step(c, s.at+int64(i)+1)
 	}
+	s.dump.take(s, b, s.at)
 	s.at += int64(len(b))
 	if len(s.held) > 0 {
 		b = append(s.held, b...)
@@ -56,6 +63,7 @@ func (s *Stream) Next(b []byte) (ready []byte, spans []Span) {
 	if more := int64(s.p.loose.nodes[s.loose].more); more > 0 {
 		keep = max(keep, s.at-s.places[(s.count-more)&s.ring])
 	}
+	keep = max(keep, min(s.at-s.dump.keep(s.at), s.at-from))
 	n := int64(len(b)) - keep
 	s.held = append([]byte(nil), b[n:]...)
 	return b[:n], s.until(from + n)

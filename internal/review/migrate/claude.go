@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,80 +17,92 @@ func Claude(data []byte) (*Import, error) {
 	if len(data) > most || !utf8.Valid(data) {
 		return nil, fmt.Errorf("not a settings file: want at most %d bytes of UTF-8", most)
 	}
-	if err := unique(data); err != nil {
-		return nil, err
-	}
-	var file struct {
-		Permissions struct {
-			Allow       []string `json:"allow"`
-			Ask         []string `json:"ask"`
-			Deny        []string `json:"deny"`
-			DefaultMode string   `json:"defaultMode"`
-			Directories []string `json:"additionalDirectories"`
-		} `json:"permissions"`
-	}
-	if err := json.Unmarshal(data, &file); err != nil {
+	top, err := members(data)
+	if err != nil {
 		return nil, fmt.Errorf("not a settings file: %w", err)
 	}
-	m := &Import{paths: map[string]string{}}
-	p := file.Permissions
-	for _, list := range []struct {
-		effect effect
-		rules  []string
-	}{{allow, p.Allow}, {ask, p.Ask}, {deny, p.Deny}} {
-		for _, rule := range list.rules {
-			m.claude(list.effect, rule)
+	p := map[string]json.RawMessage{}
+	if given(top["permissions"]) {
+		if p, err = members(top["permissions"]); err != nil {
+			return nil, fmt.Errorf("not a settings file: permissions: %w", err)
 		}
 	}
-	if p.DefaultMode != "" {
-		m.note("defaultMode %s has no counterpart: what isn't allowed is refused", p.DefaultMode)
+	m := &Import{paths: map[string]string{}}
+	for _, e := range []effect{allow, ask, deny} {
+		m.list(e, p[string(e)])
 	}
-	if len(p.Directories) > 0 {
+	for _, known := range []string{"allow", "ask", "deny"} {
+		for _, key := range slices.Sorted(maps.Keys(p)) {
+			if key != known && strings.EqualFold(key, known) {
+				m.note("permissions.%s is left out: the key is %s, and Claude Code doesn't know another", key, known)
+			}
+		}
+	}
+	if given(p["defaultMode"]) {
+		m.note("defaultMode %.40s has no counterpart: what isn't allowed is refused", strings.Trim(string(p["defaultMode"]), `"`))
+	}
+	if given(p["additionalDirectories"]) {
 		m.note("additionalDirectories is left out: list them under roots, or under read and write of containment")
 	}
 	return m, nil
 }
 
-// unique refuses objects that have a key twice: readers differ on which counts.
-func unique(data []byte) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	var walk func() error
-	walk = func() error {
-		t, err := d.Token()
-		if err != nil {
-			return err
-		}
-		delim, ok := t.(json.Delim)
-		if !ok {
-			return nil
-		}
-		seen := map[string]bool{}
-		for d.More() {
-			if delim == '{' {
-				key, err := d.Token()
-				if err != nil {
-					return err
-				}
-				k := strings.ToLower(fmt.Sprint(key)) // the reader of settings here doesn't mind case
-				if seen[k] {
-					return fmt.Errorf("the key %q is there twice", key)
-				}
-				seen[k] = true
-			}
-			if err := walk(); err != nil {
-				return err
-			}
-		}
-		_, err = d.Token()
-		return err
+// list takes the rules of one effect. One that is no rule is left out, with all that it
+// may be about.
+func (m *Import) list(e effect, data json.RawMessage) {
+	if !given(data) {
+		return
 	}
-	if err := walk(); err != nil {
-		return fmt.Errorf("not a settings file: %w", err)
+	var rules []json.RawMessage
+	if json.Unmarshal(data, &rules) != nil {
+		m.left(line{effect: e, said: string(e)}, "it isn't a list")
+		return
+	}
+	for i, one := range rules {
+		var rule string
+		if !strings.HasPrefix(string(one), `"`) || json.Unmarshal(one, &rule) != nil {
+			m.left(line{effect: e, said: fmt.Sprintf("rule %d of %s", i+1, e)}, "it isn't a text")
+			continue
+		}
+		m.claude(e, rule)
+	}
+}
+
+// given reports whether a key has a value.
+func given(data json.RawMessage) bool { return len(data) > 0 && string(data) != "null" }
+
+// members are the keys of an object, letter by letter, as Claude Code reads them. One that
+// has a key twice is refused: readers differ on which counts. What is deeper isn't looked at.
+func members(data []byte) (map[string]json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.New("want an object")
+	}
+	out := map[string]json.RawMessage{}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, err
+		}
+		k := fmt.Sprint(key)
+		for known := range out {
+			if strings.EqualFold(known, k) {
+				return nil, fmt.Errorf("the key %q is there twice", k)
+			}
+		}
+		out[k] = value
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("not a settings file: something follows it")
+		return nil, errors.New("something follows it")
 	}
-	return nil
+	return out, nil
 }
 
 // shellish are characters by which a shell line is more than its words.

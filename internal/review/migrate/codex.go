@@ -2,226 +2,146 @@ package migrate
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"paddock/internal/review/migrate/calls"
 )
 
 // Codex reads a file of Codex's execpolicy rules: calls of prefix_rule, host_executable
-// and network_rule, which is only told of, with literal words. Anything else of Starlark
-// is an error.
+// and network_rule, which is only told of, with literal words. A call that can't be said
+// is left out, with what it would refuse; a file that does more than call is an error.
 func Codex(data []byte) (*Import, error) {
 	if len(data) > most || !utf8.Valid(data) {
 		return nil, fmt.Errorf("not a file of rules: want at most %d bytes of UTF-8", most)
 	}
-	s := &scanner{text: string(data), line: 1}
+	list, err := calls.Read(string(data))
+	if err != nil {
+		return nil, fmt.Errorf("%w; want prefix_rule(…), host_executable(…) or network_rule(…) and nothing else", err)
+	}
 	m := &Import{paths: map[string]string{}}
-	for s.space(); s.text != ""; s.space() {
-		at := s.line
-		function := s.ident()
-		args, err := s.call()
-		if err != nil || function == "" {
-			return nil, fmt.Errorf("line %d: want prefix_rule(…), host_executable(…) or network_rule(…) with literal words: %v", s.line, err)
-		}
-		switch function {
-		case "prefix_rule":
-			err = m.prefix(args, at)
-		case "host_executable":
-			err = m.host(args)
-		case "network_rule":
-			m.note("the network_rule at line %d, for %q, is left out: hosts are listed under `network` of the programs that reach them", at, args["host"].text)
+	for _, c := range list {
+		switch {
+		case c.Inner:
+			m.left(line{effect: deny, said: said(c)}, "what it calls for its arguments may make rules itself")
+		case c.Function == "prefix_rule":
+			m.prefix(c)
+		case c.Function == "host_executable":
+			m.host(c)
+		case c.Function == "network_rule":
+			m.note("the network_rule at line %d, for %q, is left out: hosts are listed under `network` of the programs that reach them", c.Line, c.Arg("host", 0).Text)
 		default:
-			err = fmt.Errorf("%s isn't known", function)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", at, err)
+			l, _ := rule(c)
+			m.left(l, fmt.Sprintf("%.40s isn't known", c.Function))
 		}
 	}
 	return m, nil
 }
 
-// prefix takes one prefix_rule.
-func (m *Import) prefix(args map[string]value, at int) error {
-	decision := args["decision"].text
-	effects := map[string]effect{"": allow, "allow": allow, "prompt": ask, "forbidden": deny}
-	e, ok := effects[decision]
-	if !ok {
-		return fmt.Errorf("the decision %q isn't known", decision)
+func said(c calls.Call) string {
+	if c.Function == "prefix_rule" {
+		return fmt.Sprintf("the rule at line %d", c.Line)
 	}
-	for key := range args {
+	return fmt.Sprintf("%.40s at line %d", c.Function, c.Line)
+}
+
+// rule reads a rule, and says what of it can't be said. Then the words are those of the
+// program alone, as far as they can be told, and what may refuse does.
+func rule(c calls.Call) (l line, problem string) {
+	l = line{effect: deny, more: true, said: said(c)}
+	decision := c.Arg("decision", 1)
+	known := map[string]effect{"allow": allow, "prompt": ask, "forbidden": deny}
+	e, ok := known[decision.Text]
+	switch {
+	case c.Problem != "":
+		return l, c.Problem
+	case decision.Kind == calls.None && c.Function == "prefix_rule":
+		l.effect = allow
+	case decision.Kind != calls.Word || !ok:
+		problem = fmt.Sprintf("the decision %q isn't known", decision.Text)
+	default:
+		l.effect = e
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.Named)) {
 		if !slices.Contains([]string{"pattern", "decision", "justification", "match", "not_match"}, key) {
-			return fmt.Errorf("the argument %s isn't known", key)
+			problem = fmt.Sprintf("the argument %.40s isn't known", key)
 		}
 	}
-	if len(args["pattern"].list) == 0 {
-		return fmt.Errorf("a rule needs a pattern")
+	pattern := c.Arg("pattern", 0)
+	if len(pattern.List) == 0 {
+		return l, "it has no pattern of literal words"
 	}
-	l := line{effect: e, more: true, said: fmt.Sprintf("the rule at line %d", at)}
-	if why := strings.TrimSpace(args["justification"].text); e != allow {
-		l.why = why
-	}
-	for _, item := range args["pattern"].list {
-		switch {
-		case !item.isList:
-			l.words = append(l.words, []string{item.text})
-		case len(item.list) == 0:
-			return fmt.Errorf("a list of alternatives is empty")
-		default:
-			var alternatives []string
-			for _, a := range item.list {
-				if a.isList {
-					return fmt.Errorf("alternatives are words")
-				}
-				if !slices.Contains(alternatives, a.text) {
-					alternatives = append(alternatives, a.text)
-				}
-			}
-			l.words = append(l.words, alternatives)
+	for i, item := range pattern.List {
+		words := alternatives(item)
+		if words == nil {
+			problem = "its pattern isn't all literal words"
+			break
+		}
+		if l.words = append(l.words, words); i == 0 && slices.Contains(words, "") {
+			return line{effect: l.effect, said: l.said}, "an empty word is no program"
 		}
 	}
-	if args["match"].isList || args["not_match"].isList {
-		m.note("the examples of the rule at line %d are left out: write them under tests", at)
+	return l, problem
+}
+
+// alternatives are the words that a part of a pattern stands for; nil where that can't be told.
+func alternatives(item calls.Value) (words []string) {
+	list := item.List
+	if item.Kind == calls.Word {
+		list = []calls.Value{item}
+	}
+	for _, a := range list {
+		if a.Kind != calls.Word {
+			return nil
+		}
+		if !slices.Contains(words, a.Text) {
+			words = append(words, a.Text)
+		}
+	}
+	return words
+}
+
+// prefix takes one prefix_rule.
+func (m *Import) prefix(c calls.Call) {
+	l, problem := rule(c)
+	if problem != "" {
+		m.left(l, problem)
+		return
+	}
+	if l.effect != allow {
+		l.why = strings.TrimSpace(c.Arg("justification", 4).Text)
+	}
+	if c.Arg("match", 2).Kind != calls.None || c.Arg("not_match", 3).Kind != calls.None {
+		m.note("the examples of the rule at line %d are left out: write them under tests", c.Line)
 	}
 	m.add(l)
-	return nil
 }
 
 // host takes one host_executable: where a program may lie.
-func (m *Import) host(args map[string]value) error {
-	program, paths := args["name"].text, args["paths"].list
-	if program == "" || !args["paths"].isList {
-		return fmt.Errorf("host_executable needs a name and paths")
+func (m *Import) host(c calls.Call) {
+	name, paths := c.Arg("name", 0), alternatives(c.Arg("paths", 1))
+	l := line{effect: deny, more: true, said: said(c)}
+	program := name.Text
+	if name.Kind != calls.Word || program == "" || c.Problem != "" {
+		m.left(l, "which program it is about can't be told")
+		return
 	}
-	if len(paths) != 1 || !path.IsAbs(paths[0].text) || path.Clean(paths[0].text) != paths[0].text {
-		m.note("host_executable %s is left out: a policy has one absolute path for a program", program)
-		m.left(line{effect: deny, words: [][]string{{program}}, said: "host_executable " + program}, "several files may be meant")
-		return nil
+	l.words = [][]string{{program}}
+	l.said = fmt.Sprintf("host_executable %s", program)
+	if len(paths) != 1 || !path.IsAbs(paths[0]) || path.Clean(paths[0]) != paths[0] {
+		m.left(l, "a policy has one absolute path for a program")
+		return
 	}
-	m.paths[program] = paths[0].text
-	return nil
-}
-
-// A value is a word or a list.
-type value struct {
-	text   string
-	list   []value
-	isList bool
-}
-
-type scanner struct {
-	text  string
-	line  int
-	depth int
-}
-
-// space skips what means nothing.
-func (s *scanner) space() {
-	for s.text != "" {
-		switch s.text[0] {
-		case '\n':
-			s.line++
-		case ' ', '\t', '\r', ';':
-		case '#':
-			end := strings.IndexByte(s.text, '\n')
-			if end < 0 {
-				end = len(s.text)
-			}
-			s.text = s.text[end:]
-			continue
-		default:
-			return
-		}
-		s.text = s.text[1:]
+	if path.Base(paths[0]) != program {
+		m.left(l, "its file has another name")
+		return
 	}
-}
-
-func (s *scanner) ident() string {
-	n := 0
-	for n < len(s.text) && (s.text[n] == '_' || s.text[n] >= 'a' && s.text[n] <= 'z' || s.text[n] >= 'A' && s.text[n] <= 'Z') {
-		n++
+	if before, ok := m.paths[program]; ok && before != paths[0] {
+		m.left(l, "another one has another file")
+		return
 	}
-	word := s.text[:n]
-	s.text = s.text[n:]
-	return word
-}
-
-// take takes c if it is next.
-func (s *scanner) take(c byte) bool {
-	s.space()
-	if s.text == "" || s.text[0] != c {
-		return false
-	}
-	s.text = s.text[1:]
-	return true
-}
-
-func (s *scanner) call() (map[string]value, error) {
-	if !s.take('(') {
-		return nil, fmt.Errorf("there is no (")
-	}
-	args := map[string]value{}
-	for !s.take(')') {
-		s.space()
-		key := s.ident()
-		if key == "" || !s.take('=') {
-			return nil, fmt.Errorf("arguments are given by name")
-		}
-		if _, twice := args[key]; twice {
-			return nil, fmt.Errorf("%s is given twice", key)
-		}
-		v, err := s.value()
-		if err != nil {
-			return nil, err
-		}
-		args[key] = v
-		if !s.take(',') && (s.text == "" || s.text[0] != ')') {
-			return nil, fmt.Errorf("want , or )")
-		}
-	}
-	return args, nil
-}
-
-func (s *scanner) value() (value, error) {
-	if s.take('[') {
-		if s.depth++; s.depth > 4 {
-			return value{}, fmt.Errorf("lists are too deep")
-		}
-		defer func() { s.depth-- }()
-		v := value{isList: true}
-		for !s.take(']') {
-			one, err := s.value()
-			if err != nil {
-				return v, err
-			}
-			v.list = append(v.list, one)
-			if !s.take(',') && (s.text == "" || s.text[0] != ']') {
-				return v, fmt.Errorf("want , or ]")
-			}
-		}
-		return v, nil
-	}
-	s.space()
-	if s.text == "" || s.text[0] != '"' && s.text[0] != '\'' || strings.HasPrefix(s.text, `"""`) || strings.HasPrefix(s.text, "'''") {
-		return value{}, fmt.Errorf("want a word in quotes or a list")
-	}
-	quote := s.text[0]
-	var b strings.Builder
-	for i := 1; i < len(s.text); i++ {
-		switch c := s.text[i]; {
-		case c == quote:
-			s.text = s.text[i+1:]
-			return value{text: b.String()}, nil
-		case c == '\n':
-			return value{}, fmt.Errorf("a word ends with its line")
-		case c == '\\':
-			if i++; i == len(s.text) || strings.IndexByte(`\"'`, s.text[i]) < 0 {
-				return value{}, fmt.Errorf("only \\\\, \\\" and \\' are known in words")
-			}
-			b.WriteByte(s.text[i])
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return value{}, fmt.Errorf("a word has no end")
+	m.paths[program] = paths[0]
 }

@@ -12,6 +12,7 @@
 package migrate
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"strings"
 	"sync"
 
+	"paddock/internal/policy"
 	"paddock/internal/policy/compiled/pattern"
 	"paddock/internal/policy/propose"
 )
@@ -73,6 +75,14 @@ var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A
 // Policy returns the text of a policy for commands in root. find returns the path of
 // an installed program; programs that it doesn't find are left out, and told of.
 func (m *Import) Policy(root string, find func(name string) string) []byte {
+	whole := Import{lines: m.lines, paths: m.paths, Notes: slices.Clone(m.Notes)}
+	if _, err := policy.Load("", whole.text(root, find)); err != nil {
+		m.sift()
+	}
+	return m.text(root, find)
+}
+
+func (m *Import) text(root string, find func(name string) string) []byte {
 	var b strings.Builder
 	w := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	w("# Made of the permissions of another tool. Read it, then: paddock policy check FILE")
@@ -260,18 +270,51 @@ func expression(l line) string {
 	return strings.Join(parts, " && ")
 }
 
-// add takes a rule that is understood; one whose words no policy can hold is told of.
+// add takes a rule that is understood; one that no policy can hold is told of.
 func (m *Import) add(l line) {
 	for _, alternatives := range l.words {
 		for _, w := range alternatives {
-			plain := w != "" && !strings.ContainsFunc(w, func(c rune) bool { return c < 0x20 || c == 0x7f })
-			if !plain || len(alternatives) > 1 && (strings.ContainsAny(w, ",<>{}") || w != strings.TrimSpace(w) || w == "...") {
-				m.left(l, "a word of it can't stand in a rule")
-				return
+			switch {
+			case w == "":
+				m.left(l, "a word of it is empty")
+			case strings.ContainsAny(w, "\n\r"):
+				m.left(l, "a word of it has a line break, and no command with one is run")
+			case strings.ContainsFunc(w, func(c rune) bool { return c < 0x20 || c == 0x7f }):
+				m.left(l, "a word of it has a control character")
+			case len(alternatives) > 1 && (strings.ContainsAny(w, ",<>{}") || w != strings.TrimSpace(w) || w == "..."):
+				m.left(l, "a word of it can't stand beside others")
+			default:
+				continue
 			}
+			return
 		}
 	}
 	m.lines = append(m.lines, l)
+}
+
+// sift leaves out what no policy can have, which is asked of each rule alone: what
+// bounds there are is known where policies are read.
+func (m *Import) sift() {
+	for _, l := range slices.Clone(m.lines) {
+		if err := alone(l); err != nil {
+			m.lines = slices.DeleteFunc(m.lines, func(o line) bool { return o.effect == l.effect && o.said == l.said })
+			m.left(l, err.Error())
+		}
+	}
+}
+
+// alone says why no policy can have a rule.
+func alone(l line) error {
+	one := Import{lines: []line{l}, paths: map[string]string{}}
+	if l.effect == deny {
+		one.lines = append(one.lines, line{effect: allow, words: l.words[:1]})
+	}
+	_, err := policy.Load("", one.text("/w", func(string) string { return "/p" }))
+	var faults *policy.Errors
+	if errors.As(err, &faults) && len(faults.List) > 0 {
+		return errors.New(faults.List[0].Message)
+	}
+	return err
 }
 
 // left leaves a rule out. What it refuses or asks about must not be allowed for that,

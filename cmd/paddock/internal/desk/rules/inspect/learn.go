@@ -92,7 +92,7 @@ func (d commands) learn(ctx context.Context, f learnFlags) error {
 	}
 	if f.unused {
 		q := unused.Question{Path: path, Data: data}
-		if q.Used, q.Runs, err = told.Started(ctx, d.Desk, since, f.matches); err != nil {
+		if q.Used, q.Runs, err = told.Started(ctx, d.Desk, data, since, f.matches); err != nil {
 			return err
 		}
 		if f.write {

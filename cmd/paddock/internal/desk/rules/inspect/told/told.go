@@ -4,14 +4,16 @@
 // # Limits
 //
 // What was only counted, or is cut short, isn't known by its words. Which file a policy was
-// in isn't in the journal: that a refusal was another project's is known by the roots of the
-// policy that refused, as long as its text is kept and is one file.
+// in isn't in the journal: that a refusal or a run was another project's is known by the roots
+// of the policy that decided, as long as its text is kept and is one file, and of a run by
+// where it ran.
 package told
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -84,7 +86,7 @@ func Refused(ctx context.Context, d *desk.Desk, data []byte, since time.Time, by
 // elsewhere reports of digests whether such a policy is known to have no root in common
 // with data.
 func elsewhere(e *evidence.Evidence, data []byte) func(paddock.Digest) bool {
-	here, _ := layered.Load("", data)
+	here := rootsOf(data)
 	known := map[paddock.Digest]bool{}
 	return func(digest paddock.Digest) bool {
 		answer, ok := known[digest]
@@ -92,14 +94,37 @@ func elsewhere(e *evidence.Evidence, data []byte) func(paddock.Digest) bool {
 			return answer
 		}
 		if text, err := ruled.Read(e, string(digest)); err == nil {
-			there, faults := layered.Load("", []byte(text.Text))
-			answer = len(faults) == 0 && !slices.ContainsFunc(there.Roots, func(root string) bool {
-				return slices.ContainsFunc(here.Roots, func(one string) bool { return holds(root, one) || holds(one, root) })
+			there := rootsOf([]byte(text.Text))
+			answer = len(there) > 0 && !slices.ContainsFunc(there, func(root string) bool {
+				return slices.ContainsFunc(here, func(one string) bool { return holds(root, one) || holds(one, root) })
 			})
 		}
 		known[digest] = answer
 		return answer
 	}
+}
+
+// rootsOf are the roots of a policy of one file, with links followed as far as they are
+// there: a place has many names. There are none where it can't be read.
+func rootsOf(data []byte) (roots []string) {
+	file, faults := layered.Load("", data)
+	if len(faults) > 0 {
+		return nil
+	}
+	for _, root := range file.Roots {
+		if real, err := filepath.EvalSymlinks(root); err == nil {
+			root = real
+		}
+		roots = append(roots, root)
+	}
+	return roots
+}
+
+// outside reports whether dir, where something ran, is whole and in none of roots: then no
+// policy with these roots was needed for that, whose texts are kept or not.
+func outside(roots []string, dir string) bool {
+	return filepath.IsAbs(dir) && !strings.HasSuffix(dir, "…") &&
+		!slices.ContainsFunc(roots, func(root string) bool { return holds(root, dir) })
 }
 
 // holds reports whether p is dir or in it.
@@ -108,16 +133,22 @@ func holds(dir, p string) bool {
 }
 
 // Started reads the journal for commands that were run since then, by those whose id
-// by accepts, each once, and counts the runs.
-func Started(ctx context.Context, d *desk.Desk, since time.Time, by func(id string) bool) (used []learn.Use, runs int, err error) {
+// by accepts, and not by policies for other places than those of data: each command once,
+// and how many runs there were.
+func Started(ctx context.Context, d *desk.Desk, data []byte, since time.Time, by func(id string) bool) (used []learn.Use, runs int, err error) {
 	e, err := open(d)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	known := map[string]bool{}
+	known, others := map[string]bool{}, 0
+	elsewhere, here := elsewhere(e, data), rootsOf(data)
 	broken, err := e.List(ctx, evidence.Filter{Kind: journal.Start, Since: since}, func(entry journal.Entry, _ []byte) error {
 		if entry.Principal == nil || !by(entry.Principal.ID) {
+			return nil
+		}
+		if elsewhere(entry.Start.PolicyDigest) || outside(here, entry.Start.Dir) {
+			others++
 			return nil
 		}
 		runs++
@@ -131,6 +162,9 @@ func Started(ctx context.Context, d *desk.Desk, since time.Time, by func(id stri
 		}
 		return nil
 	})
+	if others > 0 {
+		d.Say("note", fmt.Sprintf("%d runs by policies for other places are left out", others))
+	}
 	if err == nil && broken > 0 {
 		err = desk.Usage(fmt.Sprintf("%d entries of the journal can't be read, so what was used isn't known", broken), "paddock audit verify says more")
 	}

@@ -1,0 +1,115 @@
+// Package written has forms in which programs write a value where they don't write it as
+// it is: in URLs, in HTML and XML, as a list of its bytes, in base32.
+//
+// # Limits
+//
+// What is escaped twice isn't among them, nor are bytes in octal digits. A value of more
+// than a kilobyte has no list here.
+package written
+
+import (
+	"encoding/base32"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// mostListed is how long a value is that is looked for as a list of its bytes in one line:
+// each takes many times the memory of the value, and nobody has longer lines of them.
+const mostListed = 1024
+
+// entities are what libraries write in HTML and XML, beside &amp; &lt; and &gt;.
+var entities = []*strings.Replacer{
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"), // what stands between tags
+	strings.NewReplacer("&", "&amp;", `"`, "&quot;"),            // browsers, in attributes
+	entity(`"`, "&quot;"),
+	entity(`"`, "&#34;", "'", "&#39;"), // Go
+	entity(`"`, "&#34;", "'", "&#39;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;"),  // Go's XML
+	entity(`"`, "&quot;", "'", "&#x27;"),                                             // Python
+	entity(`"`, "&quot;", "'", "&#39;"),                                              // lodash, Ruby
+	entity(`"`, "&quot;", "'", "&#039;"),                                             // PHP
+	entity(`"`, "&quot;", "'", "&apos;"),                                             // XML
+	entity(`"`, "&quot;", "'", "&#x27;", "/", "&#x2F;"),                              // OWASP
+	entity(`"`, "&quot;", "'", "&#x27;", "`", "&#x60;"),                              // Underscore
+	entity(`"`, "&quot;", "'", "&#x27;", "`", "&#x60;", "=", "&#x3D;"),               // Handlebars
+	entity(`"`, "&quot;", "'", "&#39;", "/", "&#x2F;", "`", "&#x60;", "=", "&#x3D;"), // Mustache
+}
+
+func entity(more ...string) *strings.Replacer {
+	return strings.NewReplacer(append([]string{"&", "&amp;", "<", "&lt;", ">", "&gt;"}, more...)...)
+}
+
+// HTML are the forms of a value in HTML and XML: with entities where they must be, with
+// numbers also for what isn't ASCII, and with numbers for every character.
+func HTML(value string) (list []string) {
+	for _, e := range entities {
+		text := e.Replace(value)
+		list = append(list, text, numbered(text, "&#%d;", utf8.RuneSelf), numbered(text, "&#x%x;", utf8.RuneSelf), numbered(text, "&#x%X;", utf8.RuneSelf))
+	}
+	return append(list, numbered(value, "&#%d;", 0), numbered(value, "&#x%x;", 0), numbered(value, "&#x%X;", 0))
+}
+
+// numbered writes the characters from least on as numbers.
+func numbered(text, form string, least rune) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r < least {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, form, r)
+		}
+	}
+	return b.String()
+}
+
+// lists are how each byte is written in lists of bytes, and what stands between them.
+var lists = []struct {
+	form      string
+	between   []string
+	uppercase bool
+}{
+	{"%02x", []string{" ", ":", "-", ",", ", "}, true},
+	{"0x%02x", []string{" ", ",", ", "}, true},
+	{"0x%x", []string{" ", ",", ", "}, true},
+	{`\x%02x`, []string{""}, true},  // Python, C and shells
+	{`\\x%02x`, []string{""}, true}, // the same in JSON
+	{"%%%02x", []string{""}, true},  // a URL that escapes everything
+	{"%d", []string{" ", ",", ", "}, false},
+}
+
+// Bytes are the forms of a value as a list of its bytes, in one line.
+func Bytes(value string) (out []string) {
+	if len(value) > mostListed {
+		return nil
+	}
+	for _, l := range lists {
+		for _, between := range l.between {
+			var b strings.Builder
+			for i := range len(value) {
+				if i > 0 {
+					b.WriteString(between)
+				}
+				fmt.Fprintf(&b, l.form, value[i])
+			}
+			out = append(out, b.String())
+			if l.uppercase {
+				digits := strings.NewReplacer("a", "A", "b", "B", "c", "C", "d", "D", "e", "E", "f", "F")
+				out = append(out, digits.Replace(b.String()))
+			}
+		}
+	}
+	return out
+}
+
+// Base32 are the forms of a value in base32, at each of the five places that a text can
+// have in a longer one.
+func Base32(value string) (list []string) {
+	for before, beginning := range []int{0, 2, 4, 5, 7} {
+		text := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(append(make([]byte, before), value...))
+		if (before+len(value))%5 != 0 {
+			text = text[:len(text)-1] // it depends on what follows
+		}
+		list = append(list, text[beginning:])
+	}
+	return list
+}
