@@ -3,6 +3,8 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -145,6 +148,36 @@ func TestServeMCP(t *testing.T) {
 	log, err := os.ReadFile(s.log)
 	if err != nil || strings.Contains(string(log), word) || strings.Contains(string(log), "prog") || !strings.Contains(string(log), `route="POST /mcp" status=200`) {
 		t.Errorf("the log (%v):\n%s", err, log)
+	}
+}
+
+// What a session is told leaves piece by piece, while the stream is open.
+func TestServeMCPListens(t *testing.T) {
+	t.Parallel()
+	s := newYard(t).serve()
+	defer s.end()
+	s.enter()
+	word, _ := s.token("mcp.*", "runs.*")
+	status, h, text := s.mcp(word, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"0"}}}`)
+	if status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second) // by far less than an answer may take
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/mcp", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	r.Header.Set("Authorization", "Bearer "+word)
+	r.Header.Set("Mcp-Session-Id", h.Get("Mcp-Session-Id"))
+	a, err := s.client.Do(r)
+	if err != nil {
+		t.Fatal("nothing comes while it is open: ", err)
+	}
+	defer a.Body.Close()
+	if line, err := bufio.NewReader(a.Body).ReadString('\n'); err != nil || !strings.HasPrefix(line, ":") {
+		t.Errorf("%q, %v", line, err)
 	}
 }
 

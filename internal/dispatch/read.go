@@ -119,7 +119,7 @@ func (f *Front) Output(ctx context.Context, p paddock.Principal, id paddock.RunI
 	case at.house != nil:
 		page, err := at.house.Output(ctx, p, id, req)
 		if !answers.IsHidden(err) || at.row == nil || !at.row.Started.IsZero() {
-			return page, err
+			return page, answers.Gone(err, at.row)
 		}
 		// It was claimed, and its machine hasn't begun it yet, or never will.
 		if err := answers.Pass(ctx, at.run, req, tick); err != nil {
@@ -128,6 +128,8 @@ func (f *Front) Output(ctx context.Context, p paddock.Principal, id paddock.RunI
 		return answers.Nothing(at.run, req), nil
 	case at.row.Started.IsZero() && at.run.State != paddock.Lost: // what was given up may have begun
 		return answers.Nothing(at.run, req), nil
+	case at.row.Worker == f.cfg.Worker && at.run.State.Settled(): // by the disk here, it isn't
+		return paddock.Page{}, answers.Gone(answers.Hidden(), at.row)
 	}
 	return paddock.Page{}, paddock.Refused(paddock.Away, "The output of run %s is on the worker %s, which isn't connected to this server now.", id, at.row.Worker)
 }

@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,6 +53,16 @@ func (b *box) reconcile(s store.Runs, dry bool) (agree.Report, []string, []strin
 	return r, found, written
 }
 
+// glance is what a server says at its start, an hour from now.
+func (b *box) glance(s store.Runs) string {
+	b.t.Helper()
+	said, err := agree.Glance(b.t.Context(), agree.Config{Store: s, Worker: machine.WorkerOf(&b.key.Public), Now: func() time.Time { return time.Now().Add(time.Hour) }}, b.state)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return said
+}
+
 // ended carries out a run through a service and waits until its row is settled.
 func (b *box) ended(v *dispatch.Service, s store.Runs, p paddock.Principal, script string) paddock.Run {
 	b.t.Helper()
@@ -93,6 +104,9 @@ func TestReconcile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if said := b.glance(fresh); !strings.Contains(said, "know 1 of the newest") {
+				t.Errorf("a glance at it: %q", said)
+			}
 			r, found, _ := b.reconcile(fresh, true)
 			if _, err := fresh.Run(t.Context(), store.Everyone(), known.ID); err == nil || r.Changed != 2 {
 				t.Errorf("only looking changes: %+v %q", r, found)
@@ -113,6 +127,9 @@ func TestReconcile(t *testing.T) {
 			if r, found, _ = b.reconcile(fresh, false); r.Changed != 0 || r.Left != 0 {
 				t.Errorf("again: %+v %q", r, found)
 			}
+			if said := b.glance(fresh); said != "" {
+				t.Errorf("a glance at it: %q", said)
+			}
 			v, stop = b.serve(fresh, false, nil)
 			if run, err := v.Status(t.Context(), bob, known.ID); !hidden(err) {
 				t.Errorf("bob sees %+v, %v", run, err)
@@ -127,6 +144,15 @@ func TestReconcile(t *testing.T) {
 			d := directory(t, b.state, last.ID)
 			if err := os.RemoveAll(d); err != nil {
 				t.Fatal(err)
+			}
+			v, stop = b.serve(fresh, false, nil)
+			var gone *paddock.Refusal
+			if page, err := v.Output(t.Context(), alice, last.ID, paddock.PageRequest{}); !errors.As(err, &gone) || gone.Code != paddock.Pruned {
+				t.Errorf("without its directory: %+v, %v", page, err)
+			}
+			stop()
+			if said := b.glance(fresh); !strings.Contains(said, "no record here of 1 of the newest") || !strings.Contains(said, "paddock state reconcile --dry-run") {
+				t.Errorf("a glance at it: %q", said)
 			}
 			r, found, _ = b.reconcile(fresh, false)
 			got, err := fresh.Run(t.Context(), store.Everyone(), last.ID)

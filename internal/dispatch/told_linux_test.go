@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,6 +119,36 @@ func TestClaimedAndNeverBegun(t *testing.T) {
 	}
 	if page, err := v.Output(t.Context(), alice, run.ID, paddock.PageRequest{}); err != nil || !page.EOF || page.Total != 0 {
 		t.Errorf("when it was given up: %+v, %v", page, err)
+	}
+}
+
+// What a machine has no record of any more, since its disk was lost, is said to be gone:
+// nobody waits for it, and nobody is told that there was no such run.
+func TestDiskWasLost(t *testing.T) {
+	t.Parallel()
+	f := newField(t, calm)
+	v := f.connected(newBox(t))
+	run, err := v.Start(t.Context(), request(alice, "true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(at *dispatch.Service) *paddock.Refusal {
+		t.Helper()
+		var r *paddock.Refusal
+		if page, err := at.Output(t.Context(), alice, run.ID, paddock.PageRequest{}); !errors.As(err, &r) {
+			t.Fatalf("%+v, %v", page, err)
+		}
+		return r
+	}
+	storetest.Do(t, f.address, "UPDATE runs SET state='exited', worker='w', fence=1, claimed=1, started=1, settled=1, outcome=$2 WHERE id=$1", string(run.ID), []byte(`{"state":"exited","reason":{"kind":"exit","exit_code":0},"stdout":{"bytes":3}}`))
+	if r := ask(v); r.Code != paddock.Pruned || !strings.Contains(r.Message, "disk") {
+		t.Errorf("%+v", r)
+	}
+	if r := ask(f.service); r.Code != paddock.Away {
+		t.Errorf("where it isn't connected: %+v", r)
+	}
+	if got, err := v.Status(t.Context(), alice, run.ID); err != nil || got.State != paddock.Exited {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

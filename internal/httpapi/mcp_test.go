@@ -3,11 +3,13 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"paddock"
 	"paddock/internal/auth"
@@ -27,6 +29,15 @@ func (p *pretended) Serve(c *entry.Call) {
 	p.mu.Lock()
 	p.asked++
 	p.mu.Unlock()
+	control := http.NewResponseController(c) // streams need all of it
+	if err := errors.Join(control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Now().Add(time.Hour))); err != nil {
+		_, _ = fmt.Fprintf(c, "deadlines: %v", err)
+	}
+	defer func() {
+		if err := control.Flush(); err != nil {
+			_, _ = fmt.Fprintf(c, "pieces: %v", err)
+		}
+	}()
 	_, _ = fmt.Fprintf(c, "%s %s %s start=%t git=%t still=%v", c.Method, who.Kind, who.ID, may(auth.RunsStart), may(auth.GitRead), c.Still())
 }
 

@@ -4,13 +4,16 @@ package partition_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"paddock"
 	"paddock/internal/testproc"
@@ -22,7 +25,14 @@ func (l *load) check() {
 	f.t.Helper()
 	done := make(chan struct{})
 	go func() { f.running.Wait(); close(done) }()
+	var stuck []*shot
+	defer func() {
+		for _, s := range stuck {
+			f.t.Log(l.standing(s))
+		}
+	}()
 	until(f.t, "all readers have read to the end", func() string {
+		stuck = nil
 		select {
 		case <-done:
 			return ""
@@ -34,10 +44,12 @@ func (l *load) check() {
 		for _, s := range l.shots {
 			if len(s.stories) < 2 {
 				left = append(left, s.key+" "+string(s.id))
+				stuck = append(stuck, s)
 			}
 		}
 		return fmt.Sprint("those of ", left)
 	})
+	stuck = nil
 	for _, s := range l.shots {
 		if len(s.ids) != 1 {
 			f.t.Errorf("%s: one key, and the runs %v", s.key, s.ids)
@@ -52,6 +64,52 @@ func (l *load) check() {
 			f.t.Errorf("%d answers were %d; that a machine or the database is away is 503", n, status)
 		}
 	}
+}
+
+// standing is how things are with a run whose readers don't come to an end: what each
+// server answers, and where it is kept.
+func (l *load) standing(s *shot) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, which needs %q, has %d readers at the end", s.id, s.needs, len(s.stories))
+	ctx, over := context.WithTimeout(l.f.life, 20*time.Second)
+	defer over()
+	for _, server := range []string{"s1", "s2"} {
+		for _, path := range []string{"", "/output?limit=1", "/events", "/events?after=2"} {
+			text, err := l.glance(ctx, urlOf(server)+"/api/v1/runs/"+string(s.id)+path)
+			fmt.Fprintf(&b, "\n%s %s: %.800s %v", server, path, text, err)
+		}
+	}
+	for name, m := range l.f.all {
+		if dir := m.directory(s.id); dir != "" {
+			outcome, err := os.ReadFile(filepath.Join(dir, "outcome.json"))
+			fmt.Fprintf(&b, "\n%s has it: %s %v", name, outcome, err)
+		}
+		log, _ := os.ReadFile(m.log())
+		for line := range strings.Lines(string(log)) {
+			if strings.Contains(line, string(s.id)) {
+				fmt.Fprintf(&b, "\n%s: %s", name, strings.TrimSpace(line))
+			}
+		}
+	}
+	return b.String()
+}
+
+// glance is what comes of an answer within a moment.
+func (l *load) glance(ctx context.Context, url string) ([]byte, error) {
+	ctx, over := context.WithTimeout(ctx, 2*time.Second)
+	defer over()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+l.f.token)
+	a, err := l.f.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	return append([]byte(a.Status+" "), text...), err
 }
 
 // settled finds that both servers say the same of a run, which has ended.

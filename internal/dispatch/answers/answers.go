@@ -45,6 +45,17 @@ func NotBegun() error {
 	return r
 }
 
+// Gone is what err means, which a machine said of the output of a run that has that row: if
+// it doesn't know the run, and the run is over, its record was there once.
+func Gone(err error, row *store.Run) error {
+	if !IsHidden(err) || row == nil || row.Settled.IsZero() {
+		return err
+	}
+	r := paddock.Refused(paddock.Pruned, "The output of run %s isn't there any more: its machine, the worker %s, has no record of it. Either it was removed, or that machine's disk was lost or put back.", row.ID, row.Worker)
+	r.Hint = "Its state and outcome are known all the same."
+	return r
+}
+
 // Nothing is the page of a run that hasn't begun.
 func Nothing(run paddock.Run, req paddock.PageRequest) paddock.Page {
 	if req.Stream == "" {

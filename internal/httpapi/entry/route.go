@@ -276,6 +276,9 @@ func (c *Call) Write(p []byte) (int, error) { return c.ResponseWriter.Write(p) }
 // Header is the answer's.
 func (c *Call) Header() http.Header { return c.ResponseWriter.Header() }
 
+// Unwrap is for [http.ResponseController]: who streams sets deadlines, and has pieces leave.
+func (c *Call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
 // Serve reads what a request asks for and lets f answer it.
 func Serve[In any](c *Call, f func(ctx context.Context, in *In) error) error {
 	var in In

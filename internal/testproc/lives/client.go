@@ -23,8 +23,9 @@ type Client struct {
 	At     func() string
 	Token  string
 	HTTP   http.Client
-	// Quiet is how long a reader waits for an event before it goes, and comes back; zero
-	// is for ever.
+	// Quiet is how long a reader waits for an event before it goes, and comes back, and a
+	// fifth of how long any other answer may take; zero is for ever. Where connections are
+	// cut nobody says so to who waits.
 	Quiet time.Duration
 	// Pause is how long it waits before it asks again; zero is for a moment.
 	Pause time.Duration
@@ -102,6 +103,11 @@ func (c *Client) Ask(ctx context.Context, method, path, key, body string) (statu
 }
 
 func (c *Client) once(ctx context.Context, method, path, body string, header map[string]string) (int, []byte, error) {
+	if c.Quiet > 0 {
+		limited, cancel := context.WithTimeout(ctx, 5*c.Quiet)
+		defer cancel()
+		ctx = limited
+	}
 	a, err := c.request(ctx, method, path, body, header)
 	if err != nil {
 		return 0, nil, err

@@ -85,6 +85,8 @@ type Config struct {
 	Record func(ctx context.Context, what string) error
 	// Each is told of each finding.
 	Each func(Finding) error
+
+	most int // of runs and of rows, the newest, are looked at; 0 is all
 }
 
 type both struct {
@@ -152,7 +154,7 @@ func (b *both) directories(ctx context.Context) error {
 				return err
 			}
 		}
-		if at = next; at == "" {
+		if at = next; at == "" || b.most > 0 && b.report.Runs >= b.most {
 			return nil
 		}
 	}
@@ -249,7 +251,7 @@ func (b *both) rows(ctx context.Context) error {
 				return err
 			}
 		}
-		if at = got.Next; !got.More {
+		if at = got.Next; !got.More || b.most > 0 && b.report.Rows+b.report.Others >= b.most {
 			return nil
 		}
 	}

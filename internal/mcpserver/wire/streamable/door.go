@@ -166,7 +166,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, c Caller) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(d.life, cancel)()
-	a := &reply.Answer{ResponseWriter: w, Control: http.NewResponseController(w)}
+	a := reply.NewAnswer(w)
 	if !d.enter(c.Owner) {
 		a.Fail(reply.Later(http.StatusTooManyRequests, "Too many requests are under way."))
 		return
@@ -245,6 +245,9 @@ func (d *Door) post(a *reply.Answer, r *http.Request, c Caller) *reply.Fault {
 	if f != nil {
 		return d.forModel(f, m)
 	}
+	if m.batch || m.env.ID().IsValid() {
+		a.Streams()
+	}
 	d.held.ServeHTTP(a, with(r, s.Server))
 	return nil
 }
@@ -266,6 +269,9 @@ func (d *Door) once(a *reply.Answer, r *http.Request, c Caller, tool string) *re
 	}
 	defer o.End()
 	defer o.Gone()
+	if a.ID.IsValid() {
+		a.Streams()
+	}
 	d.single.ServeHTTP(a, with(r, o.Server))
 	return nil
 }
@@ -300,6 +306,7 @@ func (d *Door) get(a *reply.Answer, r *http.Request, c Caller) *reply.Fault {
 	}
 	ctx, done := s.follow(r.Context(), r.Header.Get(lastHeader))
 	defer done()
+	a.Streams()
 	d.held.ServeHTTP(a, with(r.WithContext(ctx), s.Server))
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -106,6 +107,13 @@ func (s *stand) server(life context.Context) *mcp.Server {
 	schema := jsontext.Value(`{"type":"object"}`)
 	server.AddTool(&mcp.Tool{Name: "echo", InputSchema: schema}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "echo " + string(req.Params.Arguments)}}}, nil
+	})
+	server.AddTool(&mcp.Tool{Name: "quiet", InputSchema: schema}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		select {
+		case <-s.wait:
+		case <-ctx.Done():
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "waited"}}}, nil
 	})
 	server.AddTool(&mcp.Tool{Name: "wait", InputSchema: schema}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Message: "waiting"}); err != nil {
@@ -332,6 +340,78 @@ func TestComingBack(t *testing.T) {
 	s.do(back("nonsense")).wants(t, 400, "Last-Event-ID")
 	s.do(back("AAAA_0")).wants(t, 400, "replay")
 	s.do(back(strings.Repeat("9", 300))).wants(t, 400, "printable")
+}
+
+// A call that has nothing to say for long begins its answer without it, in every revision,
+// so that nobody between takes the connection for dead; and so does a stream that is gone on
+// with.
+func TestQuietCalls(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"2025-03-26", "2025-06-18", "2025-11-25", single} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, nil)
+			q := now("quiet")
+			if version != single {
+				q = ask{session: s.greet("ann", version), version: version, body: call("quiet")}
+			}
+			a := s.quietly(t, q)
+			defer a.Body.Close()
+			in := bufio.NewReader(a.Body)
+			seen := until(t, in, ": \n")
+			if a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != "text/event-stream" {
+				t.Errorf("%d %v", a.StatusCode, a.Header)
+			}
+			if _, last, _ := strings.Cut(seen, "id: "); version == "2025-11-25" {
+				_ = a.Body.Close() // cut off
+				s.alone()
+				back := s.quietly(t, ask{method: "GET", session: q.session, version: version, change: func(r *http.Request) {
+					r.Header.Set(lastHeader, strings.TrimSpace(strings.SplitN(last, "\n", 2)[0]))
+				}})
+				defer back.Body.Close()
+				in = bufio.NewReader(back.Body)
+				until(t, in, ": \n")
+			}
+			close(s.wait)
+			if rest, err := io.ReadAll(in); err != nil || !strings.Contains(string(rest), `"id":7`) || !strings.Contains(string(rest), "waited") {
+				t.Errorf("%s, %v", rest, err)
+			}
+		})
+	}
+}
+
+// quietly begins something that has nothing to say, and beats until it is answered.
+func (s *stand) quietly(t *testing.T, q ask) *http.Response {
+	t.Helper()
+	answered := make(chan struct{})
+	var beating sync.WaitGroup
+	beating.Go(func() {
+		for {
+			select {
+			case s.beat <- time.Time{}:
+			case <-answered:
+				return
+			}
+		}
+	})
+	a, err := s.begin(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.beat <- time.Time{} // one more, of a stream that primes
+	s.beat <- time.Time{}
+	close(answered)
+	beating.Wait()
+	return a
+}
+
+// alone waits until nothing is answered.
+func (s *stand) alone() {
+	for busy := 1; busy > 0; runtime.Gosched() {
+		s.door.mu.Lock()
+		busy = len(s.door.busy)
+		s.door.mu.Unlock()
+	}
 }
 
 // Who listens again takes over from a connection that may be dead.

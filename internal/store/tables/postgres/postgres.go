@@ -41,7 +41,7 @@ type Options struct {
 	// AnyPassword accepts one that lets us in whatever the password is: by peer
 	// credentials, a certificate, or because it lets in everybody.
 	AnyPassword bool
-	// Superuser accepts to be one, or to have a role that is as good.
+	// Superuser accepts to be one, or to be able to do as much as one.
 	Superuser bool
 	// PlainText accepts another machine without TLS.
 	PlainText bool
@@ -163,23 +163,6 @@ func knock(ctx context.Context, cfg *pgx.ConnConfig, at []*pgconn.FallbackConfig
 		return nil
 	}
 	return away(err)
-}
-
-// humble refuses who is a superuser there, or can become one or another who reads files of
-// that machine or starts programs there: by a role that he has, also one that he gave up for
-// another when he connected.
-func humble(ctx context.Context, db *sql.DB) error {
-	var role string
-	err := db.QueryRowContext(ctx, `SELECT rolname FROM pg_roles
-		WHERE (rolsuper OR rolname IN ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')) AND pg_has_role(session_user, oid, 'MEMBER')
-		ORDER BY rolname <> session_user, rolname LIMIT 1`).Scan(&role)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil
-	case err != nil:
-		return away(err)
-	}
-	return fmt.Errorf("%w: its user for Paddock is a superuser or can become %q, who can read files or start programs like one; give it one of its own", store.ErrOpen, role)
 }
 
 // ready looks at who we are there, and at the tables.

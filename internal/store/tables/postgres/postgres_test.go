@@ -102,49 +102,6 @@ func TestSuperuserIsRefused(t *testing.T) {
 	}
 }
 
-// Who can become a superuser is one, and so is who is one and has become somebody else.
-func TestAsGoodAsSuperuserIsRefused(t *testing.T) {
-	boss := cluster.Address(t)
-	for what, c := range map[string]struct {
-		does []string // of ROLE
-		open bool
-	}{
-		"nothing else":                {nil, false},
-		"a role that reads all rows":  {[]string{"GRANT pg_read_all_data TO ROLE"}, false},
-		"a superuser's role":          {[]string{"GRANT boss TO ROLE"}, true},
-		"without having it by itself": {[]string{"ALTER ROLE ROLE NOINHERIT", "GRANT boss TO ROLE"}, true},
-		"by another role":             {[]string{"CREATE ROLE ROLEgroup", "GRANT boss TO ROLEgroup", "GRANT ROLEgroup TO ROLE"}, true},
-		"one who starts programs":     {[]string{"GRANT pg_execute_server_program TO ROLE"}, true},
-		"one who reads files":         {[]string{"GRANT pg_read_server_files TO ROLE"}, true},
-		"one who writes files":        {[]string{"GRANT pg_write_server_files TO ROLE"}, true},
-		"one who has become another":  {[]string{"CREATE ROLE ROLEother", "ALTER ROLE ROLE SUPERUSER", "ALTER ROLE ROLE SET role TO ROLEother"}, true},
-	} {
-		t.Run(what, func(t *testing.T) {
-			address := storetest.Database(t)
-			u, err := url.Parse(address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range c.does {
-				do(t, boss, strings.NewReplacer("ALTER ROLE ROLE", "ALTER ROLE "+u.User.Username(), "CREATE ROLE ROLE", "CREATE ROLE "+u.User.Username(), "ROLE", u.User.Username()).Replace(s))
-			}
-			s, err := postgres.Open(t.Context(), address, postgres.Options{NoMigration: true})
-			if err == nil {
-				err = s.Close()
-			}
-			if errors.Is(err, store.ErrOpen) != c.open || !c.open && err != nil || c.open && !strings.Contains(err.Error(), "superuser") {
-				t.Error(err)
-			}
-			if s, err = postgres.Open(t.Context(), address, postgres.Options{NoMigration: true, Superuser: true}); err != nil {
-				t.Fatal("although it was said:", err)
-			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
 func TestNoPasswordIsRefused(t *testing.T) {
 	address := cluster.Trusting(t)
 	if _, err := postgres.Open(t.Context(), address, postgres.Options{Superuser: true}); !errors.Is(err, store.ErrOpen) || !strings.Contains(err.Error(), "wrong password") {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ import (
 	"paddock/internal/contain/filter/bpf/noexec"
 	"paddock/internal/dispatch"
 	workers "paddock/internal/dispatch/machine"
+	"paddock/internal/dispatch/rows/agree"
 	"paddock/internal/executor"
 	"paddock/internal/journal/sign"
 	"paddock/internal/lease"
@@ -99,10 +101,31 @@ func Serve(ctx context.Context, d *desk.Desk, s Server) (*dispatch.Service, erro
 	if m.Beside, err = kept(ctx, d, nonces, rows, m.Warn); err != nil {
 		return nil, err
 	}
+	m.Beside = looking(m.Beside, d, s, m.Warn, workers.WorkerOf(&key.Public))
 	s.Gives(&asking.Giver{Giver: &warrant.Giver{Key: key, Nonces: nonces, Now: d.Now}, Warn: m.Warn})
 	m.Version, m.Capacity, m.Alone, m.Hints, m.Times, m.Traces = s.Version, s.Runs, s.Hints == nil, s.Hints, s.Times, s.Traces
 	m.Limits.Owner, m.Limits.Workspace, m.Spaces = s.PerAccount, s.PerWorkspace, s.Spaces
 	return dispatch.Open(ctx, s.App, s.Store, key, m, s.Idle, s.Elsewhere)
+}
+
+// looking looks whether store and records agree, beside whatever else is done, and says so
+// where they don't: that one of both was put back is seen nowhere else before somebody misses
+// a run.
+func looking(beside func(context.Context), d *desk.Desk, s Server, warn func(error), who store.WorkerID) func(context.Context) {
+	return func(ctx context.Context) {
+		var look sync.WaitGroup
+		defer look.Wait()
+		look.Go(func() {
+			said, err := agree.Glance(ctx, agree.Config{Store: s.Store, Worker: who, Now: d.Now}, s.Executor.StateDir())
+			switch {
+			case err != nil && ctx.Err() == nil:
+				warn(fmt.Errorf("looking whether the database and the records of runs agree: %w", err))
+			case said != "" && err == nil:
+				d.Say("warning", said)
+			}
+		})
+		beside(ctx)
+	}
 }
 
 // kept looks whether the notes of orders that were followed were put back, and returns what
