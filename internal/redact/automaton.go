@@ -19,7 +19,11 @@ type node struct {
 }
 
 func build(words []string) *automaton {
-	a := &automaton{nodes: make([]node, 1)}
+	size := 1
+	for _, w := range words {
+		size += len(w)
+	}
+	a := &automaton{nodes: make([]node, 1, size)}
 	for _, w := range words {
 		a.add(w)
 	}

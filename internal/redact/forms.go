@@ -45,9 +45,6 @@ func asWritten(value string) []string {
 	}
 	list = append(list, written.HTML(value)...)
 	list = append(list, written.Bytes(value)...)
-	for _, s := range written.Base32(value) {
-		list = append(list, strings.ToLower(s))
-	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }

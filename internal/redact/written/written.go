@@ -44,9 +44,15 @@ func entity(more ...string) *strings.Replacer {
 func HTML(value string) (list []string) {
 	for _, e := range entities {
 		text := e.Replace(value)
-		list = append(list, text, numbered(text, "&#%d;", utf8.RuneSelf), numbered(text, "&#x%x;", utf8.RuneSelf), numbered(text, "&#x%X;", utf8.RuneSelf))
+		list = append(list, text)
+		if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			list = append(list, numbered(text, "&#%d;", utf8.RuneSelf), numbered(text, "&#x%x;", utf8.RuneSelf), numbered(text, "&#x%X;", utf8.RuneSelf))
+		}
 	}
-	return append(list, numbered(value, "&#%d;", 0), numbered(value, "&#x%x;", 0), numbered(value, "&#x%X;", 0))
+	if len(value) > mostListed {
+		return list
+	}
+	return append(list, numbered(value, "&#%d;", 0), numbered(value, "&#x%x;", 0))
 }
 
 // numbered writes the characters from least on as numbers.
@@ -62,19 +68,18 @@ func numbered(text, form string, least rune) string {
 	return b.String()
 }
 
-// lists are how each byte is written in lists of bytes, and what stands between them.
+// lists are how each byte is written in lists of bytes, and what stands between them. Each
+// costs every start of a run with secrets, so only what programs do by themselves is here.
 var lists = []struct {
-	form      string
-	between   []string
-	uppercase bool
+	form    string
+	between []string
 }{
-	{"%02x", []string{" ", ":", "-", ",", ", "}, true},
-	{"0x%02x", []string{" ", ",", ", "}, true},
-	{"0x%x", []string{" ", ",", ", "}, true},
-	{`\x%02x`, []string{""}, true},  // Python, C and shells
-	{`\\x%02x`, []string{""}, true}, // the same in JSON
-	{"%%%02x", []string{""}, true},  // a URL that escapes everything
-	{"%d", []string{" ", ",", ", "}, false},
+	{"%02x", []string{" ", ":"}},     // Node's buffers, Go's and Python's
+	{"%02X", []string{" ", ":"}},     // fingerprints
+	{"0x%02x", []string{", "}},       // source text
+	{`\x%02x`, []string{""}},         // Python, C and shells
+	{"%%%02X", []string{""}},         // a URL that escapes everything
+	{"%d", []string{" ", ",", ", "}}, // Go's bytes, JSON's, Python's
 }
 
 // Bytes are the forms of a value as a list of its bytes, in one line.
@@ -83,19 +88,12 @@ func Bytes(value string) (out []string) {
 		return nil
 	}
 	for _, l := range lists {
+		each := make([]string, len(value))
+		for i := range len(value) {
+			each[i] = fmt.Sprintf(l.form, value[i])
+		}
 		for _, between := range l.between {
-			var b strings.Builder
-			for i := range len(value) {
-				if i > 0 {
-					b.WriteString(between)
-				}
-				fmt.Fprintf(&b, l.form, value[i])
-			}
-			out = append(out, b.String())
-			if l.uppercase {
-				digits := strings.NewReplacer("a", "A", "b", "B", "c", "C", "d", "D", "e", "E", "f", "F")
-				out = append(out, digits.Replace(b.String()))
-			}
+			out = append(out, strings.Join(each, between))
 		}
 	}
 	return out
