@@ -66,6 +66,7 @@ func Lint(name string, data []byte, facts Facts, more ...policy.Source) ([]Findi
 	if _, err := policy.Load(name, data, more...); err != nil {
 		return nil, err
 	}
+	whole, _ := layered.Load(name, data, more...) // has no faults, as was just seen
 	own, faults := document.Read(name, data)
 	source, at, text := own, name, data
 	for _, m := range more {
@@ -94,6 +95,7 @@ func Lint(name string, data []byte, facts Facts, more ...policy.Source) ([]Findi
 	l.environment("environment", source.Environment)
 	l.limits()
 	l.secrets()
+	l.principals(whole.Narrow)
 	l.approvals()
 	l.factors()
 	l.quotas()

@@ -64,49 +64,6 @@ func (l *linter) starts(e document.Executable) bool {
 	return e.Any || slices.ContainsFunc(e.Args, func(r document.ArgumentRule) bool { return !r.Deny })
 }
 
-// approvals looks for questions that nobody can answer.
-func (l *linter) approvals() {
-	a := l.source.Approvals
-	if len(a.Keys) == 0 {
-		for _, r := range l.file.Rules {
-			if r.Ask {
-				l.add("L036", "rules."+r.Name, r.At, fmt.Sprintf("Rule `%s` asks, and the policy lists nobody who can approve.", r.Name), nil)
-			}
-		}
-		return
-	}
-	told := map[string]bool{}
-	for _, k := range a.Keys {
-		others := slices.DeleteFunc(slices.Clone(a.Keys), func(o paddock.ApprovalKey) bool { return o.Principal == k.Principal })
-		if k.Principal == "" || told[k.Principal] || len(others) >= a.Approvers {
-			continue
-		}
-		told[k.Principal] = true
-		l.add("L037", "approvals", l.source.Sections["approvals"], fmt.Sprintf("What %s asks for can't be approved: %d must, and %d others have a key.", k.Principal, a.Approvers, len(others)), nil)
-	}
-}
-
-// factors looks for second factors that nobody, or too few, can show.
-func (l *linter) factors() {
-	a, people := l.source.Approvals, map[string]bool{}
-	for _, k := range a.Keys {
-		if k.Account != "" {
-			people[k.Person()] = true
-		}
-	}
-	for _, r := range l.file.Rules {
-		if !r.SecondFactor || len(a.Keys) == 0 {
-			continue // without keys nobody is asked
-		}
-		switch at := "rules." + r.Name; {
-		case len(a.Verifiers) == 0:
-			l.add("L038", at, r.At, fmt.Sprintf("Rule `%s` wants a second factor of who approves, and the policy lists no `verifiers` to which one is shown.", r.Name), nil)
-		case len(people) < a.Approvers:
-			l.add("L038", at, r.At, fmt.Sprintf("Rule `%s` wants a second factor of who approves: %d must, and %d have an `account` beside their key.", r.Name, a.Approvers, len(people)), nil)
-		}
-	}
-}
-
 // quotas looks for those that never hold anybody back, or do so at once.
 func (l *linter) quotas() {
 	at := l.source.Sections["quotas"]
