@@ -133,7 +133,7 @@ func prepare(auth string) (address string, server *exec.Cmd, missing string, err
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", nil, "", fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	server = command(postgres, dir, "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "max_connections=100", "-c", "shared_buffers=32MB",
+	server = command(postgres, dir, "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "max_connections=500", "-c", "shared_buffers=32MB",
 		"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "autovacuum=off")
 	server.SysProcAttr.Pdeathsig = syscall.SIGQUIT // which ends it at once, with its children
 	at := url.URL{Scheme: "postgres", User: url.UserPassword("boss", password), Path: "/postgres", RawQuery: url.Values{"host": {dir}}.Encode()}
