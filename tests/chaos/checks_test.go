@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/internal/lease/order"
 	"paddock/internal/testproc"
 )
 
@@ -272,12 +273,17 @@ func (f *field) nothingLeft() {
 // anybody waits, and has the next one come by.
 func (f *field) age() {
 	f.t.Helper()
-	made, err := filepath.Glob(filepath.Join(f.state, ".new-*"))
-	must(f.t, err)
-	for _, name := range made {
-		must(f.t, os.Chtimes(name, time.Unix(0, 0), time.Unix(0, 0)))
+	for _, where := range []string{".new-*", "nonces/.new-*"} {
+		made, err := filepath.Glob(filepath.Join(f.state, where))
+		must(f.t, err)
+		for _, name := range made {
+			must(f.t, os.Chtimes(name, time.Unix(0, 0), time.Unix(0, 0)))
+		}
 	}
 	f.list()
+	nonces, err := order.NoncesIn(f.state) // as a server does that works for a while
+	must(f.t, err)
+	must(f.t, nonces.Forget(time.Now()))
 }
 
 // noFiles looks for files that were to be there for a moment.

@@ -64,6 +64,10 @@ type followed struct {
 	nonces map[string]string // whose each is
 }
 
+// abandoned is how old a file is that was to be put in place and that nobody is writing any
+// more.
+const abandoned = time.Minute
+
 // NoncesIn is the Nonces of the state directory at state.
 func NoncesIn(state string) (*Nonces, error) {
 	dir := filepath.Join(state, NoncesDir)
@@ -178,8 +182,12 @@ func (n *Nonces) extend(f *os.File, at int64) error {
 	return errors.Join(f.Sync(), durable.SyncDir(n.dir))
 }
 
-// Forget removes those of orders that nobody would follow any more.
+// Forget removes those of orders that nobody would follow any more, and what somebody left
+// who was ended while he wrote down a time.
 func (n *Nonces) Forget(now time.Time) error {
+	if err := durable.SweepNew(n.dir, abandoned); err != nil {
+		return err
+	}
 	names, err := os.ReadDir(n.dir)
 	if err != nil {
 		return err

@@ -91,3 +91,32 @@ func TestNoted(t *testing.T) {
 		}
 	}
 }
+
+// What is left of a time that somebody was writing down when he was ended goes, and what
+// somebody may be writing at this moment stays.
+func TestHalfATime(t *testing.T) {
+	state := t.TempDir()
+	n, err := order.NoncesIn(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	left, fresh := filepath.Join(state, order.NoncesDir, ".new-0123456789abcdef"), filepath.Join(state, order.NoncesDir, ".new-fedcba9876543210")
+	for name, at := range map[string]time.Time{left: now.Add(-2 * time.Hour), fresh: now} {
+		if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Chtimes(name, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(n.Note(now), n.Forget(now)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Error("what is left of one who was ended stays")
+	}
+	if _, err := os.Stat(fresh); err != nil {
+		t.Error(err)
+	}
+	if at, _, err := n.Noted(); err != nil || !at.Equal(now) {
+		t.Errorf("%v, %v", at, err)
+	}
+}
