@@ -49,7 +49,7 @@ func Open(ctx context.Context, rooms *app.App, s Store, key *sign.Key, m Machine
 	c := Config{App: rooms, Runs: s, Key: key, Worker: m.ID, Elsewhere: elsewhere, Shared: !m.Alone, Queued: &b.Queued, Changed: &b.Changed, Told: &b.Told, Looked: &b.Looked, Own: &b.Own, Spaces: m.Spaces, Now: m.Now, Warn: m.Warn, Traces: m.Traces}
 	if idle {
 		c.Worker = ""
-	} else if err := enlist(ctx, s, m); err != nil {
+	} else if err := machine.Enlist(ctx, s, m); err != nil {
 		return nil, err
 	}
 	times := cmp.Or(m.Times, lease.Default)
@@ -84,17 +84,6 @@ func Open(ctx context.Context, rooms *app.App, s Store, key *sign.Key, m Machine
 		v.work.Go(func() { m.Watch(ctx, silent, &b) })
 	}
 	return v, nil
-}
-
-// enlist adds m's worker. Where nobody else can be at this store, what others have there is
-// of workers that this one was, before its key was lost, taken away or, with a backup, left
-// behind: nobody but it says what became of that.
-func enlist(ctx context.Context, s Store, m Machine) error {
-	if err := machine.Enlist(ctx, s, m); err != nil || !m.Alone {
-		return err
-	}
-	_, err := s.TakeOver(ctx, m.ID)
-	return err
 }
 
 // Close ends what the service does beside answering. Runs go on.
