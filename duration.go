@@ -2,6 +2,7 @@ package paddock
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -27,7 +28,7 @@ func (d Duration) milliseconds() int64 {
 func (d *Duration) UnmarshalJSON(b []byte) error {
 	var ms int64
 	if err := json.Unmarshal(b, &ms); err != nil {
-		return fmt.Errorf("want whole milliseconds: %w", err)
+		return errors.New("want whole milliseconds, as 1500")
 	}
 	const most = int64(1<<63-1) / int64(time.Millisecond)
 	if ms > most || ms < -most {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"paddock"
 )
@@ -29,6 +30,10 @@ func TestServeRestored(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	y.output("state", "restore", "--state", other, saved)
+	y.output("--state", other, "state", "check", "--digests") // the run goes on, and isn't left over of the other
+	if out := y.output("--state", other, "state", "reconcile", "--older", "0s"); !strings.Contains(out, string(open.ID)+": it is lost here") || !strings.Contains(out, "next beat") || !strings.Contains(out, "0 of other machines") {
+		t.Errorf("before its server starts: %s", out)
+	}
 	again := y.serve("--state", other)
 	if again.login != "" {
 		t.Error("who is known is offered a link")
@@ -38,6 +43,16 @@ func TestServeRestored(t *testing.T) {
 	again.ask(http.MethodGet, "/api/v1/runs/"+string(open.ID), "", http.StatusOK, &run)
 	if run.State != paddock.Lost {
 		t.Errorf("what went on is %s where it was restored", run.State)
+	}
+	for begun := time.Now(); ; { // its row was another worker's, of a key that isn't there any more
+		var list struct{ Runs []paddock.Run }
+		again.ask(http.MethodGet, "/api/v1/runs?active=true", "", http.StatusOK, &list)
+		if len(list.Runs) == 0 {
+			break
+		}
+		if time.Since(begun) > 5*time.Minute {
+			t.Fatalf("it goes on for ever where it was restored: %+v", list.Runs)
+		}
 	}
 	var page paddock.Page
 	again.ask(http.MethodGet, "/api/v1/runs/"+string(over.ID)+"/output", "", http.StatusOK, &page)

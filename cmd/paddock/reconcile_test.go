@@ -20,7 +20,7 @@ func TestStateReconcile(t *testing.T) {
 		out, err := y.command(append([]string{"state", "reconcile"}, args...)...).CombinedOutput()
 		return string(out), err
 	}
-	if out, err := reconcile(); err == nil || !strings.Contains(out, "no server has carried out runs") {
+	if out, err := reconcile(); err == nil || !strings.Contains(out, "there are no accounts in") {
 		t.Errorf("without a server: %v\n%s", err, out)
 	}
 	s := y.serve()

@@ -81,7 +81,7 @@ func databases(d *desk.Desk) states.Server {
 		if err != nil {
 			return states.Rows{}, err
 		}
-		return states.Rows{Runs: all.Rows(), Worker: worker, Close: all.Close}, nil
+		return states.Rows{Runs: all.Rows(), Worker: worker, Alone: all.Hints() == nil, Close: all.Close}, nil
 	}
 	return s
 }

@@ -65,8 +65,8 @@ func elsewhere(d *desk.Desk) (desk.Verbs, error) { return afar.Open(d) }
 // becomeWhole isn't reached: this program judges by rules.
 func becomeWhole() error { return rule.ErrElsewhere }
 
-// here refuses --server beside a command that looks at this machine.
-func here(_ *desk.Desk, cmd *cobra.Command) error { return afar.Check(cmd) }
+// here refuses a server beside a command that looks at this machine.
+func here(d *desk.Desk, cmd *cobra.Command) error { return afar.Check(d, cmd) }
 
 // tree is every command.
 func tree(d *desk.Desk) *cobra.Command {

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -588,7 +589,9 @@ func TestApprovalsSection(t *testing.T) {
 		"{keys: [{name: a, key: \"" + key + "\"}]}": "",
 		"{keys: [{name: a, key: \"" + key + "\"}, {name: b, key: \"" + other + "\"}], approvers: 2, uses: 3, lasts: 1h}": "",
 		"{}":                  "keys",
-		"{keys: []}":          "keys",
+		"{keys: []}":          "at least one item",
+		"{keys: {}}":          "not a mapping",
+		"{keys: [x]}":         "want a mapping",
 		"{keys: [{name: a}]}": "key",
 		"{keys: [{name: a, key: \"" + key + "\"}, {name: a, key: \"" + other + "\"}]}":                                             "listed before",
 		"{keys: [{name: a, key: \"" + key + "\"}, {name: b, key: \"" + key + "\"}]}":                                               "listed before",
@@ -612,6 +615,11 @@ func TestApprovalsSection(t *testing.T) {
 		_, err := policy.Load("policy.yaml", []byte(minimal+"\napprovals: "+text+"\n"))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+		for line := range strings.Lines(fmt.Sprint(err)) {
+			if err != nil && !strings.HasPrefix(line, "policy.yaml:") {
+				t.Errorf("%s: an error without a place: %s", text, line)
+			}
 		}
 	}
 	for rule, want := range map[string]string{

@@ -267,6 +267,9 @@ type Workers interface {
 	WorkerByCredential(ctx context.Context, credential Hash) (Worker, error)
 	Workers(ctx context.Context, after Cursor, most int) (Page[Worker], error)
 	SetWorkerMode(ctx context.Context, id WorkerID, m Mode) error
+	// TakeOver gives a worker the runs that all others have, and says how many: for who
+	// knows that there are no others any more.
+	TakeOver(ctx context.Context, id WorkerID) (int, error)
 	// RemoveWorker takes a worker away that has no runs, or answers ErrStale.
 	RemoveWorker(ctx context.Context, id WorkerID, now Moment) error
 }

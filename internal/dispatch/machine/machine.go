@@ -168,14 +168,19 @@ func (m Machine) Watch(ctx context.Context, w *watch.Watch, b *Bells) {
 }
 
 // Enlist adds the server's own worker where it isn't known yet. Nobody shows its
-// credential.
+// credential. Where nobody else can be at the store, what others have there is of workers
+// that this one was, before its key was lost, taken away or, with a backup, left behind:
+// nobody but it says what became of that.
 func Enlist(ctx context.Context, s store.Workers, m Machine) error {
 	err := s.AddWorker(ctx, store.Worker{
 		ID: m.ID, Name: "server " + string(m.ID[2:10]), Credential: sha256.Sum256([]byte(rand.Text())), Labels: m.Labels,
 		Capacity: cmp.Or(m.Capacity, Capacity), Mode: store.Open, Created: store.At(m.Now()),
 	})
 	if errors.Is(err, store.ErrExists) {
-		return nil
+		err = nil
+	}
+	if err == nil && m.Alone {
+		_, err = s.TakeOver(ctx, m.ID)
 	}
 	return err
 }

@@ -213,8 +213,10 @@ func (d *Entrance) admit(req *http.Request, r Row) (gate.Caller, error) {
 	refusal := paddock.Refused(paddock.Forbidden, "The role %s may not use %s.", caller.Role, r.Verb)
 	if gate.Permits(caller.Role, r.Verb) {
 		refusal = paddock.Refused(paddock.Forbidden, "This token isn't good for %s.", r.Verb)
+		refusal.Hint = "Make a token that has " + string(r.Verb) + " among its scopes; paddock login takes --scope."
+	} else {
+		refusal.Hint = "Ask an admin."
 	}
-	refusal.Hint = "Ask an admin."
 	if caller.Who.Narrow() && r.Verb.Delegable() && !r.Verb.Placed() {
 		refusal.Hint = "It is for some workspaces alone, to which this isn't held. Take a token for all of them."
 	}

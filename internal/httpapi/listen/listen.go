@@ -55,7 +55,8 @@ func Serve(ctx context.Context, l net.Listener, opt Options) error {
 	server := &http.Server{
 		Handler: noted(opt.Handler), ConnContext: keep, ConnState: state, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: headerBytes, ErrorLog: slog.NewLogLogger(opt.Log.Handler(), slog.LevelDebug),
-		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		DisableGeneralOptionsHandler: true, // or OPTIONS * is answered and the handler not asked
+		BaseContext:                  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	l = newBounded(l, opt.Connections)
 	if opt.Cert != "" {

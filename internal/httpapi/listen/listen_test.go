@@ -258,6 +258,16 @@ func TestFraming(t *testing.T) {
 	}
 }
 
+// Nothing is answered without the handler, which has the checks and headers of every answer.
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	addr, _ := serve(t, Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })})
+	a, err := http.ReadResponse(bufio.NewReader(dial(t, addr, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")), nil)
+	if err != nil || a.Body.Close() != nil || a.StatusCode != http.StatusTeapot {
+		t.Errorf("%v, %v", a, err)
+	}
+}
+
 // make writes a certificate of its own for a name.
 func certify(t *testing.T, dir, name string, stamp time.Time) {
 	t.Helper()

@@ -167,6 +167,36 @@ func silence(t *testing.T, s store.Store) {
 	}
 }
 
+// Who takes over has the runs of all others, and writes how they ended; they don't.
+func takeover(t *testing.T, s store.Store) {
+	ctx := t.Context()
+	u, old, heir := NewUser(t, s, store.Operator), NewWorker(t, s), NewWorker(t, s)
+	over := Take(t, s, old, Enqueue(t, s, NewRun(t, u.ID, Noon)).ID)[0]
+	wants(t, "settle", s.Settle(ctx, Holding(old, over), store.Heads{}, Verdict(paddock.Exited)), nil)
+	theirs := Take(t, s, old, Enqueue(t, s, NewRun(t, u.ID, Noon)).ID)[0]
+	wants(t, "start", s.Start(ctx, Holding(old, theirs), Noon), nil)
+	own := Take(t, s, heir, Enqueue(t, s, NewRun(t, u.ID, Noon)).ID)[0]
+	Enqueue(t, s, NewRun(t, u.ID, Noon))
+	if n, err := s.TakeOver(ctx, heir.ID); err != nil || n != 1 {
+		t.Errorf("%d were taken over, %v", n, err)
+	}
+	if n, err := s.TakeOver(ctx, heir.ID); err != nil || n != 0 {
+		t.Errorf("%d were taken over again, %v", n, err)
+	}
+	held := must(s.Holds(ctx, heir.ID, heir.Epoch))(t)
+	if len(held) != 2 || held[0].ID != theirs.ID && held[1].ID != theirs.ID || held[0].ID != own.ID && held[1].ID != own.ID {
+		t.Errorf("the heir has %v", held)
+	}
+	wants(t, "who had it", s.Settle(ctx, Holding(old, theirs), store.Heads{}, Verdict(paddock.Exited)), store.ErrFenced)
+	wants(t, "who has it", s.Settle(ctx, Holding(heir, theirs), store.Heads{}, Verdict(paddock.Exited)), nil)
+	wants(t, "removing who had it", s.RemoveWorker(ctx, old.ID, Noon), nil)
+	for _, none := range []store.WorkerID{"knone", old.ID, "k\x00"} {
+		_, err := s.TakeOver(ctx, none)
+		wants(t, "taking over as "+string(none), err, store.ErrNotFound)
+	}
+	same(t, "what was over", must(s.Run(ctx, store.Everyone(), over.ID))(t).Worker, old.ID)
+}
+
 func workers(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	u, w := NewUser(t, s, store.Operator), NewWorker(t, s, "gpu", "big")

@@ -21,7 +21,7 @@ func Conform(t *testing.T, open func(testing.TB) store.Store) {
 		{"invitations", invitations}, {"sessions", sessions}, {"tokens", tokens}, {"links", links}, {"forgetting", forgetting},
 		{"workspaces", workspaces}, {"pages", pages}, {"forms", forms},
 		{"enqueue", enqueue}, {"filters", filters}, {"cancel", cancel}, {"admit and turn", admitAndTurn}, {"keeping", keeping}, {"copies", copies}, {"latest", latest},
-		{"claim", claim}, {"offers", offers}, {"line", lines}, {"fences", fences}, {"silence", silence}, {"workers", workers}, {"each run is claimed once", oneClaim}, {"claims take turns", claimsTakeTurns},
+		{"claim", claim}, {"offers", offers}, {"line", lines}, {"fences", fences}, {"silence", silence}, {"workers", workers}, {"takeover", takeover}, {"each run is claimed once", oneClaim}, {"claims take turns", claimsTakeTurns},
 		{"approvals", approvals}, {"counts", counts},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, open(t)) })

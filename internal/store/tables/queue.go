@@ -1,7 +1,9 @@
 package tables
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -326,6 +328,25 @@ func (t *Tables) SetWorkerMode(ctx context.Context, id store.WorkerID, m store.M
 		return err
 	}
 	return t.some(t.does.SetWorkerMode(ctx, queries.SetWorkerModeParams{Mode: m, ID: id}))
+}
+
+// TakeOver gives a worker the runs of all others.
+func (t *Tables) TakeOver(ctx context.Context, id store.WorkerID) (int, error) {
+	if err := readable(id); err != nil {
+		return 0, err
+	}
+	var n int64
+	err := t.change(ctx, func(q *queries.Queries) (err error) {
+		if err := q.TakeTurn(ctx, "claims"); err != nil {
+			return err
+		}
+		if w, err := q.Worker(ctx, id); err != nil || !w.Removed.IsZero() {
+			return cmp.Or(err, sql.ErrNoRows)
+		}
+		n, err = q.TakeOverRuns(ctx, id)
+		return err
+	})
+	return int(n), err
 }
 
 // RemoveWorker takes away one that has no runs.

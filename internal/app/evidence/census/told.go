@@ -11,7 +11,9 @@ import (
 	"paddock/internal/app/evidence/census/finding"
 	"paddock/internal/executor/remains"
 	"paddock/internal/journal"
+	"paddock/internal/rundir"
 	"paddock/internal/rundir/record/durable"
+	"paddock/internal/rundir/record/process"
 )
 
 // told is what is remembered of a run: what is here, and what the journal says.
@@ -145,6 +147,13 @@ func (k *check) again(id paddock.RunID) told {
 	return t
 }
 
+// elsewhere reports whether the supervisor of a run that is over here lives: it goes on for
+// the directory of which this one was restored, and nobody may be told to end it.
+func elsewhere(d *rundir.Dir) bool {
+	started, err := d.Started()
+	return err == nil && started != nil && process.Alive(started.Supervisor)
+}
+
 // outside looks for what runs leave outside of the state directory.
 func (k *check) outside() error {
 	groups, err := remains.Groups()
@@ -156,7 +165,7 @@ func (k *check) outside() error {
 		if t, ours := k.runs[id]; err != nil || !ours || !t.settled {
 			continue
 		}
-		if d, err := k.state.Run(id); err != nil || k.held(d.Path()) {
+		if d, err := k.state.Run(id); err != nil || k.held(d.Path()) || elsewhere(d) {
 			continue
 		}
 		if err := k.find(finding.Leftover, id, "", "", "its cgroup %s is still there: end what is in it and rmdir it", name); err != nil {

@@ -78,7 +78,10 @@ type Config struct {
 	State  *rundir.State
 	Store  store.Runs
 	Worker store.WorkerID
-	Now    func() time.Time
+	// Alone says that every other worker was this machine's, too: one of a key that isn't
+	// here any more, as after a restore. What it has open is Worker's when that begins.
+	Alone bool
+	Now   func() time.Time
 	// Older is how old must be what looks as if somebody were in the middle of it.
 	Older time.Duration
 	// Record writes into the journal what is about to be changed; nil changes nothing.
@@ -182,9 +185,9 @@ func (b *both) directory(ctx context.Context, run paddock.Run) error {
 		})
 	case waits && row.Worker == "" && run.State != paddock.Waiting && b.old(run.CreatedAt):
 		return b.found(Differs, run.ID, Nothing, "the queue has it, and it goes on here; reconcile again when it is over")
-	case row.Settled.IsZero() && run.Outcome != nil && row.Worker == b.Worker && b.old(run.Outcome.SettledAt):
+	case row.Settled.IsZero() && run.Outcome != nil && b.ours(row) && b.old(run.Outcome.SettledAt):
 		return b.found(Differs, run.ID, ByBeat, "it is %s here and %s in the store", run.State, row.State)
-	case row.Settled.IsZero() && run.Outcome != nil && row.Worker != "" && row.Worker != b.Worker:
+	case row.Settled.IsZero() && run.Outcome != nil && row.Worker != "" && !b.ours(row):
 		return b.found(Differs, run.ID, Nothing, "it is %s here, and the store has it as another worker's, %s: is this the state directory of another machine?", run.State, row.Worker)
 	case !row.Settled.IsZero() && run.Outcome != nil && row.State != run.State:
 		return b.found(Differs, run.ID, Nothing, "it is %s here and %s in the store; what is settled doesn't change, and the record here is shown", run.State, row.State)
@@ -242,7 +245,7 @@ func (b *both) rows(ctx context.Context) error {
 			return err
 		}
 		for _, row := range got.Items {
-			if row.Worker != "" && row.Worker != b.Worker {
+			if row.Worker != "" && !b.ours(row) {
 				b.report.Others++
 				continue
 			}
@@ -283,6 +286,11 @@ func (b *both) row(ctx context.Context, row store.Run) error {
 		})
 	}
 	return nil
+}
+
+// ours reports whether this machine's worker has a run, or had it.
+func (b *both) ours(row store.Run) bool {
+	return row.Worker != "" && (b.Alone || row.Worker == b.Worker)
 }
 
 func (b *both) old(since time.Time) bool { return b.Now().Sub(since) >= b.Older }

@@ -98,6 +98,9 @@ SELECT * FROM workers WHERE removed = 0 AND created <= sqlc.arg(created) AND (cr
 -- name: SetWorkerMode :execrows
 UPDATE workers SET mode = sqlc.arg(mode) WHERE id = sqlc.arg(id) AND removed = 0;
 
+-- name: TakeOverRuns :execrows
+UPDATE runs SET worker = sqlc.arg(worker), revision = revision + 1 WHERE worker <> sqlc.arg(worker) AND fence > 0 AND settled = 0;
+
 -- name: RemoveWorker :execrows
 UPDATE workers SET removed = sqlc.arg(now) WHERE workers.id = sqlc.arg(id) AND removed = 0
 AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.worker = workers.id AND r.fence > 0 AND r.settled = 0);

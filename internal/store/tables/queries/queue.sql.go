@@ -698,6 +698,18 @@ func (q *Queries) StartRun(ctx context.Context, arg StartRunParams) (int64, erro
 	return result.RowsAffected()
 }
 
+const takeOverRuns = `-- name: TakeOverRuns :execrows
+UPDATE runs SET worker = $1, revision = revision + 1 WHERE worker <> $1 AND fence > 0 AND settled = 0
+`
+
+func (q *Queries) TakeOverRuns(ctx context.Context, worker store.WorkerID) (int64, error) {
+	result, err := q.db.ExecContext(ctx, takeOverRuns, worker)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const takeTurn = `-- name: TakeTurn :exec
 UPDATE turns SET taken = taken + 1 WHERE name = $1
 `

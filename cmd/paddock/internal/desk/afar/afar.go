@@ -8,6 +8,7 @@ package afar
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,21 +27,28 @@ import (
 
 // commands work with a server.
 func commands() []string {
-	return []string{"ps", "run", "attach", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers", "worktree", "login", "logout", "audit export", "policy changes"}
+	return []string{"ps", "run", "attach", "wait", "status", "output", "logs", "show", "kill", "approve", "user", "invite", "token", "workers", "worktree", "login", "logout", "audit export", "policy changes", "policy explain"}
 }
 
-// Check refuses --server beside a command that looks at this machine.
-func Check(cmd *cobra.Command) error {
-	if !cmd.Flags().Changed("server") {
-		return nil
+// kept are commands about the runs of the state directory here, which would be taken for
+// those that ps lists of the server.
+func kept() []string { return []string{"keep", "unkeep", "prune", "verify", "audit", "state"} }
+
+// Check refuses --server beside a command that looks at this machine, and a server that
+// PADDOCK_SERVER names beside one that would silently have runs of this machine.
+func Check(d *desk.Desk, cmd *cobra.Command) error {
+	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+	among := func(all []string) bool {
+		return slices.ContainsFunc(all, func(c string) bool { return name == c || strings.HasPrefix(name, c+" ") })
 	}
-	words := strings.Fields(cmd.CommandPath())
-	for _, c := range commands() {
-		if len(words) > 1 && strings.HasPrefix(strings.Join(words[1:], " ")+" ", c+" ") {
-			return nil
-		}
+	switch said := cmd.Flags().Changed("server"); {
+	case among(commands()):
+	case said:
+		return desk.Usage("paddock "+name+" works on this machine, not on a server", "with --server work: "+strings.Join(commands(), ", "))
+	case d.ServerURL() != "" && !cmd.Flags().Changed("state") && among(kept()):
+		return desk.Usage("paddock "+name+" works on this machine, and PADDOCK_SERVER names a server", "use it on the machine of the server, or name the state directory here with --state")
 	}
-	return desk.Usage("paddock "+strings.Join(words[1:], " ")+" works on this machine, not on a server", "with --server work: "+strings.Join(commands(), ", "))
+	return nil
 }
 
 // Open returns the verbs of the server.

@@ -52,6 +52,9 @@ well and 1 when it isn't.`,
 			if err != nil {
 				return err
 			}
+			if _, none := os.Lstat(System); file == "" && d.Getenv("PADDOCK_CONFIG") == "" && errors.Is(none, fs.ErrNotExist) {
+				d.Say("note", "there is no "+System+", so this is about what holds without a file; --config names another")
+			}
 			if d.JSON {
 				err = d.Object(report{Valid: len(faults) == 0, Errors: append([]settings.Fault{}, faults...)})
 			} else {

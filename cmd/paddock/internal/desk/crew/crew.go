@@ -148,11 +148,12 @@ func kept(ctx context.Context, d *desk.Desk, n *order.Nonces, rows putback.Rows,
 	return func(ctx context.Context) { putback.Keep(ctx, n, d.Now, warn) }, nil
 }
 
-// WorkerOf is the worker of a server that has this state directory.
+// WorkerOf is the worker of a server that has this state directory; none where no server
+// began since it was made, or restored.
 func WorkerOf(state string) (store.WorkerID, error) {
 	key, err := sign.LoadPublic(filepath.Join(state, order.Key+".pub"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", desk.Usage("no server has carried out runs in "+desk.Plain(state)+": there is no "+order.Key+".pub", "name its state directory with --state")
+		return "", nil
 	}
 	if err != nil {
 		return "", desk.Usage("the key that orders are signed with: "+err.Error(), "")

@@ -18,7 +18,10 @@ import (
 type Rows struct {
 	store.Runs
 	Worker store.WorkerID
-	Close  func() error
+	// Alone says that no other machine has the store, so whatever worker its runs have
+	// was of this directory.
+	Alone bool
+	Close func() error
 }
 
 func (d commands) reconcileCommand(s Server) *cobra.Command {
@@ -82,7 +85,7 @@ func (d commands) reconcile(ctx context.Context, s Server, config string, older 
 		DryRun bool            `json:"dry_run"`
 		Found  []agree.Finding `json:"found"`
 	}{DryRun: dry, Found: []agree.Finding{}}
-	c := agree.Config{State: e.State(), Store: rows.Runs, Worker: rows.Worker, Now: d.Now, Older: older, Each: func(f agree.Finding) error {
+	c := agree.Config{State: e.State(), Store: rows.Runs, Worker: rows.Worker, Alone: rows.Alone, Now: d.Now, Older: older, Each: func(f agree.Finding) error {
 		if d.JSON {
 			all.Found = append(all.Found, f)
 			return nil

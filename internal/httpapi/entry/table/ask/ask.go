@@ -216,7 +216,7 @@ func readBody(r *http.Request, into any) error {
 func JSON(data []byte, into any) error {
 	err := json.Unmarshal(data, into, json.RejectUnknownMembers(true))
 	if err == nil {
-		return nil
+		return noNull(data, reflect.TypeOf(into).Elem())
 	}
 	where, what := "", "it isn't JSON"
 	var syntax *jsontext.SyntacticError
@@ -242,6 +242,39 @@ func JSON(data []byte, into any) error {
 		return refuse("The body can't be used: %s.", what)
 	}
 	return refuse("The body can't be used: at %.200q %s.", where, what)
+}
+
+// noNull refuses null in data, which was decoded as a t, anywhere: it would look like text
+// that is empty, such as a word of a command, or like a key that isn't there.
+func noNull(data []byte, t reflect.Type) error {
+	dec := jsontext.NewDecoder(bytes.NewReader(data))
+	for {
+		token, err := dec.ReadToken()
+		switch {
+		case err != nil: // its end
+			return nil
+		case token.Kind() != 'n' || free(t, dec.StackPointer()):
+		case dec.StackDepth() == 0:
+			return refuse("The body can't be used: an object is wanted.")
+		default:
+			return refuse("The body can't be used: at %.200q is null; leave a key out that has no value.", dec.StackPointer())
+		}
+	}
+}
+
+// free reports whether p is inside of something that others made and that is handed on as
+// it is, as a browser's answer about a passkey.
+func free(t reflect.Type, p jsontext.Pointer) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	name, _, inside := strings.Cut(strings.TrimPrefix(string(p), "/"), "/")
+	for _, f := range reflect.VisibleFields(t) {
+		if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); inside && key == name {
+			return f.Type == reflect.TypeFor[map[string]any]()
+		}
+	}
+	return false
 }
 
 func plain(err error) string {

@@ -92,6 +92,12 @@ func TestRefused(t *testing.T) {
 		"empty":              {"/x", ``, "body can't be used", nil},
 		"too deep":           {"/x", deep, "body can't be used", nil},
 		"an array":           {"/x", `[]`, "an object is wanted", nil},
+		"null":               {"/x", `null`, "an object is wanted", nil},
+		"null for a word":    {"/x", `{"argv":["a",null]}`, "/argv/1", nil},
+		"null for a value":   {"/x", `{"argv":["a"],"env":{"A":null}}`, "/env/A", nil},
+		"null for a key":     {"/x", `{"argv":["a"],"timeout_ms":null}`, "/timeout_ms", nil},
+		"null deeper":        {"/x", `{"argv":["a"],"stdin":{"text":null}}`, "is null; leave a key out", nil},
+		"exponent":           {"/x", `{"timeout_ms":1e3}`, "want whole milliseconds, as 1500.", nil},
 		"header twice": {"/x", ok, "2 times", func(r *http.Request) {
 			r.Header["Idempotency-Key"] = []string{"a", "b"}
 		}},
@@ -121,5 +127,18 @@ func TestBodyAsAWhole(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/x", strings.NewReader("{}"))
 	if err := Read(r, &none); err == nil {
 		t.Error("a body where there is none to send")
+	}
+}
+
+// What a browser made is handed on as it is, with what it left empty.
+func TestNullOfOthers(t *testing.T) {
+	var in struct {
+		Answer map[string]any `json:"answer"`
+	}
+	if err := JSON([]byte(`{"answer":{"response":{"userHandle":null}}}`), &in); err != nil || len(in.Answer) != 1 {
+		t.Errorf("%v, %v", in, err)
+	}
+	if err := JSON([]byte(`{"answer":null}`), &in); err == nil {
+		t.Error("null for the answer")
 	}
 }

@@ -242,7 +242,7 @@ func TestPasskey(t *testing.T) {
 	s.ask("GET", "factors", nil, http.StatusOK, nil)
 	s.cookies = map[string]string{}
 	s.ask("POST", "login/passkey", shown, http.StatusUnauthorized, nil)
-	s.ask("POST", "login/passkey", map[string]any{"carried": "", "answer": nil}, http.StatusUnauthorized, nil)
+	s.ask("POST", "login/passkey", map[string]any{"carried": "", "answer": map[string]any{}}, http.StatusUnauthorized, nil)
 }
 
 // Who is invited by what a provider calls him logs in there, comes back by a page, and

@@ -31,8 +31,8 @@ func Check(a paddock.Approvals, v *shape.Value) []Fault {
 		c.listed(item, k.Name, k.Key)
 		c.person(item, k)
 	}
-	if a.Approvers > len(people) {
-		c.fault(v.Get("approvers"), "more must approve than there are persons with keys; list more, or ask fewer")
+	if at := v.Get("approvers"); at != nil && a.Approvers > len(people) { // one is wanted where it doesn't say
+		c.fault(at, "more must approve than there are persons with keys; list more, or ask fewer")
 	}
 	for i, item := range v.Get("verifiers").Items() {
 		c.listed(item, a.Verifiers[i].Name, a.Verifiers[i].Key)
