@@ -32,7 +32,7 @@ var unattempted = []string{
 	"length of one file (`file_size`)",
 	"a secret that the proxy injects (`secrets`)",
 	"a secret that a program gets (`env_for`)",
-	"such values in output, as they are or in base64, hexadecimal digits, or escaped for URLs or JSON",
+	"such values in output, as they are or in base64, base32, hexadecimal digits and dumps, or escaped for URLs, HTML or JSON",
 	"the same changed in any other way, in files that a program writes, in hosts that it asks for",
 	"the root itself, with `workspace: overlay`",
 	"the root of a git tool's run",
