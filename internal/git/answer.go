@@ -3,11 +3,11 @@ package git
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"paddock"
 	"paddock/internal/git/parse"
 	"paddock/internal/git/parse/present"
+	"paddock/internal/git/parse/printed"
 	"paddock/internal/git/query"
 	"paddock/internal/git/query/below"
 	"paddock/internal/git/repository"
@@ -120,16 +120,13 @@ func (a *Answer) ended(q query.Query, run paddock.Run, stderr []byte) (cut bool)
 	a.Stderr = parse.Visible(stderr, mostStderr)
 	switch run.State {
 	case paddock.Exited:
-	case paddock.TimedOut:
-		*a = a.said("Git was ended after %s; what it had printed until then is kept.", time.Duration(run.Limits.Timeout))
-		cut = true
 	case paddock.OutputLimit:
 		if q.Tool() == "cat" { // of which it is said how much of the file there is
 			break
 		}
 		*a = a.said("Git printed more than the %d bytes that are kept; ask for less: a path, fewer commits, names only.", run.Limits.Output)
 	default:
-		*a = a.said("Git didn't end by itself (%s).", run.State)
+		*a = a.said("%s.", printed.Ended(run))
 		cut = true
 	}
 	if why := query.Failure(q, a.ExitCode, string(stderr)); why != "" {

@@ -3,6 +3,7 @@
 package git
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,6 +14,7 @@ import (
 
 	"paddock"
 	"paddock/internal/executor"
+	"paddock/internal/git/parse/printed"
 	"paddock/internal/git/query"
 	"paddock/internal/git/query/command"
 )
@@ -251,6 +253,7 @@ func TestEndsAreTold(t *testing.T) {
 		"was ended after 1m":   {State: paddock.TimedOut, Limits: paddock.Limits{Timeout: 60e9}},
 		"more than the 5 byte": {State: paddock.OutputLimit, Limits: paddock.Limits{Output: 5}},
 		"didn't end by itself": {State: paddock.Killed},
+		"start (cgroup: gone)": {State: paddock.FailedToStart, Outcome: &paddock.Outcome{Reason: paddock.Reason{Step: "cgroup", Detail: "gone"}}},
 		"Git failed; stderr":   {State: paddock.Exited, Outcome: &paddock.Outcome{Reason: paddock.Reason{ExitCode: &status}}},
 	} {
 		var a Answer
@@ -259,6 +262,17 @@ func TestEndsAreTold(t *testing.T) {
 		if hasNote(t, a, want); a.OK || a.Stderr != "fatal: it's broken\n" {
 			t.Errorf("%+v", a)
 		}
+	}
+}
+
+// That git didn't start while a repository is looked at is our fault and says why: nobody is told that
+// the repository is broken.
+func TestUnstartedIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	var refused *paddock.Refusal
+	err := printed.Asker{}.Broken(t.Context(), paddock.Run{ID: "r0", State: paddock.FailedToStart, Outcome: &paddock.Outcome{Reason: paddock.Reason{Step: "cgroup", Detail: "gone"}}})
+	if err == nil || errors.As(err, &refused) || !strings.Contains(err.Error(), "run r0: Git didn't start (cgroup: gone)") {
+		t.Errorf("got %v", err)
 	}
 }
 

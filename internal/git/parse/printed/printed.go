@@ -10,7 +10,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"time"
 
 	"paddock"
 	"paddock/internal/git/parse"
@@ -100,8 +102,12 @@ func (a Asker) Commit(ctx context.Context, argv []string) (string, error) {
 	return "", a.Broken(ctx, run)
 }
 
-// Broken refuses a repository that git can't read.
+// Broken refuses a repository that git can't read. That git didn't start is no fault of the
+// repository's.
 func (a Asker) Broken(ctx context.Context, run paddock.Run) error {
+	if run.State == paddock.FailedToStart {
+		return fmt.Errorf("run %s: %s", run.ID, Ended(run))
+	}
 	stderr, _, err := a.Read(ctx, run, paddock.Stderr, MostStderr)
 	if err != nil {
 		return err
@@ -111,6 +117,17 @@ func (a Asker) Broken(ctx context.Context, run paddock.Run) error {
 		why += ": " + parse.Visible(bytes.TrimSpace(stderr), MostStderr)
 	}
 	return paddock.Refused(paddock.RepositoryRefused, "Git can't read the repository (run %s, %s)", run.ID, why)
+}
+
+// Ended says why a run didn't end by itself.
+func Ended(run paddock.Run) string {
+	switch {
+	case run.State == paddock.TimedOut:
+		return fmt.Sprintf("Git was ended after %s; what it had printed until then is kept", time.Duration(run.Limits.Timeout))
+	case run.State == paddock.FailedToStart && run.Outcome != nil:
+		return fmt.Sprintf("Git didn't start (%s: %s)", run.Outcome.Reason.Step, run.Outcome.Reason.Detail)
+	}
+	return fmt.Sprintf("Git didn't end by itself (%s)", run.State)
 }
 
 // Read returns the beginning of a stream of a settled run.
