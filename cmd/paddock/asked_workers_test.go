@@ -151,5 +151,5 @@ func TestApprovalsOfAWorker(t *testing.T) {
 	}
 	s.ask(http.MethodPost, "/api/v1/runs/"+string(run.ID)+"/kill", `{}`, http.StatusOK, nil)
 	over(run, paddock.Killed)
-	does(true, "audit", "verify")
+	does(true, "audit", "verify", "--state", filepath.Join(home, ".local/state/paddock"))
 }

@@ -76,12 +76,12 @@ type api struct {
 }
 
 // newAPI serves at an address of loopback that no client takes for itself. What
-// it was sent is told in digits with spaces between them, since the proxy hides the
-// secret in answers and so does the supervisor, also in digits.
+// it was sent is told in octal digits, since the proxy hides the secret in answers and so
+// does the supervisor, in all other digits, too.
 func newAPI(t *testing.T) api {
 	t.Helper()
 	told := func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "%s got % x and said %s", r.URL.Path, strings.Join(r.Header["Authorization"], "|"), r.Header.Get("Authorization"))
+		fmt.Fprintf(w, "%s got %s and said %s", r.URL.Path, octal(strings.Join(r.Header["Authorization"], "|")), r.Header.Get("Authorization"))
 	}
 	at := func() net.Listener {
 		ln, err := net.Listen("tcp", "127.0.0.2:0")
@@ -160,8 +160,10 @@ containment: {network: allowlist, read: [%[7]q]}
 
 // got is what the api says of a request that carried values.
 func got(path string, values ...string) string {
-	return path + " got " + fmt.Sprintf("% x", strings.Join(values, "|")) + " and said "
+	return path + " got " + octal(strings.Join(values, "|")) + " and said "
 }
+
+func octal(text string) string { return strings.Trim(fmt.Sprintf("%o", []byte(text)), "[]") }
 
 func TestASecretIsUsedAndNeverHeld(t *testing.T) {
 	t.Parallel()
@@ -238,7 +240,7 @@ func (y *yard) nowhere(text []byte) {
 	if bytes.Contains(text, []byte(theSecret)) {
 		y.t.Errorf("it says the secret:\n%s", text)
 	}
-	digits := fmt.Appendf(nil, "% x", theSecret) // as the api told it
+	digits := []byte(octal(theSecret)) // as the api told it
 	seen := 0
 	err := filepath.WalkDir(filepath.Join(y.work, "home"), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {

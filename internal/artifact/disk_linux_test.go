@@ -18,7 +18,7 @@ func TestFullFilesystem(t *testing.T) {
 		t.Skipf("needs the right to mount: %v", err)
 	}
 	defer func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	}()

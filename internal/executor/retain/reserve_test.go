@@ -61,7 +61,7 @@ func TestFullFileSystem(t *testing.T) {
 		t.Skipf("no file system can be mounted here: %v", err)
 	}
 	k, err := keeper(dir + "/state")
-	t.Cleanup(func() { must(t, errors.Join(k.State.Close(), unix.Unmount(dir, 0))) })
+	t.Cleanup(func() { must(t, errors.Join(k.State.Close(), unix.Unmount(dir, unix.MNT_DETACH))) })
 	must(t, err)
 	n, err := writer.Open(journal.Dir(k.State.Path()), writer.Options{Now: k.Now})
 	must(t, err)

@@ -11,6 +11,7 @@ import (
 	"encoding/base32"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -18,22 +19,25 @@ import (
 // each takes many times the memory of the value, and nobody has longer lines of them.
 const mostListed = 1024
 
-// entities are what libraries write in HTML and XML, beside &amp; &lt; and &gt;.
-var entities = []*strings.Replacer{
-	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"), // what stands between tags
-	strings.NewReplacer("&", "&amp;", `"`, "&quot;"),            // browsers, in attributes
-	entity(`"`, "&quot;"),
-	entity(`"`, "&#34;", "'", "&#39;"), // Go
-	entity(`"`, "&#34;", "'", "&#39;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;"),  // Go's XML
-	entity(`"`, "&quot;", "'", "&#x27;"),                                             // Python
-	entity(`"`, "&quot;", "'", "&#39;"),                                              // lodash, Ruby
-	entity(`"`, "&quot;", "'", "&#039;"),                                             // PHP
-	entity(`"`, "&quot;", "'", "&apos;"),                                             // XML
-	entity(`"`, "&quot;", "'", "&#x27;", "/", "&#x2F;"),                              // OWASP
-	entity(`"`, "&quot;", "'", "&#x27;", "`", "&#x60;"),                              // Underscore
-	entity(`"`, "&quot;", "'", "&#x27;", "`", "&#x60;", "=", "&#x3D;"),               // Handlebars
-	entity(`"`, "&quot;", "'", "&#39;", "/", "&#x2F;", "`", "&#x60;", "=", "&#x3D;"), // Mustache
-}
+// entities are what libraries write in HTML and XML, beside &amp; &lt; and &gt;. Most programs
+// that have this package in them never look for a value.
+var entities = sync.OnceValue(func() []*strings.Replacer {
+	return []*strings.Replacer{
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"), // what stands between tags
+		strings.NewReplacer("&", "&amp;", `"`, "&quot;"),            // browsers, in attributes
+		entity(`"`, "&quot;"),
+		entity(`"`, "&#34;", "'", "&#39;"), // Go
+		entity(`"`, "&#34;", "'", "&#39;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;"),  // Go's XML
+		entity(`"`, "&quot;", "'", "&#x27;"),                                             // Python
+		entity(`"`, "&quot;", "'", "&#39;"),                                              // lodash, Ruby
+		entity(`"`, "&quot;", "'", "&#039;"),                                             // PHP
+		entity(`"`, "&quot;", "'", "&apos;"),                                             // XML
+		entity(`"`, "&quot;", "'", "&#x27;", "/", "&#x2F;"),                              // OWASP
+		entity(`"`, "&quot;", "'", "&#x27;", "`", "&#x60;"),                              // Underscore
+		entity(`"`, "&quot;", "'", "&#x27;", "`", "&#x60;", "=", "&#x3D;"),               // Handlebars
+		entity(`"`, "&quot;", "'", "&#39;", "/", "&#x2F;", "`", "&#x60;", "=", "&#x3D;"), // Mustache
+	}
+})
 
 func entity(more ...string) *strings.Replacer {
 	return strings.NewReplacer(append([]string{"&", "&amp;", "<", "&lt;", ">", "&gt;"}, more...)...)
@@ -42,7 +46,7 @@ func entity(more ...string) *strings.Replacer {
 // HTML are the forms of a value in HTML and XML: with entities where they must be, with
 // numbers also for what isn't ASCII, and with numbers for every character.
 func HTML(value string) (list []string) {
-	for _, e := range entities {
+	for _, e := range entities() {
 		text := e.Replace(value)
 		list = append(list, text)
 		if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {

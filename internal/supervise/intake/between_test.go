@@ -83,7 +83,7 @@ func TestAFullDiskKeepsTheBeginning(t *testing.T) {
 		testproc.Skip(t, "a small file system can't be mounted: "+err.Error())
 	}
 	t.Cleanup(func() {
-		if err := unix.Unmount(dir, 0); err != nil {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	})

@@ -154,11 +154,24 @@ func (s *scanner) quote(letters string) error {
 	return nil
 }
 
-// simple are the escapes of one character.
-var simple = map[byte]string{'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '\\': "\\", '\'': "'", '"': `"`, '\n': ""}
+// simple are the escapes of one character, and meant what they stand for, in their order.
+const (
+	simple = `abfnrtv\'"`
+	meant  = "\a\b\f\n\r\t\v\\'\""
+)
 
-// digits are how many follow escapes that are given in numbers.
-var digits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
+// digits is how many follow an escape that is given in numbers; 0 for others.
+func digits(c byte) int {
+	switch c {
+	case 'x':
+		return 2
+	case 'u':
+		return 4
+	case 'U':
+		return 8
+	}
+	return 0
+}
 
 // unescaped undoes escapes, and says whether all of them could be.
 func unescaped(text string) (string, bool) {
@@ -172,11 +185,14 @@ func unescaped(text string) (string, bool) {
 		b.WriteString(text[:at])
 		c := text[at+1]
 		text = text[at+2:]
-		if one, ok := simple[c]; ok {
-			b.WriteString(one)
+		if i := strings.IndexByte(simple, c); i >= 0 {
+			b.WriteByte(meant[i])
 			continue
 		}
-		n := digits[c]
+		if c == '\n' { // the line goes on
+			continue
+		}
+		n := digits(c)
 		if n == 0 || n > len(text) {
 			return "", false
 		}
