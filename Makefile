@@ -45,7 +45,7 @@ release: ## build dist/paddock, one file to install: the stage is inside; and di
 	@for p in paddock paddock-server; do $(SETTLE) dist/$$p; done
 
 test: modules cc database chromium suite decided elsewhere ## run every test with the race detector and print a summary
-	CGO_ENABLED=1 $(TEST) -race -timeout 20m ./...
+	CGO_ENABLED=1 $(TEST) -race -timeout 30m ./...
 
 check: ## everything that must hold before a change goes in
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -d $$(git ls-files '*.go'); exit 1; }
@@ -116,7 +116,7 @@ partitions: database ## cut, kill, slow and fail over two servers, four workers 
 		go test ./tests/partition -count=1 -timeout 30m -v -run '^TestPartitions$$'
 
 conformance: build suite ## run the official MCP conformance suite, all of it
-	PADDOCK_CONFORMANCE=$(CURDIR)/$(SUITE) go test -count=1 -timeout 20m -v -run 'Conformance' ./internal/mcpserver/wire/streamable ./cmd/paddock
+	PADDOCK_CONFORMANCE=$(CURDIR)/$(SUITE) go test -count=1 -timeout 30m -v -run 'Conformance' ./internal/mcpserver/wire/streamable ./cmd/paddock
 
 e2e-agents: build ## drive the coding agents that are installed here
 	@git grep -q 'func TestAgents' -- '*_test.go' || { echo 'no test drives a coding agent in this version' >&2; exit 1; }
