@@ -21,9 +21,11 @@ import (
 // A Watch finds workers that have fallen silent. Any number of servers may have one.
 // It must be made with [New]; one goroutine at a time may use it.
 type Watch struct {
-	queue store.Queue
-	times lease.Times
-	seen  map[store.WorkerID]sight
+	queue  store.Queue
+	times  lease.Times
+	seen   map[store.WorkerID]sight
+	looked time.Time // the last time that it saw anything
+	blind  bool      // it couldn't look since
 }
 
 // A sight is a beat and when this watch first saw it.
@@ -42,11 +44,17 @@ func New(q store.Queue, t lease.Times) (*Watch, error) {
 
 // Look looks once, at now by this machine's clock, and returns the runs that it
 // found lost. It is to be called a few times in a lease's time.
+//
+// The time in which nobody could look is nobody's silence: a database that is away for
+// longer than runs go on by themselves would have all of them lost the moment it is back,
+// before the first worker could say how they ended.
 func (w *Watch) Look(ctx context.Context, now time.Time) (lost []paddock.RunID, err error) {
 	beats, err := w.queue.Beats(ctx)
 	if err != nil {
+		w.blind = true
 		return nil, err
 	}
+	w.pardon(now)
 	seen := make(map[store.WorkerID]sight, len(beats))
 	var faults []error
 	for _, b := range beats {
@@ -63,6 +71,18 @@ func (w *Watch) Look(ctx context.Context, now time.Time) (lost []paddock.RunID, 
 	}
 	w.seen = seen
 	return lost, errors.Join(faults...)
+}
+
+// pardon takes the time since the last look out of everybody's silence, if nobody could
+// look in between.
+func (w *Watch) pardon(now time.Time) {
+	if w.blind {
+		for id, s := range w.seen {
+			s.at = s.at.Add(now.Sub(w.looked))
+			w.seen[id] = s
+		}
+	}
+	w.looked, w.blind = now, false
 }
 
 func (w *Watch) judge(ctx context.Context, b store.Beat, silent time.Duration, now time.Time) ([]paddock.RunID, error) {

@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -15,10 +16,16 @@ import (
 type queue struct {
 	store.Queue
 	beat         store.Beat
+	away         error
 	missed, lost int
 }
 
-func (q *queue) Beats(context.Context) ([]store.Beat, error) { return []store.Beat{q.beat}, nil }
+func (q *queue) Beats(context.Context) ([]store.Beat, error) {
+	if q.away != nil {
+		return nil, q.away
+	}
+	return []store.Beat{q.beat}, nil
+}
 
 func (q *queue) Miss(context.Context, store.Beat) (int, error) {
 	q.missed++
@@ -98,4 +105,34 @@ func TestSignsOfLife(t *testing.T) {
 		}
 		now += lease.Default.Lost()
 	}
+}
+
+// TestBlind has a database be away for longer than runs go on by themselves: its workers
+// had nobody to talk to, which isn't their silence. What they were silent before counts.
+func TestBlind(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	ours := lease.Default
+	q := &queue{beat: store.Beat{Worker: "w", Epoch: 1, Beat: 7, Live: 1}}
+	w, err := watch.New(q, ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(at time.Duration, away error, missed, lost bool) {
+		t.Helper()
+		q.away, q.missed, q.lost = away, 0, 0
+		if _, err := w.Look(t.Context(), begin.Add(at)); !errors.Is(err, away) || (q.missed > 0) != missed || (q.lost > 0) != lost {
+			t.Errorf("at %s: missed %d, lost %d, %v", at, q.missed, q.lost, err)
+		}
+	}
+	look(-time.Minute, store.ErrAway, false, false) // it was away from the beginning
+	look(0, nil, false, false)
+	look(ours.Lease-1, nil, false, false)
+	back := ours.Lease - 1 + 2*ours.Lost()
+	look(back-ours.Lost(), store.ErrAway, false, false)
+	look(back-1, store.ErrAway, false, false)
+	look(back, nil, false, false)
+	look(back+1, nil, true, false) // as long as before and after together
+	look(back+ours.Lost()-ours.Lease, nil, true, false)
+	look(back+ours.Lost()-ours.Lease+1, nil, false, true)
 }
