@@ -74,6 +74,16 @@ func Begin(ctx context.Context, c Config) *Exporter {
 	return e
 }
 
+// last is a context for what is sent, which ends a while after ctx has: what is on its way
+// then may arrive, since who sent it again would have it counted twice.
+func last(ctx context.Context) (context.Context, context.CancelFunc) {
+	sending, cut := context.WithCancel(context.WithoutCancel(ctx))
+	limit := time.AfterFunc(patience, cut)
+	limit.Stop()
+	stop := context.AfterFunc(ctx, func() { limit.Reset(patience) })
+	return sending, func() { stop(); limit.Stop(); cut() }
+}
+
 // Emit implements trace.Sink: it never waits.
 func (e *Exporter) Emit(s trace.Span) {
 	select {
@@ -117,21 +127,21 @@ func (e *Exporter) work(ctx context.Context) {
 		defer t.Stop()
 		ticks = t.C
 	}
+	sending, cancel := last(ctx)
+	defer cancel()
 	var l load
 	var said string
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case <-ticks:
-			e.flush(ctx, &l, &said)
+			e.flush(sending, &l, &said)
 		case <-e.full:
-			e.flush(ctx, &l, &said)
+			e.flush(sending, &l, &said)
 		}
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
 	l.not = time.Time{}
-	e.flush(last, &l, &said)
+	e.flush(sending, &l, &said)
 	e.failed.Add(int64(l.spans + len(e.queue)))
 }
 

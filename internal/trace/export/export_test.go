@@ -8,7 +8,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
@@ -230,5 +232,54 @@ func TestClose(t *testing.T) {
 	e.Close()
 	if _, _, failed := e.Counts(); failed != 1 {
 		t.Errorf("%d failed", failed)
+	}
+}
+
+// A trip is how requests go that are answered when gate is open, and not sent a second time
+// unless somebody does.
+type trip struct {
+	gate  chan struct{}
+	asked atomic.Int64
+}
+
+func (t *trip) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.asked.Add(1)
+	select {
+	case <-t.gate:
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// What is on its way when its process ends may arrive, or it would be sent, and counted,
+// twice; nobody waits for more than a moment.
+func TestOnItsWay(t *testing.T) {
+	t.Parallel()
+	for name, answers := range map[string]bool{"answered": true, "never": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				road, ticks := &trip{gate: make(chan struct{})}, make(chan time.Time)
+				e := export.Begin(t.Context(), export.Config{Client: &http.Client{Transport: road}, Endpoint: "http://collector.test/", Now: time.Now, Ticks: ticks, Warn: func(error) {}})
+				e.Emit(span(1))
+				ticks <- noon
+				synctest.Wait()
+				begun := time.Now()
+				closed := make(chan struct{})
+				go func() { defer close(closed); e.Close() }()
+				synctest.Wait()
+				if answers {
+					close(road.gate)
+				}
+				<-closed
+				sent, _, failed := e.Counts()
+				if want := map[bool]int64{true: 1}[answers]; sent != want || failed != 1-want || answers && road.asked.Load() != 1 {
+					t.Errorf("sent %d, failed %d, asked %d times", sent, failed, road.asked.Load())
+				}
+				if took := time.Since(begun); took > 3*time.Second || answers && took > 0 {
+					t.Errorf("its end took %v", took)
+				}
+			})
+		})
 	}
 }
