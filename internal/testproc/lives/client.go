@@ -113,7 +113,7 @@ func (c *Client) once(ctx context.Context, method, path, body string, header map
 		return 0, nil, err
 	}
 	answer, err := io.ReadAll(a.Body)
-	return a.StatusCode, answer, errors.Join(err, a.Body.Close())
+	return a.StatusCode, answer, errors.Join(err, a.Body.Close(), ctx.Err()) // who went was answered nothing
 }
 
 // Invite has the server write something into its database, and returns what must be
@@ -224,6 +224,9 @@ func (c *Client) connection(ctx context.Context, run string, s *Story, leave fun
 		return whole.Err()
 	}
 	defer func() { _ = a.Body.Close() }() // it may be broken
+	if ctx.Err() != nil {
+		return whole.Err() // we went: what a server then says to nobody can still come back to us
+	}
 	if a.StatusCode != http.StatusOK {
 		if a.StatusCode >= 500 || a.StatusCode == http.StatusTooManyRequests {
 			c.told()

@@ -2,10 +2,13 @@ package lives
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -32,4 +35,34 @@ func TestAnswerThatNeverComes(t *testing.T) {
 	if err != nil || story.State != "exited" || asked.Load() < 3 {
 		t.Errorf("%+v, %v after %d questions", story, err, asked.Load())
 	}
+}
+
+// A late road answers the first two requests when who asked has gone, as package http does
+// where a server's last word meets the client's good-bye.
+type late struct{ asked atomic.Int64 }
+
+func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer := &http.Response{StatusCode: 499, Status: "499 status code 499", Body: http.NoBody, Request: r}
+	switch l.asked.Add(1) {
+	case 1, 3: // the first of the events, and of what comes after the end
+		<-r.Context().Done()
+	case 2:
+		answer.StatusCode, answer.Body = http.StatusOK, io.NopCloser(strings.NewReader("id: 3\nevent: end\ndata: {\"run\":\"r\",\"seq\":1,\"until\":3,\"state\":\"exited\",\"outcome\":{}}\n\n"))
+	default:
+		answer.StatusCode = http.StatusNoContent
+	}
+	return answer, nil
+}
+
+// An answer that comes to a client that has gone is none.
+func TestAnswerToNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		road := &late{}
+		c := &Client{At: func() string { return "http://server.test" }, Token: "t", Quiet: 100 * time.Millisecond, HTTP: http.Client{Transport: road}}
+		story, err := c.Follow(t.Context(), "r", func() bool { return false })
+		if err != nil || story.State != "exited" || story.Connections != 2 || road.asked.Load() != 4 {
+			t.Errorf("%+v, %v after %d questions", story, err, road.asked.Load())
+		}
+	})
 }
