@@ -117,7 +117,11 @@ func TestSearch(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 	s.get("/api/v1/search", "admin").problem(t, http.StatusUnprocessableEntity, paddock.InvalidRequest)
-	s.get("/api/v1/search?q=x&cursor=x", "admin").problem(t, http.StatusUnprocessableEntity, paddock.InvalidRequest)
+	for _, path := range []string{"search?q=x&cursor=x", "runs?cursor=x", "runs?cursor=" + strings.Repeat("r", 5000)} { // said by the name it has here
+		if p := s.get("/api/v1/"+path, "admin").problem(t, http.StatusUnprocessableEntity, paddock.InvalidRequest); !strings.HasPrefix(p.Detail, "cursor is ") || len(p.Detail) > 200 {
+			t.Errorf("%s", p.Detail)
+		}
+	}
 }
 
 // A policy that was read again says whether it counts.

@@ -158,11 +158,15 @@ func (d *Door) list(ctx context.Context, c *entry.Call, in *struct {
 	Label  string `query:"label" doc:"Only runs with exactly this label"`
 	Active bool   `query:"active" doc:"Only runs that haven't ended"`
 }) (app.Listing, error) {
+	before, err := entry.Cursor(in.Cursor)
+	if err != nil {
+		return app.Listing{}, err
+	}
 	house, err := d.seen(c)
 	if err != nil {
 		return app.Listing{}, err
 	}
-	listing, err := house.List(ctx, c.As(), app.Filter{Limit: in.Limit, Before: paddock.RunID(in.Cursor), Label: in.Label, Active: in.Active})
+	listing, err := house.List(ctx, c.As(), app.Filter{Limit: in.Limit, Before: before, Label: in.Label, Active: in.Active})
 	var broken *app.Unreadable
 	if errors.As(err, &broken) { // the others are an answer
 		shield.NoteOf(ctx).Fault, err = err, nil

@@ -70,8 +70,11 @@ func find(ctx context.Context, house House, p paddock.Principal, q query, fault 
 		return found, paddock.Refused(paddock.InvalidRequest, "q has %d characters and limit is %d; q has from 1 to %d bytes, and limit is from 1 to %d.", utf8.RuneCountInString(q.Text), q.Limit, longText, most)
 	}
 	text := strings.ToLower(q.Text)
-	pages := 0
-	for at := paddock.RunID(q.Cursor); ; pages++ {
+	at, err := entry.Cursor(q.Cursor)
+	if err != nil {
+		return found, err
+	}
+	for pages := 0; ; pages++ {
 		list, err := house.List(ctx, p, app.Filter{Limit: page, Before: at})
 		var broken *app.Unreadable
 		if errors.As(err, &broken) { // the others are an answer
