@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -144,7 +145,7 @@ func (f *furniture) floors() []contender {
 		return told.run() + took(func() { must(f.t, testproc.Command(f.t, "/bin/true").Run()) })
 	}})
 	if err := contain.Probe().Can(paddock.Full); err != nil {
-		for _, what := range []string{floorWalls, floorFull, floorCLI, floorAhead, floorKept} {
+		for _, what := range []string{floorWalls, floorFull, floorCLI, floorOurs, floorAhead, floorKept} {
 			f.sheet.Missing[what] = err.Error()
 		}
 		return all
@@ -154,8 +155,15 @@ func (f *furniture) floors() []contender {
 		must(f.t, err)
 		return b
 	}
+	full := func(dir string) *keeper {
+		return newKeeper(f.t, string(paddock.Full), f.root, filepath.Join(f.work, dir))
+	}
+	twice := func(starts func(), dir string) func() time.Duration {
+		kept := full(dir)
+		return func() time.Duration { return took(starts) + kept.run() }
+	}
 	return append(all,
-		contender{floorFull, f.place, newKeeper(f.t, string(paddock.Full), f.root, filepath.Join(f.work, "floor-full")).run},
+		contender{floorFull, f.place, full("floor-full").run},
 		contender{floorKept, f.place, newKeeper(f.t, ready, f.root, filepath.Join(f.work, "floor-kept")).run},
 		contender{floorWalls, "", func() time.Duration {
 			b := walls(false)
@@ -166,14 +174,19 @@ func (f *furniture) floors() []contender {
 			rest() // until it is made
 			return took(func() { must(f.t, b.run()) })
 		}},
-		contender{floorCLI, "", func() time.Duration {
-			b := walls(false)
-			return took(func() {
-				started()
-				started()
-				must(f.t, b.run())
-			})
-		}})
+		contender{floorCLI, f.place, twice(func() { started(); started() }, "floor-two")},
+		contender{floorOurs, f.place, twice(f.nothingDone, "floor-ours")})
+}
+
+// nothingDone starts both programs of ours that a run has, with words on which they end at
+// once.
+func (f *furniture) nothingDone() {
+	for _, words := range [][]string{{f.paddock, "status", "x"}, {filepath.Join(filepath.Dir(f.paddock), "paddock-stage")}} {
+		var exit *exec.ExitError
+		if err := testproc.Command(f.t, words[0], words[1:]...).Run(); !errors.As(err, &exit) || !exit.Exited() {
+			f.t.Fatalf("%q has nothing to say: %v", words, err)
+		}
+	}
 }
 
 // A keeper is a process that waits, as a supervisor does, to start a program and to

@@ -36,7 +36,8 @@ const (
 	floorAhead  = "floor: the walls of full made ahead, around true"
 	floorKept   = "floor: those, written down and told"
 	floorBare   = "floor: os/exec of true, written down and told"
-	floorCLI    = "floor: two empty Go programs and the walls"
+	floorCLI    = "floor: two empty Go programs, the walls, written down and told"
+	floorOurs   = "the same of both programs, which only start and end"
 	toRead      = "floor: a pipe, read and written to a file"
 	toSplice    = "floor: a pipe, spliced into a file"
 	bankAll     = "output kept, to the settled record"
@@ -86,7 +87,10 @@ var rows = []row{
 	{what: floorKept, place: "tmpfs", against: bare},
 	{what: floorBare, place: "tmpfs", against: bwrap},
 	{what: floorBare, place: "tmpfs", against: bare},
-	{what: floorCLI, against: bwrap},
+	{what: floorCLI, place: "tmpfs", against: bwrap},
+	{what: floorOurs, place: "tmpfs", against: bwrap},
+	{what: floorOurs, place: "tmpfs", against: runc},
+	{what: floorOurs, place: "tmpfs", against: sandbox},
 	{what: goFull, place: "tmpfs", against: bwrap, atMost: 0.4, floor: floorBare},
 	{what: goFull, place: "tmpfs", against: bare, atMost: 2.5, floor: floorBare},
 	{what: goStandard, place: "tmpfs", against: bare, atMost: 1.5, floor: floorBare},
