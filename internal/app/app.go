@@ -95,7 +95,7 @@ func (a *App) Wait(ctx context.Context, p paddock.Principal, id paddock.RunID, w
 	}
 	defer cancel()
 	run, err := a.exec.Wait(limited, id)
-	if err != nil && limited.Err() != nil {
+	if end := limited.Err(); end != nil && errors.Is(err, end) { // and no fault that came with it
 		err = ctx.Err() // nil when only the wait is over
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"paddock"
@@ -87,11 +88,13 @@ type Front struct {
 	*app.App
 	cfg    Config
 	copies *copies.Keeper
+	// As the constants are; tests have less time.
+	begin, ending time.Duration
 }
 
 // New returns a Front.
 func New(c Config) *Front {
-	return &Front{App: c.App, cfg: c, copies: copies.New(c.Runs, c.Key, c.Warn)}
+	return &Front{App: c.App, cfg: c, begin: begin, ending: ending, copies: copies.New(c.Runs, c.Key, c.Warn)}
 }
 
 // A place is where a run was found: in the house here, with its row otherwise.
@@ -135,8 +138,21 @@ func (f *Front) record(r store.Run) paddock.Run {
 	return rows.Record(r, &f.cfg.Key.Public, f.cfg.Now())
 }
 
+// errOver is that the time to wait for something was over: no failure of what was asked
+// meanwhile, which can come at that moment, too.
+var errOver = errors.New("the time to wait was over")
+
+// over is what to say of the end of waiting: nothing, if only the time for it was over, or
+// that ctx, of who asked, has ended.
+func over(ctx context.Context, err error) error {
+	if errors.Is(err, errOver) {
+		return ctx.Err()
+	}
+	return err
+}
+
 // until calls look at once, after each hint and at each tick, until it says that it has
-// seen what is waited for, or fails, or ctx ends (with ctx's error).
+// seen what is waited for, or fails, or ctx ends (errOver).
 func (f *Front) until(ctx context.Context, look func() (bool, error)) error {
 	timer := time.NewTicker(tick)
 	defer timer.Stop()
@@ -149,7 +165,7 @@ func (f *Front) until(ctx context.Context, look func() (bool, error)) error {
 		case <-rung:
 		case <-timer.C:
 		case <-ctx.Done():
-			return ctx.Err()
+			return errOver
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"paddock"
@@ -41,11 +43,8 @@ func (f *Front) Wait(ctx context.Context, p paddock.Principal, id paddock.RunID,
 	}
 	defer cancel()
 	at, err := f.placed(limited, p, id)
-	if err != nil && limited.Err() != nil {
-		return at.run, ctx.Err() // nil when only the wait is over
-	}
 	if err != nil || at.house == nil {
-		return at.run, err
+		return at.run, cmp.Or(err, ctx.Err())
 	}
 	if at.run.State.Settled() { // perhaps of what its machine still ends
 		return f.Status(ctx, p, id)
@@ -58,7 +57,9 @@ func (f *Front) Wait(ctx context.Context, p paddock.Principal, id paddock.RunID,
 		got, err := at.house.Wait(ctx, p, id, wait)
 		if answers.IsHidden(err) { // it was claimed there and has no directory yet, or never gets one
 			now, err := f.find(context.WithoutCancel(ctx), p, id)
-			ended = now.run
+			if err == nil {
+				ended = now.run
+			}
 			return ended.State.Settled(), err
 		}
 		if !answers.IsAway(err) { // else the row has the last word
@@ -66,8 +67,8 @@ func (f *Front) Wait(ctx context.Context, p paddock.Principal, id paddock.RunID,
 		}
 		return true, err
 	})
-	if err != nil && !answers.IsAway(err) && limited.Err() != nil {
-		return ended, ctx.Err() // nil when only the wait is over
+	if errors.Is(err, errOver) {
+		return ended, over(ctx, err)
 	}
 	if err != nil || !ended.State.Settled() {
 		return f.told(ctx, p, id, at, ended, err)
@@ -85,20 +86,20 @@ func (f *Front) settled(ctx, limited context.Context, p paddock.Principal, id pa
 		}
 		return run.State.Settled(), err
 	})
-	if err != nil && limited.Err() != nil {
-		err = ctx.Err() // nil when only the wait is over
-	}
-	return run, err
+	return run, over(ctx, err)
 }
 
 // placed returns where the run is once it has a directory that can be asked, or is
-// settled.
+// settled, or ctx has ended.
 func (f *Front) placed(ctx context.Context, p paddock.Principal, id paddock.RunID) (at place, err error) {
 	asked := context.WithoutCancel(ctx) // what is known is known at the end, too
 	err = f.until(ctx, func() (bool, error) {
 		at, err = f.find(asked, p, id)
 		return at.house != nil || at.run.State.Settled(), err
 	})
+	if errors.Is(err, errOver) {
+		err = nil
+	}
 	return at, err
 }
 
@@ -108,7 +109,7 @@ func (f *Front) Output(ctx context.Context, p paddock.Principal, id paddock.RunI
 	if err == nil && at.house == nil && !at.run.State.Settled() && req.Wait > 0 && time.Duration(req.Wait) <= paddock.MaxWait {
 		limited, cancel := context.WithTimeout(ctx, time.Duration(req.Wait))
 		defer cancel()
-		if at, err = f.placed(limited, p, id); err != nil && limited.Err() != nil {
+		if at, err = f.placed(limited, p, id); err == nil {
 			err = ctx.Err()
 		}
 		req.Wait = 0
@@ -191,23 +192,20 @@ func (f *Front) Kill(ctx context.Context, p paddock.Principal, id paddock.RunID,
 
 // ended is a run whose end was asked for, when it has ended or a while has passed.
 func (f *Front) ended(ctx context.Context, p paddock.Principal, id paddock.RunID) (run paddock.Run, err error) {
-	limited, cancel := context.WithTimeout(ctx, ending)
+	limited, cancel := context.WithTimeout(ctx, f.ending)
 	defer cancel()
 	err = f.until(limited, func() (bool, error) {
 		at, err := f.find(ctx, p, id)
 		run = at.run
 		return run.State.Settled(), err
 	})
-	if err != nil && limited.Err() != nil {
-		err = ctx.Err()
-	}
-	return run, err
+	return run, over(ctx, err)
 }
 
 // Type asks something of the terminal of a run, wherever it is. Who sits there before the run
 // has begun is heard when it has.
 func (f *Front) Type(ctx context.Context, p paddock.Principal, id paddock.RunID, t paddock.Typing) error {
-	limited, cancel := context.WithTimeout(ctx, begin)
+	limited, cancel := context.WithTimeout(ctx, f.begin)
 	defer cancel()
 	var early error // why it can't be typed yet
 	err := f.until(limited, func() (bool, error) {
@@ -229,7 +227,7 @@ func (f *Front) Type(ctx context.Context, p paddock.Principal, id paddock.RunID,
 		}
 		return at.run.State.Settled(), nil
 	})
-	if err == nil || early != nil && ctx.Err() == nil {
+	if err = over(ctx, err); err == nil {
 		err = early
 	}
 	return err

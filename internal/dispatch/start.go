@@ -66,7 +66,7 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	if !taken {
 		f.cfg.Queued.Ring()
 	}
-	return f.begun(ctx, req.Principal, kept.ID)
+	return f.begun(ctx, req.Principal, f.record(kept))
 }
 
 // explained is what this server's policy says, a moment before a worker's does.
@@ -89,22 +89,25 @@ func (f *Front) enqueue(ctx context.Context, row store.Run, nonce string) (kept 
 	return kept, false, err
 }
 
-// begun returns the run when its program has begun or it is settled, or as it is when
-// that takes too long, or nobody here starts it.
-func (f *Front) begun(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error) {
-	var run paddock.Run
+// begun returns a run that was queued when its program has begun or it is settled, or as it
+// was last seen when that takes too long, nobody here starts it, or the database is away: it
+// was accepted, whatever comes now.
+func (f *Front) begun(ctx context.Context, p paddock.Principal, run paddock.Run) (paddock.Run, error) {
 	before := f.cfg.Looked.Rings()
-	limited, cancel := context.WithTimeout(ctx, begin)
+	limited, cancel := context.WithTimeout(ctx, f.begin)
 	defer cancel()
 	err := f.until(limited, func() (bool, error) {
-		at, err := f.find(ctx, p, id)
+		at, err := f.find(ctx, p, run.ID)
+		if err != nil {
+			return false, err
+		}
 		run = at.run
 		// Of two looks at the queue the second began after the run was in it.
 		passed := f.cfg.Worker == "" || f.cfg.Looked.Rings() >= before+2
-		return run.State != paddock.Queued && run.State != paddock.Starting || run.State == paddock.Queued && passed, err
+		return run.State != paddock.Queued && run.State != paddock.Starting || run.State == paddock.Queued && passed, nil
 	})
-	if err != nil && limited.Err() != nil {
+	if errors.Is(err, store.ErrAway) {
 		err = ctx.Err()
 	}
-	return run, err
+	return run, over(ctx, err)
 }
