@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -175,18 +174,7 @@ func (f *furniture) floors() []contender {
 			return took(func() { must(f.t, b.run()) })
 		}},
 		contender{floorCLI, f.place, twice(func() { started(); started() }, "floor-two")},
-		contender{floorOurs, f.place, twice(f.nothingDone, "floor-ours")})
-}
-
-// nothingDone starts both programs of ours that a run has, with words on which they end at
-// once.
-func (f *furniture) nothingDone() {
-	for _, words := range [][]string{{f.paddock, "status", "x"}, {filepath.Join(filepath.Dir(f.paddock), "paddock-stage")}} {
-		var exit *exec.ExitError
-		if err := testproc.Command(f.t, words[0], words[1:]...).Run(); !errors.As(err, &exit) || !exit.Exited() {
-			f.t.Fatalf("%q has nothing to say: %v", words, err)
-		}
-	}
+		contender{floorOurs, f.place, twice(func() { f.ends("paddock", "status", "x"); f.ends("paddock-stage") }, "floor-ours")})
 }
 
 // A keeper is a process that waits, as a supervisor does, to start a program and to

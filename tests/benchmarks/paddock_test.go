@@ -3,10 +3,12 @@
 package benchmarks_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -125,9 +127,17 @@ func (f *furniture) starts() []contender {
 			f.process(l.cli, f.place, "run", "--policy", f.policies[l.level], "--state", filepath.Join(f.work, "state"), "--", "true"))
 	}
 	if why := f.sheet.Missing[goFull]; why != "" {
-		f.sheet.Missing[goCold], f.sheet.Missing[runRSS], f.sheet.Missing[runPSS] = why, why, why
+		for _, what := range []string{goCold, cliBegin, stageBegin, cliWarm, runRSS, runPSS} {
+			f.sheet.Missing[what] = why
+		}
 	} else if f.place == "tmpfs" {
-		all = append(all, contender{goCold, f.place, func() time.Duration { return took(func() { f.whole(f.cold, "true") }) }})
+		begin := func() time.Duration { return took(func() { f.ends("paddock", "status", "x") }) }
+		all = append(all, contender{goCold, f.place, func() time.Duration { return took(func() { f.whole(f.cold, "true") }) }},
+			contender{cliBegin, "", begin},
+			contender{stageBegin, "", func() time.Duration { return took(func() { f.ends("paddock-stage") }) }},
+			contender{cliWarm, f.place, func() time.Duration {
+				return begin() + took(func() { f.whole(f.warm[paddock.Full], "true") })
+			}})
 	}
 	if f.place == "tmpfs" {
 		whole := *f
@@ -165,6 +175,14 @@ func (f *furniture) process(what, place string, args ...string) contender {
 			}
 		})
 	}}
+}
+
+// ends starts a program of ours with words on which it ends at once.
+func (f *furniture) ends(name string, words ...string) {
+	var exit *exec.ExitError
+	if err := testproc.Command(f.t, filepath.Join(filepath.Dir(f.paddock), name), words...).Run(); !errors.As(err, &exit) || !exit.Exited() {
+		f.t.Fatalf("%s %q: %v", name, words, err)
+	}
 }
 
 // writer writes os.Args[1] bytes to the file os.Args[2], synced if there is

@@ -29,6 +29,9 @@ const (
 	cliStd      = "paddock run, standard"
 	cliOff      = "paddock run, off"
 	cliAlone    = "paddock help"
+	cliBegin    = "paddock, which only starts and ends"
+	stageBegin  = "paddock-stage, which only starts and ends"
+	cliWarm     = "the first of these, and a warm run of the Go package"
 	goEmpty     = "an empty Go program"
 	floorWalls  = "floor: the walls of full around true"
 	floorFull   = "floor: these, written down and told"
@@ -37,7 +40,7 @@ const (
 	floorKept   = "floor: those, written down and told"
 	floorBare   = "floor: os/exec of true, written down and told"
 	floorCLI    = "floor: two empty Go programs, the walls, written down and told"
-	floorOurs   = "the same of both programs, which only start and end"
+	floorOurs   = "floor: both of these instead of empty ones, written down and told"
 	toRead      = "floor: a pipe, read and written to a file"
 	toSplice    = "floor: a pipe, spliced into a file"
 	bankAll     = "output kept, to the settled record"
@@ -88,9 +91,14 @@ var rows = []row{
 	{what: floorBare, place: "tmpfs", against: bwrap},
 	{what: floorBare, place: "tmpfs", against: bare},
 	{what: floorCLI, place: "tmpfs", against: bwrap},
+	{what: cliBegin, against: goEmpty},
+	{what: stageBegin, against: goEmpty},
 	{what: floorOurs, place: "tmpfs", against: bwrap},
 	{what: floorOurs, place: "tmpfs", against: runc},
 	{what: floorOurs, place: "tmpfs", against: sandbox},
+	{what: cliWarm, place: "tmpfs", against: bwrap},
+	{what: cliWarm, place: "tmpfs", against: runc},
+	{what: cliWarm, place: "tmpfs", against: sandbox},
 	{what: goFull, place: "tmpfs", against: bwrap, atMost: 0.4, floor: floorBare},
 	{what: goFull, place: "tmpfs", against: bare, atMost: 2.5, floor: floorBare},
 	{what: goStandard, place: "tmpfs", against: bare, atMost: 1.5, floor: floorBare},
