@@ -54,20 +54,23 @@ func TestTheDatabaseGoesAtTheEndOfAWait(t *testing.T) {
 		}
 		run = got
 	}
-	for what, ask := range map[string]func(ctx context.Context) (paddock.Run, error){
-		"Wait": func(ctx context.Context) (paddock.Run, error) { return f.Wait(ctx, alice, run.ID, wait) },
-		"Kill": func(ctx context.Context) (paddock.Run, error) {
-			return f.Kill(ctx, alice, run.ID, app.KillRequest{Reason: "enough"})
-		},
-		"Output": func(ctx context.Context) (paddock.Run, error) {
+	for _, one := range []struct {
+		what string
+		ask  func(ctx context.Context) (paddock.Run, error)
+	}{
+		{"Output", func(ctx context.Context) (paddock.Run, error) { // it had the whole server end
 			_, err := f.Output(ctx, alice, run.ID, paddock.PageRequest{Stream: paddock.Stdout, Wait: paddock.Duration(wait)})
 			return run, err
-		},
+		}},
+		{"Wait", func(ctx context.Context) (paddock.Run, error) { return f.Wait(ctx, alice, run.ID, wait) }},
+		{"Kill", func(ctx context.Context) (paddock.Run, error) {
+			return f.Kill(ctx, alice, run.ID, app.KillRequest{Reason: "enough"})
+		}},
 	} {
-		for answers := range int64(2) {
+		for answers := range int64(3) {
 			l.answers.Store(answers)
-			if got, err := ask(t.Context()); !errors.Is(err, store.ErrAway) && got.ID == "" {
-				t.Errorf("%s with %d answers: %+v, %v", what, answers, got, err)
+			if got, err := one.ask(t.Context()); !errors.Is(err, store.ErrAway) && got.ID == "" {
+				t.Errorf("%s with %d answers: %+v, %v", one.what, answers, got, err)
 			}
 		}
 	}
