@@ -72,7 +72,15 @@ func (h *Hub) Follow(ctx context.Context, p paddock.Principal, id paddock.RunID,
 func (f *Follower) Close() { f.hub.release(f.src) }
 
 // Next waits for the next messages. After the end it returns io.EOF.
-func (f *Follower) Next(ctx context.Context) ([]Message, error) {
+func (f *Follower) Next(ctx context.Context) (messages []Message, err error) {
+	err = guarded(func() (err error) {
+		messages, err = f.await(ctx)
+		return err
+	})
+	return messages, err
+}
+
+func (f *Follower) await(ctx context.Context) ([]Message, error) {
 	if f.ended {
 		return nil, io.EOF
 	}

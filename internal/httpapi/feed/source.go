@@ -2,6 +2,8 @@ package feed
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sort"
 	"sync"
@@ -97,11 +99,23 @@ func (h *Hub) acquire(as paddock.Principal, run paddock.Run) (*source, error) {
 	s.begun, s.settled = run.StartedAt != nil || run.State.Settled(), false
 	h.sources[run.ID] = s
 	h.work.Go(func() {
-		if err := s.read(ctx); err != nil {
+		err := guarded(func() error { return s.read(ctx) })
+		if err != nil {
 			s.set(func() { s.err = err })
 		}
 	})
 	return s, nil
+}
+
+// guarded returns f's error, and a panic as one: nothing that is wrong with one run ends a
+// server that others use. Whoever follows the run is told, and the log has it.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
 }
 
 func (h *Hub) release(s *source) {
