@@ -59,6 +59,7 @@ func (g *Ground) Maps() (uid, gid string) { return mapsOf(g.Account) }
 // Calls build it.
 func (g *Ground) Calls() []Call {
 	w, p := Wish{Level: paddock.Full, Network: "none", Account: &g.Account}, &Plan{Setup: make([]Call, 0, 256)}
+	p.masked()
 	p.named(w)
 	p.Setup = append(p.Setup, private())
 	binds, made := common(w, g.host), map[string]bool{}
@@ -76,6 +77,10 @@ func (g *Ground) Calls() []Call {
 	// What the process in between has given up, the program can't get.
 	return append(p.Setup, boundingSet()...)
 }
+
+// masked has what is made from here on have the rights that it is made with, whatever the umask is of who asked: the
+// run is to reach it.
+func (p *Plan) masked() { p.setup("umask", unix.SYS_UMASK, Number(0o022)) }
 
 // named gives it the name that every run has, and its network a loopback.
 func (p *Plan) named(w Wish) {

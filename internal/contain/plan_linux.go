@@ -180,7 +180,7 @@ func NewPlan(w Wish, host Host) (*Plan, error) {
 	}
 	p.reserve(w)
 	p.join(w)
-	p.process(w)
+	p.process(w, host)
 	var err error
 	switch w.Level {
 	case paddock.Off:
@@ -266,7 +266,7 @@ func (p *Plan) join(w Wish) {
 }
 
 // process sets what every level sets.
-func (p *Plan) process(w Wish) {
+func (p *Plan) process(w Wish, host Host) {
 	p.become("umask", unix.SYS_UMASK, Number(0o022))
 	if w.OpenFiles > 0 {
 		n := uint64(w.OpenFiles)
@@ -278,7 +278,11 @@ func (p *Plan) process(w Wish) {
 	if w.Level != paddock.Off {
 		// One byte, not none: where cores go to a program of the host, only this
 		// number keeps the kernel from starting it (core(5)).
-		p.become("core dump limit", unix.SYS_PRLIMIT64, Number(0), Number(unix.RLIMIT_CORE), Memory(bytesOf(&unix.Rlimit{Cur: 1, Max: 1})), Number(0))
+		cores := uint64(1)
+		if host.Coreless {
+			cores = 0
+		}
+		p.become("core dump limit", unix.SYS_PRLIMIT64, Number(0), Number(unix.RLIMIT_CORE), Memory(bytesOf(&unix.Rlimit{Cur: cores, Max: cores})), Number(0))
 	}
 }
 
@@ -297,6 +301,7 @@ func (p *Plan) namespaces(w Wish, host Host) {
 		p.Namespaces |= unix.CLONE_NEWNET
 		p.Enforced.Namespaces = append(p.Enforced.Namespaces, "network")
 	}
+	p.masked()
 	if p.Ground = groundOf(w, host); p.Ground == nil {
 		p.named(w)
 	}

@@ -157,38 +157,3 @@ func (s session) content(ctx context.Context, out *Answer, q query.Cat, run padd
 	}
 	return nil
 }
-
-// tracked refuses to search a working tree where git would read outside of it: in
-// the place of a directory that it tracks files in there can be a link.
-func (s session) tracked(ctx context.Context, name string) error {
-	if dirs, told := s.look.Tracked(name); told {
-		return s.look.Directories(ctx, dirs)
-	}
-	files := query.ListFiles{In: name}.Args(nil, name) // of the root, where it is started
-	run, err := s.Start(ctx, s.place.Command(files, nil), "git: where the files to search are", "")
-	if err == nil {
-		run, err = s.exec.Wait(ctx, run.ID)
-	}
-	if err == nil {
-		err = s.exec.Seen(s.ask.Principal, run.ID)
-	}
-	if err != nil {
-		return err
-	}
-	var d parse.Directories
-	if run.State != paddock.OutputLimit {
-		if status, ok := parse.Exited(run); !ok || status != 0 {
-			return s.Broken(ctx, run)
-		}
-		err = s.exec.Follow(ctx, run.ID, paddock.Stdout, 0, &d)
-	}
-	if parse.Lacking(run) || errors.Is(err, parse.ErrFull) {
-		r := paddock.Refused(paddock.RepositoryRefused, "Git tracks more files than can be looked at before a search of the working tree (run %s).", run.ID)
-		r.Hint = "Search a revision, as HEAD, or give a path."
-		return r
-	}
-	if err != nil {
-		return err
-	}
-	return s.look.Directories(ctx, d.All)
-}

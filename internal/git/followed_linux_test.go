@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"paddock"
 	"paddock/internal/git/query"
@@ -51,7 +52,7 @@ func TestLinksThatAreFollowedFurther(t *testing.T) {
 			w.git("add", "-A")
 			w.git("commit", "-q", "-m", "first")
 			if version != "2" && strings.Contains(c.file, "__") {
-				must(t, errorsOf(os.WriteFile(w.root+"/.git/config", []byte("[core]\nrepositoryformatversion = 0\n[include]\npath = none\n"), 0o644)))
+				must(t, errorsOf(os.WriteFile(w.root+"/.git/config", []byte("[core]\nrepositoryformatversion = 0\n[extensions]\nnone = none\n"), 0o644)))
 			} else {
 				w.git("update-index", "--index-version="+version)
 			}
@@ -68,6 +69,37 @@ func TestLinksThatAreFollowedFurther(t *testing.T) {
 					refused(t, err, paddock.PathOutsideRoot)
 				}
 			}
+		}
+	}
+}
+
+// Git takes what is behind a link for a file that it tracks where that has the size and the time which its index
+// says, and a diff shows it as what was there.
+func TestLinksToWhatSeemsUnchanged(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"2", "4"} {
+		w := tracking(t)
+		now, old := strings.Repeat("x", len(secret))+"\n", time.Unix(946684800, 0)
+		w.write("dir/secret.txt", now)
+		must(t, errorsOf(os.Chtimes(w.root+"/dir/secret.txt", old, old), os.Chtimes(w.outside+"/secret.txt", old, old)))
+		set("core.trustctime", "false")(w)
+		set("core.checkStat", "minimal")(w)
+		w.git("add", "-A")
+		w.git("commit", "-q", "-m", "second")
+		w.git("update-index", "--index-version="+version)
+		must(t, errorsOf(os.RemoveAll(w.root+"/dir"), os.Symlink("../outside", w.root+"/dir")))
+		if out, _ := w.plain("diff"); !strings.Contains(out, secret) {
+			t.Errorf("plain git shows nothing of what is outside, so this shows nothing: %q", out)
+		}
+		for _, q := range []query.Query{query.Diff{}, query.Diff{Base: "HEAD"}, query.Diff{Base: "HEAD~1"}, query.Diff{In: "dir"}} {
+			_, err := w.try(q)
+			refused(t, err, paddock.PathOutsideRoot)
+		}
+		if a := w.ask(query.Diff{In: "c"}); !a.OK {
+			t.Errorf("%+v", a)
+		}
+		if a := w.ask(query.Status{}); !a.OK || strings.Contains(w.everything(a), secret) {
+			t.Errorf("%+v", a)
 		}
 	}
 }

@@ -112,8 +112,8 @@ func (r *Room) ready(ctx context.Context, a Ask) (s *session, out Answer, name s
 		return nil, out.said("The repository is bare: it has no working tree.%s", query.Instead(a.Query)), "", g.Policy, nil
 	}
 	_, list := a.Query.(query.ListFiles)
-	if err = cmp.Or(look.Path(name), look.Revisions(a.Query.Refs())); err == nil && g.Free && (list || a.Query.Worktree()) {
-		err = look.Sparse()
+	if err = cmp.Or(look.Path(name), look.Revisions(a.Query.Refs())); err == nil && g.Free {
+		err = look.Alone(list || a.Query.Worktree())
 	}
 	if err != nil {
 		return nil, Answer{}, "", g.Policy, err
@@ -182,14 +182,11 @@ func (s session) asked(ctx context.Context, out Answer, ids []string, name strin
 	if q, ok := s.ask.Query.(query.Cat); ok {
 		return s.cat(ctx, out, q, ids, name)
 	}
+	if err := s.within(ctx, name); err != nil {
+		return Answer{}, err
+	}
 	var drivers []string
-	switch _, search := s.ask.Query.(query.Grep); {
-	case !s.ask.Query.Worktree():
-	case search: // by no filter, but behind links
-		if err := s.tracked(ctx, name); err != nil {
-			return Answer{}, err
-		}
-	default:
+	if _, search := s.ask.Query.(query.Grep); s.ask.Query.Worktree() && !search { // which no filter is for
 		if drivers, err = s.drivers(ctx); err != nil {
 			return Answer{}, err
 		}

@@ -135,8 +135,13 @@ func TestHostileIndexes(t *testing.T) {
 		if out, _ := w.plain("grep", "-h", "-e", secret); name[0] == '.' && !strings.Contains(out, secret) {
 			t.Errorf("plain git doesn't read what is outside either, so this shows nothing: %q", out)
 		}
-		_, err = w.try(query.Grep{Pattern: "."})
-		refused(t, err, paddock.PathOutsideRoot)
+		if out, _ := w.plain("diff"); name[0] == '.' && !strings.Contains(out, secret) {
+			t.Errorf("plain git shows nothing of what is outside, so this shows nothing: %q", out)
+		}
+		for _, q := range []query.Query{query.Grep{Pattern: "."}, query.Diff{}, query.Diff{Stat: true}, query.Diff{Base: "HEAD"}, query.Status{}} {
+			_, err = w.try(q)
+			refused(t, err, paddock.PathOutsideRoot)
+		}
 	}
 
 	random := rand.New(rand.NewPCG(1, 2))

@@ -199,14 +199,14 @@ func TestGrepReadsNothingBehindLinks(t *testing.T) {
 	if out := w.git("grep", "-e", "."); !strings.Contains(out, secret) {
 		t.Errorf("plain git reads nothing outside either, so this shows nothing: %s", out)
 	}
-	for _, q := range []query.Query{query.Grep{Pattern: "."}, query.Grep{Pattern: ".", In: "dir"}, query.Grep{Pattern: ".", Count: true}} {
+	for _, q := range []query.Query{query.Grep{Pattern: "."}, query.Grep{Pattern: ".", In: "dir"}, query.Grep{Pattern: ".", Count: true}, query.Diff{}} {
 		_, err := w.try(q)
 		refused(t, err, paddock.PathOutsideRoot)
 	}
 	if a := w.ask(query.Grep{Pattern: ".", In: "a.txt"}); len(a.Matches) != 4 {
 		t.Errorf("%+v", a)
 	}
-	for _, q := range []query.Query{query.Grep{Pattern: ".", Ref: "HEAD"}, query.Status{}, query.Diff{}} {
+	for _, q := range []query.Query{query.Grep{Pattern: ".", Ref: "HEAD"}, query.Status{}, query.Diff{In: "a.txt"}} {
 		if a := w.ask(q); strings.Contains(w.everything(a), secret) {
 			t.Errorf("%s tells of what is outside", q.Tool())
 		}

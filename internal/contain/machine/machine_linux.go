@@ -8,6 +8,7 @@
 package machine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -42,6 +43,9 @@ type Host struct {
 	Etc, Names []Entry
 	// Sources are the very files and directories that these were, and the devices.
 	Sources []Source
+	// Coreless is set where our own limit is that cores have no byte, which nobody without privileges can raise by that one by
+	// which no program of the machine gets them, and where none would: then there are none as it is.
+	Coreless bool
 
 	files map[string]bool
 }
@@ -146,6 +150,7 @@ func Probe(paths ...string) Host {
 		}
 		return strings.TrimSpace(string(b))
 	})
+	h.Coreless = coreless()
 	for _, dir := range systemDirectories {
 		switch info, err := os.Lstat(dir); {
 		case err != nil:
@@ -211,4 +216,13 @@ func userNamespaces(euid int, read func(string) string) string {
 		return "AppArmor takes their privileges away from ordinary users; set sysctl kernel.apparmor_restrict_unprivileged_userns to 0, or give paddock-stage a profile that allows userns"
 	}
 	return ""
+}
+
+func coreless() bool {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil || limit.Max != 0 {
+		return false
+	}
+	pattern, err := kernfs.Read("/proc/sys/kernel/core_pattern")
+	return err == nil && !bytes.HasPrefix(pattern, []byte("|")) && !bytes.HasPrefix(pattern, []byte("@")) // to a program, or to a socket
 }

@@ -16,7 +16,7 @@ func (l Look) Drivers() (names []string, told bool) {
 		return nil, false
 	}
 	defer dir.Close()
-	for _, name := range []string{path.Join(l.common, "config"), path.Join(l.own, "config.worktree"), path.Join(l.common, "config.worktree")} {
+	for _, name := range l.settings() {
 		text, err := read(dir, name)
 		if nowhere(err) {
 			continue
@@ -30,4 +30,9 @@ func (l Look) Drivers() (names []string, told bool) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names), true
+}
+
+// settings are the files in which the repository has its settings.
+func (l Look) settings() []string {
+	return []string{path.Join(l.common, "config"), path.Join(l.own, "config.worktree"), path.Join(l.common, "config.worktree")}
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path"
 
-	"paddock"
 	"paddock/internal/git/repository/index"
 	"paddock/internal/git/repository/settings"
 )
@@ -28,22 +27,6 @@ func (l Look) Unmoved(ctx context.Context) bool {
 	limited, cancel := context.WithTimeout(ctx, mostTime/2)
 	defer cancel()
 	return !l.Bare && l.indexed(func(dir *os.Root, all index.File) bool { return all.Unmoved(limited, dir) })
-}
-
-// Sparse refuses a repository whose index has directories in the place of the files in them: to read it git
-// writes what it needs to know of them into the repository.
-func (l Look) Sparse() error {
-	dir, err := os.OpenRoot(l.Top)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	if !index.Sparse(dir, path.Join(l.own, "index")) {
-		return nil
-	}
-	r := paddock.Refused(paddock.RepositoryRefused, "The repository's index is sparse: to read it git writes into the repository, from which nothing keeps it at `require: off`.")
-	r.Hint = "`git sparse-checkout reapply --no-sparse-index` makes it whole; or the policy requires containment."
-	return r
 }
 
 // indexed reports what f does of the index at the repository's top, if that can be read here.

@@ -3,9 +3,8 @@
 //
 // # Limits
 //
-// A look is of the moment, and one more file could be linked away in a directory
-// of loose objects or of reference logs, which aren't all looked at: that nothing outside is read is
-// held by containment, too. Git's configuration isn't read here.
+// A look is of the moment, and logs of references aren't all looked at, nor, where containment holds that nothing
+// outside is read, are loose objects. Git's configuration isn't read here.
 package repository
 
 import (
@@ -194,24 +193,30 @@ func hexadecimal(s string) bool {
 
 // read returns the text of a small file, without the line breaks at its end. One that isn't small is
 // refused: what follows could say anything, and git would read it.
-func read(dir *os.Root, name string) (_ string, err error) {
+func read(dir *os.Root, name string) (string, error) {
+	text, err := most(dir, name, mostText)
+	return strings.TrimRight(string(text), "\r\n"), err
+}
+
+// most is read of a file that may have so many bytes, with all of them.
+func most(dir *os.Root, name string, bytes int64) (_ []byte, err error) {
 	st, err := dir.Lstat(name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if !st.Mode().IsRegular() { // a pipe would keep us waiting
-		return "", paddock.Refused(paddock.RepositoryRefused, "%q in the repository isn't a regular file.", name)
+		return nil, paddock.Refused(paddock.RepositoryRefused, "%q in the repository isn't a regular file.", name)
 	}
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it could be a pipe by now
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	text, err := io.ReadAll(io.LimitReader(f, mostText+1))
-	if len(text) > mostText {
-		return "", paddock.Refused(paddock.RepositoryRefused, "%q in the repository is larger than the %d bytes that are read of it.", name, mostText)
+	text, err := io.ReadAll(io.LimitReader(f, bytes+1))
+	if int64(len(text)) > bytes {
+		return nil, paddock.Refused(paddock.RepositoryRefused, "%q in the repository is larger than the %d bytes that are read of it.", name, bytes)
 	}
-	return strings.TrimRight(string(text), "\r\n"), err
+	return text, err
 }
 
 // leads reports whether err is of a name that links lead out of a root, or that is behind
@@ -234,6 +239,23 @@ func (l Look) Path(name string) error {
 	return nil // git says so of what isn't there now: it may have been; or a name that can't be a file's here
 }
 
+// Local refuses directories, relative to the root, whose names alone lead out of it: git writes no such names, and
+// follows them.
+func Local(names []string) error {
+	for _, name := range names {
+		if !filepath.IsLocal(name) {
+			return outwards(name)
+		}
+	}
+	return nil
+}
+
+func outwards(name string) error {
+	r := paddock.Refused(paddock.PathOutsideRoot, "In the working tree %q leads outside of the root, and git tracks files there.", name)
+	r.Hint = "Ask about a revision, as HEAD, or a path without it."
+	return r
+}
+
 // Directories refuses directories, relative to the root, one of which a link leads
 // out of it: git looks at files behind such links as if they were its own. Whoever made
 // them can have them take long: then they are refused as well, after mostTime.
@@ -248,14 +270,12 @@ func (l Look) Directories(ctx context.Context, names []string) error {
 	for _, name := range names {
 		switch _, err := dir.Stat(name); {
 		case leads(err):
-			r := paddock.Refused(paddock.PathOutsideRoot, "In the working tree %q leads outside of the root, and git tracks files there.", name)
-			r.Hint = "Search a revision, as HEAD, or a path without it."
-			return r
+			return outwards(name)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case limited.Err() != nil:
-			r := paddock.Refused(paddock.RepositoryRefused, "The directories that git tracks files in can't be looked at within %s before a search of the working tree.", mostTime)
-			r.Hint = "Search a revision, as HEAD, or give a path."
+			r := paddock.Refused(paddock.RepositoryRefused, "The directories that git tracks files in can't be looked at within %s before the working tree is read.", mostTime)
+			r.Hint = "Ask about a revision, as HEAD, or give a path."
 			return r
 		}
 	}

@@ -102,6 +102,33 @@ func (a Asker) Commit(ctx context.Context, argv []string) (string, error) {
 	return "", a.Broken(ctx, run)
 }
 
+// Directories runs a command that lists files of the index, and returns the directories that they are in.
+func (a Asker) Directories(ctx context.Context, argv []string) ([]string, error) {
+	run, err := a.Start(ctx, argv, "git: where the files are that it tracks", "")
+	if err == nil {
+		run, err = a.Exec.Wait(ctx, run.ID)
+	}
+	if err == nil {
+		err = a.Exec.Seen(a.Request.Principal, run.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var d parse.Directories
+	if run.State != paddock.OutputLimit {
+		if status, ok := parse.Exited(run); !ok || status != 0 {
+			return nil, a.Broken(ctx, run)
+		}
+		err = a.Exec.Follow(ctx, run.ID, paddock.Stdout, 0, &d)
+	}
+	if parse.Lacking(run) || errors.Is(err, parse.ErrFull) {
+		r := paddock.Refused(paddock.RepositoryRefused, "Git tracks more files than can be looked at before the working tree is read (run %s).", run.ID)
+		r.Hint = "Ask about a revision, as HEAD, or give a path."
+		return nil, r
+	}
+	return d.All, err
+}
+
 // Broken refuses a repository that git can't read. That git didn't start is no fault of the
 // repository's.
 func (a Asker) Broken(ctx context.Context, run paddock.Run) error {

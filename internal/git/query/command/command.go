@@ -20,9 +20,10 @@ var settings = []string{
 	"diff.algorithm=default", "diff.indentHeuristic=true", "diff.renameLimit=1000", "diff.submodule=short", "diff.ignoreSubmodules=dirty", "diff.wsErrorHighlight=none",
 	"log.showSignature=false", "log.mailmap=false", "log.follow=false", "log.showRoot=true", "log.decorate=false", "log.diffMerges=first-parent", "format.pretty=medium",
 	"gpg.program=/bin/false", "gpg.ssh.program=/bin/false", "gpg.x509.program=/bin/false", "gpg.ssh.defaultKeyCommand=/bin/false",
-	"mailmap.file=/dev/null", "mailmap.blob=", "blame.ignoreRevsFile=", "blame.markIgnoredLines=false", "blame.markUnblamableLines=false",
+	"mailmap.file=/dev/null", "mailmap.blob=", "blame.ignoreRevsFile=", "blame.showRoot=false", "blame.markIgnoredLines=false", "blame.markUnblamableLines=false",
 	"credential.helper=", "protocol.allow=never", "submodule.recurse=false", "status.submoduleSummary=false", "uploadpack.packObjectsHook=",
 	"grep.threads=1", "grep.patternType=default", "grep.fallbackToNoIndex=false", "status.showStash=false", "pack.threads=2",
+	"core.bigFileThreshold=512m", "core.deltaBaseCacheLimit=96m", // which bound how much is held
 	"hook.post-index-change.enabled=false", "hook.reference-transaction.enabled=false", "hook.pre-auto-gc.enabled=false",
 	"color.ui=false", "color.diff=false", "i18n.logOutputEncoding=UTF-8", "help.autocorrect=never", "gc.auto=0", "maintenance.auto=false",
 }

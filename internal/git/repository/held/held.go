@@ -3,13 +3,13 @@
 //
 // # Limits
 //
-// A look is of the moment. It looks at the kinds of files and not into them, and at no loose object nor at each
-// log of a reference.
+// A look is of the moment. It looks at the kinds of files and not into them, and not at each log of a reference.
 package held
 
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -63,6 +63,34 @@ func Look(dir *os.Root, own, common string) (promised bool, err error) {
 		}
 	}
 	return s.promised, nil
+}
+
+// Loose looks at the loose objects in common, and refuses links among them and what is no file. There can be many, so who
+// has git contained, so that links lead it nowhere, doesn't ask.
+func Loose(dir *os.Root, common string) error {
+	s := sight{left: mostHeld}
+	name := path.Join(common, "objects")
+	objects, err := dir.OpenRoot(name)
+	if err != nil {
+		return absent(err)
+	}
+	defer objects.Close()
+	for n := range 256 {
+		two := fmt.Sprintf("%02x", n)
+		if st, err := objects.Lstat(two); err != nil || !st.IsDir() {
+			continue // a link was refused
+		}
+		within, err := objects.OpenRoot(two)
+		if err != nil {
+			return err
+		}
+		err = s.in(within, path.Join(name, two), 1, nil)
+		_ = within.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A sight is what was seen of git's own files.

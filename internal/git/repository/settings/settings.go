@@ -28,9 +28,6 @@ var lengthened = sync.OnceValue(func() *regexp.Regexp {
 // there is none, whatever else stands there; and settings of other files are read only
 // where an `include` is followed likewise. A name too many does no harm: it is set to nothing.
 func Drivers(names []string, text []byte) ([]string, bool) {
-	begins := func(rest []byte, word string) bool {
-		return len(rest) >= len(word) && bytes.EqualFold(rest[:len(word)], []byte(word))
-	}
 	for at, c := range text {
 		switch rest := text[at:]; {
 		case c != '[':
@@ -45,6 +42,20 @@ func Drivers(names []string, text []byte) ([]string, bool) {
 		}
 	}
 	return names, true
+}
+
+func begins(rest []byte, word string) bool {
+	return len(rest) >= len(word) && bytes.EqualFold(rest[:len(word)], []byte(word))
+}
+
+// Includes reports whether settings of other files can be brought along by text: false is said only where none are.
+func Includes(text []byte) bool {
+	for at, c := range text {
+		if c == '[' && begins(text[at:], "[include") {
+			return true
+		}
+	}
+	return false
 }
 
 // IDs returns how many digits ids have by the settings in text; zero where that isn't said as git writes it.

@@ -6,6 +6,7 @@
 package kernel
 
 import (
+	"bytes"
 	"maps"
 	"os"
 	"path/filepath"
@@ -142,7 +143,13 @@ func devices() map[string]attempt.Deed {
 			if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
 				return err
 			}
-			if limit.Max == 1 { // with none, a program of the machine may still get it
+			if limit.Max == 0 { // with none, a program of the machine may still get it, or a socket
+				pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+				if err != nil || bytes.ContainsAny(pattern[:min(1, len(pattern))], "|@") {
+					return err
+				}
+			}
+			if limit.Max <= 1 {
 				return attempt.ErrHeld
 			}
 			return nil
