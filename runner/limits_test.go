@@ -42,9 +42,9 @@ func TestMemoryHogEndsOutOfMemoryAndAlone(t *testing.T) {
 	t.Parallel()
 	everyLevel(t, func(t *testing.T, level paddock.Level) {
 		w := limited(t, level, "memory: 48MiB")
-		run := w.held("true")
+		w.held("true") // which skips what can't be held here, as what is beside it wouldn't
 		bystander := w.sh("exec sleep 100")
-		run = w.held(hog)
+		run := w.held(hog)
 		if r := run.Outcome.Reason; run.State != Killed || r.Kind != paddock.ReasonOutOfMemory || r.Limit != 48<<20 {
 			t.Errorf("%s %+v", run.State, r)
 		}

@@ -69,7 +69,7 @@ func run(early string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // the end of the process closes it, too
 	rehearse.Run(func() bool { return control.HasJob(conn) })
 	var forked *ahead.Process
 	var places *ahead.Places
@@ -151,7 +151,7 @@ func proxy() error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // the end of the process closes it, too
 	return outlet.Main(context.Background(), conn)
 }
 

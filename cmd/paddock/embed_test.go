@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"paddock/cmd/paddock/internal/desk/built"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"paddock"
+	"paddock/cmd/paddock/internal/desk/built"
 	"paddock/internal/testproc"
 )
 

@@ -234,7 +234,7 @@ func (a *App) KillAll(ctx context.Context, p paddock.Principal, req KillRequest)
 		})
 	}
 	all.Wait()
-	return mine, errors.Join(append(faults, err)...)
+	return mine, errors.Join(errors.Join(faults...), err)
 }
 
 // A Filter narrows a listing. The zero Filter lists the newest 50 runs.

@@ -188,7 +188,8 @@ func (k *kept) summary() (paddock.StreamSummary, error) {
 	sum := paddock.StreamSummary{Bytes: k.size.Load(), Dropped: k.dropped.Load(), Loss: k.lost()}
 	at := k.reached.Swap(nil) // whatever is being made of it is thrown away
 	var buf []byte
-	for err := error(nil); at.at < sum.Bytes; {
+	var err error
+	for at.at < sum.Bytes {
 		if buf == nil {
 			buf = make([]byte, min(sum.Bytes-at.at, hashBlock))
 		}

@@ -94,8 +94,8 @@ type Injection struct {
 	Roots *x509.CertPool
 }
 
-// Entry, the verdicts and the codes are package ledger's: who only reads entries doesn't
-// bring a proxy along.
+// Entry is package ledger's, as are the verdicts and the codes: who only reads entries
+// doesn't bring a proxy along.
 type Entry = ledger.Entry
 
 // The verdicts of entries, and the codes of those that are not plainly allowed and of the

@@ -227,7 +227,7 @@ func TestWhatCannotBeWrittenDownIsNotRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := f.e.Start(t.Context(), request("touch started"))
-	r, ok := err.(*paddock.Refusal)
+	r, ok := errors.AsType[*paddock.Refusal](err)
 	if !ok || r.Code != paddock.Unrecordable {
 		t.Fatalf("error %v", err)
 	}

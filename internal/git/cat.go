@@ -41,7 +41,7 @@ func (s session) once(ctx context.Context, out Answer, q query.Cat, name string)
 		if found, err = present.ReadBatch(head, path.Join(s.look.Prefix, name)); err == nil {
 			break
 		} else if !cut || most == mostRead {
-			return out, false, nil //nolint:nilerr // it is asked step by step
+			return out, false, nil // it is asked step by step
 		}
 	}
 	out.Revisions = []Revision{{q.Refs()[0], found.Commit}}

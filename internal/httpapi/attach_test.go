@@ -63,7 +63,7 @@ func (s *stand) sit(t *testing.T, path, as string, change ...func(*websocket.Dia
 	for _, c := range change {
 		c(o)
 	}
-	conn, a, err := websocket.Dial(t.Context(), s.url+path, o)
+	conn, a, err := websocket.Dial(t.Context(), s.url+path, o) //nolint:bodyclose // Dial closes it
 	if err != nil {
 		t.Fatal(err)
 	}

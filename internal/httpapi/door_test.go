@@ -469,7 +469,7 @@ func (s *stand) events(path, as, last string) (next func() (event, error), stop 
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
 	}
-	a, err := http.DefaultClient.Do(r)
+	a, err := http.DefaultClient.Do(r) //nolint:bodyclose // stop does
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -248,7 +248,7 @@ func (a *target) judge(op operation, answer *http.Response, body []byte) error {
 			Refusal *paddock.Refusal `json:"refusal"`
 		}
 		if err := json.Unmarshal(body, &p); err != nil || p.Status != answer.StatusCode || p.Detail == "" {
-			return fmt.Errorf("the problem isn't one (%v)", err)
+			return errors.Join(errors.New("the problem isn't one"), err)
 		}
 		if p.Status >= 500 && (p.Status != http.StatusServiceUnavailable || p.Refusal == nil) {
 			return errors.New("a fault of ours")

@@ -90,7 +90,7 @@ func TestStatelessRevision(t *testing.T) {
 func TestToolsGolden(t *testing.T) {
 	t.Parallel()
 	c := connect(t, Config{App: &fake{}, Trees: &grove{}, Words: func() []string { return []string{"go", "/usr/bin/git"} }})
-	got := jsontext.Value(c.ask("tools/list", `{}`).Result)
+	got := c.ask("tools/list", `{}`).Result
 	if err := got.Indent(jsontext.WithIndent("  ")); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func Decide(p *Policy, req paddock.Request, facts Facts) paddock.Decision {
 	if p != nil {
 		p = p.Applied(req.Principal, facts.Dir.Root)
 	}
-	j := judges.Get().(*judge)
+	j := judges.Get().(*judge) //nolint:errcheck // nothing else is put there
 	defer j.leave()
 	j.policy, j.req, j.facts = p, req, facts
 	if !j.hasPolicy() {

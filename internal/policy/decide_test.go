@@ -347,7 +347,7 @@ func TestDecideProperties(t *testing.T) {
 			t.Fatalf("effect %s, grant %v, refusals %v", d.Effect, d.Grant(), d.Refusals)
 		}
 		for _, r := range d.Refusals {
-			if r.Code == "" || r.Message == "" || r.Hint == "" || r.Gate == "" || strings.ContainsAny(r.Message+r.Hint, "\x00\n\xff") {
+			if r.Code == "" || r.Message == "" || r.Hint == "" || r.Gate == "" || strings.ContainsAny(r.Message+r.Hint, "\x00\n\uFFFD") {
 				t.Fatalf("a refusal isn't whole: %+v", r)
 			}
 		}

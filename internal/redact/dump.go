@@ -175,10 +175,10 @@ func (d *dump) separator(s *Stream, c byte, at int64) {
 		d.phase = between
 	}
 	d.gap++
-	switch {
-	case c == '\\':
+	switch c {
+	case '\\':
 		d.blanks = -1
-	case c == ' ':
+	case ' ':
 		d.blanks = max(d.blanks, 0) + 1
 	default:
 		d.blanks = 0

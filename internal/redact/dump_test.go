@@ -188,7 +188,7 @@ func TestOtherForms(t *testing.T) {
 	ways := map[string]string{
 		"HTML": html.EscapeString(value), "quotes": "s3cr/t+Kä&quot;&lt;y&gt;&amp;9~%=&#x27;`x", "xmlcharrefreplace": "s3cr/t+K&#228;\"&lt;y&gt;&amp;9~%='`x",
 		"Mustache": "s3cr&#x2F;t+Kä&quot;&lt;y&gt;&amp;9~%&#x3D;&#39;&#x60;x", "PHP": "s3cr/t+Kä&quot;&lt;y&gt;&amp;9~%=&#039;`x", "text": `s3cr/t+Kä"&lt;y&gt;&amp;9~%='` + "`x",
-		"bytes": fmt.Sprint([]byte(value)), "Go": fmt.Sprintf("%#v", []byte(value)), "x": fmt.Sprintf("% x", value), "X": fmt.Sprintf("% X", value),
+		"bytes": fmt.Sprintf("%v", []byte(value)), "Go": fmt.Sprintf("%#v", []byte(value)), "x": fmt.Sprintf("% x", value), "X": fmt.Sprintf("% X", value),
 	}
 	var numbers []int
 	for _, c := range []byte(value) {

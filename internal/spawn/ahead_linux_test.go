@@ -254,8 +254,8 @@ func TestARunForkedAheadThatCannotStart(t *testing.T) {
 	spec.Plan.Become[0].Nr = ^uintptr(0) >> 40 // no such call
 	before := spec.Ahead.program.holder
 	_, err := Start(spec)
-	failed, ok := err.(*StartError)
-	if !ok || failed.Step != spec.Plan.Become[0].Step || failed.Err != syscall.ENOSYS {
+	failed, ok := errors.AsType[*StartError](err)
+	if !ok || failed.Step != spec.Plan.Become[0].Step || !errors.Is(failed.Err, syscall.ENOSYS) {
 		t.Errorf("%v", err)
 	}
 	if err := syscall.Kill(before, 0); err != syscall.ESRCH {

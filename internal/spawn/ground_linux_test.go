@@ -188,7 +188,7 @@ func TestAGroundThatCannotBeBuilt(t *testing.T) {
 	spec.Ahead = groundAhead(t, host, account)
 	_, err := Start(spec)
 	failed, ok := errors.AsType[*StartError](err)
-	if !ok || failed.Step != "show /no/such/directory" || failed.Err != syscall.ENOENT {
+	if !ok || failed.Step != "show /no/such/directory" || !errors.Is(failed.Err, syscall.ENOENT) {
 		t.Errorf("%v", err)
 	}
 	within(t, "the end of what was forked ahead", spec.Ahead.program.Done())

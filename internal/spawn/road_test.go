@@ -32,14 +32,15 @@ func trueSpec(t testing.TB, isolation paddock.Isolation, plan *contain.Plan, nam
 	if plan == nil {
 		plan = off(t, dir)
 	}
-	return Spec{
-			Argv: []string{"true"}, Exec: exe, Stdin: null, Stdout: null, Stderr: null, Plan: plan, Plain: plainRoad,
-			Isolation: []paddock.Isolation{isolation}, Name: fmt.Sprintf("%s-%d", name, os.Getpid()),
-		}, func() {
-			for _, f := range []*os.File{null, exe, dir} {
-				f.Close()
-			}
+	spec = Spec{
+		Argv: []string{"true"}, Exec: exe, Stdin: null, Stdout: null, Stderr: null, Plan: plan, Plain: plainRoad,
+		Isolation: []paddock.Isolation{isolation}, Name: fmt.Sprintf("%s-%d", name, os.Getpid()),
+	}
+	return spec, func() {
+		for _, f := range []*os.File{null, exe, dir} {
+			f.Close()
 		}
+	}
 }
 
 // contained plans level full, with everything a plan can have but a way out.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -179,7 +178,7 @@ func (f *furniture) process(what, place string, args ...string) contender {
 
 // ends starts a program of ours with words on which it ends at once.
 func (f *furniture) ends(name string, words ...string) {
-	var exit *exec.ExitError
+	var exit *testproc.ExitError
 	if err := testproc.Command(f.t, filepath.Join(filepath.Dir(f.paddock), name), words...).Run(); !errors.As(err, &exit) || !exit.Exited() {
 		f.t.Fatalf("%s %q: %v", name, words, err)
 	}

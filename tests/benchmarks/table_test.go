@@ -175,7 +175,7 @@ func describe(t *testing.T, dir string) machine {
 	var fs unix.Statfs_t
 	must(t, unix.Statfs(dir, &fs))
 	for magic, name := range map[int64]string{unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs", unix.TMPFS_MAGIC: "tmpfs", unix.OVERLAYFS_SUPER_MAGIC: "overlayfs"} {
-		if int64(fs.Type) == magic {
+		if int64(fs.Type) == magic { //nolint:unconvert // not everywhere are there so many bits
 			m.Disk = name
 		}
 	}

@@ -155,7 +155,7 @@ func (w *world) check(t *testing.T, p listed) (found []string) {
 	if p.Module != nil && p.Module.GoVersion != "" {
 		conf.GoVersion = "go" + p.Module.GoVersion
 	}
-	pkg, _ := conf.Check(p.ImportPath, w.fset, files, nil) //nolint:errcheck // Error is told each
+	pkg, _ := conf.Check(p.ImportPath, w.fset, files, nil) // Error is told each
 	w.done[p.ImportPath] = pkg
 	if mine && len(p.SFiles) == 0 {
 		found = append(found, w.bodiless(files)...)

@@ -112,7 +112,7 @@ func TestAccessTokens(t *testing.T) {
 	none := func([]byte) []byte { return nil }
 	said, err := json.Marshal(claims)
 	w.must(err)
-	id := e.Who.User
+	id, parts := e.Who.User, strings.Split(token, ".")
 	for what, bad := range map[string]string{
 		"another audience":         raw(t, head, with(claims, map[string]any{"aud": clientID}), good),
 		"an audience that is like": raw(t, head, with(claims, map[string]any{"aud": mcp + "/"}), good),
@@ -142,6 +142,8 @@ func TestAccessTokens(t *testing.T) {
 		"another algorithm":        raw(t, with(head, map[string]any{"alg": "ES384"}), claims, good),
 		"too long":                 raw(t, head, with(claims, map[string]any{"more": strings.Repeat("x", 9000)}), good),
 		"two dots":                 "..", "not even that": "a.b", "no base64": "!.!.!", "more parts": token + ".x", "a space": token + " ", "nothing": "",
+		"as JSON":                   `{"protected":"` + parts[0] + `","payload":"` + parts[1] + `","signature":"` + parts[2] + `"}`,
+		"as JSON with two dots":     `{"x":".` + parts[1] + `.","protected":"` + parts[0] + `","payload":"` + parts[1] + `","signature":"` + parts[2] + `"}`,
 		"a subject by another case": raw(t, head, with(claims, map[string]any{"SUB": "subject-1", "sub": "subject-2"}), good),
 		"a claim of another case":   raw(t, head, with(claims, map[string]any{"ſcope": "mcp.use"}), good),
 		"two subjects":              oidctest.SignIDToken(p.key, "k", oidc.ES256, `{"sub":"subject-2",`+string(said[1:])),

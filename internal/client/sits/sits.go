@@ -118,7 +118,7 @@ func (s *sitting) once(ctx context.Context) (over bool, err error) {
 		var refusal *paddock.Refusal
 		return errors.As(err, &refusal) && !refusal.Retryable, err
 	}
-	defer conn.CloseNow()
+	defer conn.CloseNow() //nolint:errcheck // what it says of a connection that ended is no news
 	conn.SetReadLimit(mostMessage)
 	var typing sync.WaitGroup
 	typing.Go(func() { s.types(ctx, conn) })
@@ -136,15 +136,17 @@ func (s *sitting) dial(ctx context.Context) (*websocket.Conn, error) {
 		header.Set("Authorization", "Bearer "+s.token)
 	}
 	at := fmt.Sprintf("%s/api/v1/runs/%s/attach?offset=%d", s.base, s.run, s.at)
-	conn, a, err := websocket.Dial(limited, at, &websocket.DialOptions{HTTPClient: s.http, HTTPHeader: header, Subprotocols: []string{protocol}, CompressionMode: websocket.CompressionDisabled})
+	asks, no := *s.http, &noted{under: s.http.Transport}
+	asks.Transport = no
+	conn, a, err := websocket.Dial(limited, at, &websocket.DialOptions{HTTPClient: &asks, HTTPHeader: header, Subprotocols: []string{protocol}, CompressionMode: websocket.CompressionDisabled}) //nolint:bodyclose // Dial closes it
 	if err == nil {
 		return conn, nil
 	}
-	if a != nil && a.Body != nil && a.StatusCode >= http.StatusBadRequest {
+	if a != nil && a.StatusCode >= http.StatusBadRequest {
 		var p struct {
 			Refusal *paddock.Refusal `json:"refusal"`
 		}
-		if text, failed := io.ReadAll(io.LimitReader(a.Body, 64<<10)); failed == nil && json.Unmarshal(text, &p) == nil && p.Refusal != nil {
+		if json.Unmarshal(no.text, &p) == nil && p.Refusal != nil {
 			return nil, p.Refusal
 		}
 		return nil, fmt.Errorf("it answers %d where an upgrade to WebSocket was asked for", a.StatusCode)
@@ -154,6 +156,26 @@ func (s *sitting) dial(ctx context.Context) (*websocket.Conn, error) {
 		err = wrapped.Err
 	}
 	return nil, err
+}
+
+// A noted road keeps the text of an answer that is no upgrade: Dial hands on its first KiB,
+// and half a refusal is none.
+type noted struct {
+	under http.RoundTripper
+	text  []byte
+}
+
+func (n *noted) RoundTrip(r *http.Request) (*http.Response, error) {
+	a, err := n.under.RoundTrip(r)
+	if err != nil || a.StatusCode < http.StatusBadRequest {
+		return a, err
+	}
+	n.text, err = io.ReadAll(io.LimitReader(a.Body, 64<<10))
+	if err = errors.Join(err, a.Body.Close()); err != nil {
+		return nil, err
+	}
+	a.Body = http.NoBody
+	return a, nil
 }
 
 // A word is a text message, of either side.

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,5 +93,29 @@ func TestPipedComesInOrder(t *testing.T) {
 	}
 	if got != "abcd" {
 		t.Errorf("it heard %q", got)
+	}
+}
+
+// A refusal is a refusal however long it is, and who is refused for good doesn't ask again.
+func TestLongRefusal(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	want := paddock.Refusal{Code: paddock.Forbidden, Message: strings.Repeat("ä", 1000), Hint: strings.Repeat("h", 1000)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusForbidden)
+		if err := json.NewEncoder(w).Encode(map[string]any{"status": http.StatusForbidden, "refusal": want}); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	s, err := New(server.URL, "token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.wait = func(context.Context, time.Duration) error { return errors.New("it was to be asked again") }
+	err = s.Attach(t.Context(), "r00000000000000000000000000", attach.Attachment{Out: io.Discard})
+	if got, is := errors.AsType[*paddock.Refusal](err); !is || got.Message != want.Message || got.Hint != want.Hint || asked != 1 {
+		t.Errorf("%v after %d questions", err, asked)
 	}
 }

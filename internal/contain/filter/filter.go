@@ -77,7 +77,7 @@ var built sync.Map
 // same program, which nobody may change.
 func Build(o Options) (Filter, error) {
 	if f, ok := built.Load(o); ok {
-		return f.(Filter), nil
+		return f.(Filter), nil //nolint:errcheck // nothing else is stored
 	}
 	f, err := assemble(o)
 	if err == nil {

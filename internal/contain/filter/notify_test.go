@@ -56,7 +56,7 @@ func TestNotify(t *testing.T) {
 	defer unix.Close(fd)
 	// A signal makes the kernel take the call back and ask again, under a new
 	// ID; then the one at hand is gone.
-	for errno := syscall.Errno(unix.ENOENT); errno == unix.ENOENT; {
+	for errno := unix.ENOENT; errno == unix.ENOENT; {
 		var n notice
 		if errno = control(fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); errno != 0 {
 			continue

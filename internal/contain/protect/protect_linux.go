@@ -155,6 +155,8 @@ func (g *Guard) add(p Path) {
 
 const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 
+var errLink = errors.New("a symbolic link is on the way")
+
 // stat looks at name without following it.
 func (g *Guard) stat(name string) (unix.Stat_t, error) {
 	var st unix.Stat_t
@@ -165,7 +167,7 @@ func (g *Guard) stat(name string) (unix.Stat_t, error) {
 	fd, err := unix.Openat2(int(g.root.Fd()), name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS})
 	if err != nil {
 		if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EXDEV) {
-			err = errors.New("a symbolic link is on the way")
+			err = errLink
 		}
 		return st, err
 	}
@@ -350,8 +352,14 @@ func (g *Guard) release(p place) error {
 		return err
 	}
 	there, err := g.stat(p.name)
-	if err != nil || ours.Ino != there.Ino || ours.Dev != there.Dev || !isPlaceholder(p.name, there) {
-		return nil // somebody made something of it
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, errLink) {
+		return nil // somebody made something of it, or of what it is in
+	}
+	if err != nil {
+		return err
+	}
+	if ours.Ino != there.Ino || ours.Dev != there.Dev || !isPlaceholder(p.name, there) {
+		return nil // the same
 	}
 	flags := 0
 	if there.Mode&unix.S_IFMT == unix.S_IFDIR {

@@ -208,6 +208,56 @@ func TestTheLastOfManyTakesThemAway(t *testing.T) {
 	}
 }
 
+// Who can't look whether a placeholder is there says so; that somebody took it away, with
+// what it was in or without, is no fault.
+func TestAPlaceholderThatCannotBeLookedAt(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	write(t, root, ".git/config")
+	g := keep(t, root)
+	aside := filepath.Join(root, "aside")
+	if err := errors.Join(os.Remove(filepath.Join(root, ".claude")), os.Rename(filepath.Join(root, ".git"), aside)); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []func() error{
+		func() error { return nil },
+		func() error { return os.WriteFile(filepath.Join(root, ".git"), nil, 0o600) },
+		func() error {
+			return errors.Join(os.Remove(filepath.Join(root, ".git")), os.Symlink("aside", filepath.Join(root, ".git")))
+		},
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range g.places {
+			if !strings.HasPrefix(p.name, ".git/") && p.name != ".claude" {
+				continue
+			}
+			if err := g.release(p); err != nil {
+				t.Errorf("%s: %v", p.name, err)
+			}
+		}
+	}
+	if err := g.root.Close(); err != nil {
+		t.Fatal(err)
+	}
+	inside := 0
+	for _, p := range g.places {
+		if strings.HasPrefix(p.name, ".git/") {
+			inside++
+		}
+		if err := g.release(p); !errors.Is(err, unix.EBADF) {
+			t.Errorf("%s: %v", p.name, err)
+		}
+		if err := unix.Close(p.fd); err != nil {
+			t.Error(err)
+		}
+	}
+	if inside == 0 {
+		t.Error("nothing was held in .git")
+	}
+}
+
 func TestWhatACrashLeftIsSwept(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -105,9 +105,12 @@ func TestWhatIsHeard(t *testing.T) {
 	}{
 		`{"written":true}`:                  {nil, true},
 		`{"written":true,"has_stdin":true}`: {file, true},
+
 		`{"written":true,"room":5,"room_by":"principal.kept","lease":7}`: {nil, true},
+
 		`{"written":true} `:                          {file, false},
 		`{"written":true,"has_stdin":true,"room":1}`: {nil, false},
+
 		`{}`:                                   {nil, false},
 		`{"written":1}`:                        {nil, false},
 		`{"written":true`:                      {nil, false},

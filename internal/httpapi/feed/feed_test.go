@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -275,7 +276,7 @@ func TestEverybodySeesTheSame(t *testing.T) {
 			if err := late.follow(t.Context(), hub, h, never); !errors.Is(err, io.EOF) {
 				t.Fatal(err)
 			}
-			for i, r := range append(readers, late) {
+			for i, r := range slices.Concat(readers, []*reader{late}) {
 				r.same(t, fmt.Sprint(i), want[paddock.Stdout], want[paddock.Stderr])
 				if !bytes.Equal(r.order, late.order) || fmt.Sprint(r.fixed) != fmt.Sprint(late.fixed) {
 					t.Errorf("reader %d differs from who came late", i)

@@ -56,7 +56,7 @@ func (b *bounded) enter() error {
 	oldest := b.quiet.Front()
 	b.mu.Unlock()
 	if oldest != nil {
-		_ = oldest.Value.(*held).Close() // nobody is answered on it
+		_ = oldest.Value.(*held).Close() //nolint:errcheck // nobody is answered on it, and the list has nothing else
 	}
 	defer func() {
 		b.mu.Lock()

@@ -72,10 +72,10 @@ func (a *Audit) unexplained(hint string) {
 // entry takes the next whole entry.
 func (a *Audit) entry(e journal.Entry) error {
 	a.Entries++
-	switch {
-	case e.Kind == journal.Recovered:
+	switch e.Kind {
+	case journal.Recovered:
 		a.recovered(e)
-	case e.Kind == journal.Begin || e.Kind == journal.Rotate:
+	case journal.Begin, journal.Rotate:
 	default:
 		a.unexplained("")
 	}
@@ -84,10 +84,10 @@ func (a *Audit) entry(e journal.Entry) error {
 	}
 	a.grow(e)
 	a.saved(e)
-	switch {
-	case e.Kind == journal.Start:
+	switch e.Kind {
+	case journal.Start:
 		a.open[e.Run] = struct{}{}
-	case e.Kind == journal.End || e.Kind == journal.Abandoned:
+	case journal.End, journal.Abandoned:
 		delete(a.open, e.Run)
 	}
 	if a.opt.Each != nil {

@@ -104,7 +104,7 @@ func firstOf(s journal.Segment) (seq int64, err error) {
 	err = journal.ScanSegment(s, func(l journal.Line) error {
 		e, err := l.Entry()
 		if err != nil {
-			return nil // torn before the first one
+			return nil //nolint:nilerr // torn before the first one
 		}
 		seq = e.Seq
 		return errEnough
@@ -128,7 +128,7 @@ type grower struct {
 func (g *grower) take(l journal.Line) error {
 	e, err := l.Entry()
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // see above
 	}
 	if g.from > 0 && len(g.Leaves) == MostLeaves {
 		return errEnough

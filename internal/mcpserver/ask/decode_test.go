@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"errors"
 	"testing"
 
 	"paddock"
@@ -18,7 +19,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		in, err := Decode[Start](b)
 		if err != nil {
-			if r, is := err.(*paddock.Refusal); !is || r.Code != paddock.InvalidRequest || r.Message == "" || len(r.Message) > 1000 {
+			if r, is := errors.AsType[*paddock.Refusal](err); !is || r.Code != paddock.InvalidRequest || r.Message == "" || len(r.Message) > 1000 {
 				t.Errorf("%q: %v", b, err)
 			}
 			return

@@ -33,7 +33,7 @@ func TestWorkersAreAskedBesideEachOther(t *testing.T) {
 					<-ctx.Done()
 					return nil, ctx.Err()
 				}
-				time.Sleep(time.Second) // of a clock that nobody waits for
+				time.Sleep(time.Second) //nolint:forbidigo // of a clock that nobody waits for
 				return tell(ctx, from)
 			}
 		}

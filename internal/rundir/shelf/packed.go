@@ -40,10 +40,10 @@ func pack(id paddock.RunID) packed {
 }
 
 func (p packed) id() paddock.RunID {
-	text := [27]byte{0: 'r'}
+	text, high, low := [27]byte{0: 'r'}, p.high, p.low
 	for i := len(text) - 1; i > 0; i-- {
-		text[i] = digits[p.low&31]
-		p.high, p.low = p.high>>5, p.low>>5|p.high<<59
+		text[i] = digits[low&31]
+		high, low = high>>5, low>>5|high<<59
 	}
 	return paddock.RunID(text[:])
 }

@@ -157,7 +157,7 @@ func Verdict(s paddock.State) store.Verdict {
 // thousands of transactions needn't wait for a disk.
 func Memory(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "paddock-store-")
+	dir, err := os.MkdirTemp("/dev/shm", "paddock-store-") //nolint:usetesting // t has none in memory
 	if err != nil {
 		return t.TempDir()
 	}

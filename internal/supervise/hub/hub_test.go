@@ -72,7 +72,7 @@ func TestOutputsAreToldNowAndThen(t *testing.T) {
 		h.Settle(paddock.Outcome{State: paddock.Exited, Stdout: paddock.StreamSummary{Bytes: printed + 1}}, true)
 		var kinds []string
 		for e := range events {
-			kinds = append(kinds, string(e.Kind))
+			kinds = append(kinds, e.Kind)
 		}
 		leave()
 		if kinds[len(kinds)-1] != "settled" {

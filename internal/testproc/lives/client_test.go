@@ -18,11 +18,11 @@ func TestAnswerThatNeverComes(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch n := asked.Add(1); {
-		case n == 1:
+		switch asked.Add(1) {
+		case 1:
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = fmt.Fprint(w, "id: 1\nevent: state\ndata: {\"run\":\"r\",\"seq\":1,\"until\":1,\"state\":\"accepted\"}\n\nid: 2\nevent: state\ndata: {\"run\":\"r\",\"seq\":2,\"until\":2,\"state\":\"started\"}\n\nid: 3\nevent: end\ndata: {\"run\":\"r\",\"seq\":3,\"until\":3,\"state\":\"exited\",\"outcome\":{}}\n\n")
-		case n == 2: // cut off: nobody says so
+		case 2: // cut off: nobody says so
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 		default:

@@ -1,8 +1,6 @@
 package desk
 
 import (
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"paddock/internal/app/plans"
@@ -28,7 +26,7 @@ func (s *Stale) Said(cmd *cobra.Command) (stale plans.Stale, err error) {
 		if err != nil {
 			return stale, Usage("--age "+Quote(s.age)+": "+err.Error(), "as in --age 30d, or --most 100 for all but the newest 100")
 		}
-		stale.Age = time.Duration(old)
+		stale.Age = old
 	}
 	if cmd.Flags().Changed("most") {
 		if s.most < 0 {

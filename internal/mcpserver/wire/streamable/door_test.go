@@ -456,13 +456,13 @@ func TestLimits(t *testing.T) {
 	third := s.greet("ann", "2025-11-25")
 	s.do(ask{session: first, body: call("echo")}).wants(t, 404)
 	s.do(ask{session: second, body: call("echo")}).wants(t, 200)
-	var waits []*http.Response
+	var waits []io.ReadCloser
 	for _, id := range []string{second, third} {
-		a, err := s.begin(ask{session: id, version: "2025-11-25", body: call("wait")})
+		a, err := s.begin(ask{session: id, version: "2025-11-25", body: call("wait")}) //nolint:bodyclose // below, when all of them have waited
 		if err != nil {
 			t.Fatal(err)
 		}
-		waits = append(waits, a)
+		waits = append(waits, a.Body)
 	}
 	a := s.do(ask{body: fmt.Sprintf(hello, "2025-11-25")})
 	if a.wants(t, 429, "sessions are in use"); a.Header.Get("Retry-After") == "" {
@@ -478,8 +478,8 @@ func TestLimits(t *testing.T) {
 	_ = listening.Body.Close() // cut off
 	close(s.wait)
 	for _, w := range waits {
-		text, err := io.ReadAll(w.Body)
-		if _ = w.Body.Close(); err != nil || !strings.Contains(string(text), "waited") { // read to its end
+		text, err := io.ReadAll(w)
+		if _ = w.Close(); err != nil || !strings.Contains(string(text), "waited") { // read to its end
 			t.Errorf("%s %v", text, err)
 		}
 	}

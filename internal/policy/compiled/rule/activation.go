@@ -95,8 +95,9 @@ func (a *Activation) Parent() cel.Activation { return nil }
 
 // Eval says whether the rule applies. An error means that it can't be told.
 func (r *Rule) Eval(a *Activation) (bool, error) {
-	program, err := r.plain, error(nil)
+	program := r.plain
 	if program == nil || !a.sizes.within(r.most) {
+		var err error
 		if program, err = r.counted(); err != nil {
 			return false, err
 		}

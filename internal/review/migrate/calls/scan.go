@@ -126,7 +126,7 @@ func (s *scanner) quote(letters string) error {
 		mark = three
 	}
 	rest := s.text[len(mark):]
-	inner := ""
+	var inner string
 	for i := 0; ; i++ {
 		if i >= len(rest) || rest[i] == '\n' && len(mark) == 1 {
 			return fmt.Errorf("line %d: a text in quotes has no end", from)

@@ -77,7 +77,7 @@ func (b Book) Load() ([]Delegate, error) {
 // Find returns the delegate called id, acknowledged or not, if p may see it.
 func (b Book) Find(p paddock.Principal, id string) (Delegate, error) {
 	var d Delegate
-	err := error(fs.ErrNotExist)
+	err := fs.ErrNotExist
 	if ParseID(id) {
 		for _, name := range []string{file(id), filepath.Join(done, file(id)), file(id)} { // it may move while we look
 			if err = b.shelf.Read(name, &d); !errors.Is(err, fs.ErrNotExist) {

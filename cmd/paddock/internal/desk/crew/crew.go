@@ -281,7 +281,7 @@ func reach(ctx context.Context, d *desk.Desk, rig Rig, file string) (Queue, Hint
 		case err == nil:
 			return queue, hints, nil
 		case ctx.Err() != nil:
-			return nil, nil, nil
+			return nil, nil, nil //nolint:nilerr // we were asked to end
 		case !errors.Is(err, store.ErrAway):
 			return nil, nil, fmt.Errorf("the queue: %w", err)
 		case !said:

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { testproc.Main(m, nil) }
 
-var away = fmt.Errorf("the accounts' store: %w: nobody there", store.ErrAway)
+var errAway = fmt.Errorf("the accounts' store: %w: nobody there", store.ErrAway)
 
 func config(l net.Listener, wait time.Duration, said *[]string) early.Config {
 	quiet := slog.New(slog.DiscardHandler)
@@ -67,7 +67,7 @@ func TestAnswersMeanwhile(t *testing.T) {
 	var said []string
 	got, err := early.Open(t.Context(), config(l, time.Hour, &said), func(context.Context) (string, error) {
 		if tries++; tries == 1 {
-			return "", away
+			return "", errAway
 		}
 		for _, tc := range []struct {
 			method, path, host string
@@ -117,29 +117,29 @@ func TestWaits(t *testing.T) {
 				tries++
 				if errors.Is(one, context.Canceled) {
 					cancel()
-					return 0, away
+					return 0, errAway
 				}
 				return 0, one
 			})
 			return tries, time.Since(begun), said, err
 		}
-		if tries, took, said, err := open(away, away, away, away, nil); err != nil || tries != 5 || took != 7500*time.Millisecond {
+		if tries, took, said, err := open(errAway, errAway, errAway, errAway, nil); err != nil || tries != 5 || took != 7500*time.Millisecond {
 			t.Errorf("%d tries, %v, %v: %q", tries, took, err, said)
 		}
-		if tries, took, said, err := open(away); !errors.Is(err, store.ErrAway) || took != time.Minute || tries != 10 || strings.Count(strings.Join(said, " "), "nobody there") != 1 {
+		if tries, took, said, err := open(errAway); !errors.Is(err, store.ErrAway) || took != time.Minute || tries != 10 || strings.Count(strings.Join(said, " "), "nobody there") != 1 {
 			t.Errorf("%d tries, %v, %v: %q", tries, took, err, said)
 		}
 		if tries, took, _, err := open(store.ErrOpen); !errors.Is(err, store.ErrOpen) || tries != 1 || took != 0 {
 			t.Errorf("%d tries, %v, %v", tries, took, err)
 		}
-		if tries, _, _, err := open(away, store.ErrOpen); !errors.Is(err, store.ErrOpen) || tries != 2 {
+		if tries, _, _, err := open(errAway, store.ErrOpen); !errors.Is(err, store.ErrOpen) || tries != 2 {
 			t.Errorf("%d tries, %v", tries, err)
 		}
-		if tries, _, _, err := open(away, context.Canceled); !errors.Is(err, context.Canceled) || tries != 2 {
+		if tries, _, _, err := open(errAway, context.Canceled); !errors.Is(err, context.Canceled) || tries != 2 {
 			t.Errorf("%d tries, %v", tries, err)
 		}
 		var said []string
-		if _, err := early.Open(t.Context(), config(still{}, 0, &said), func(context.Context) (int, error) { return 0, away }); !errors.Is(err, store.ErrAway) || len(said) != 0 {
+		if _, err := early.Open(t.Context(), config(still{}, 0, &said), func(context.Context) (int, error) { return 0, errAway }); !errors.Is(err, store.ErrAway) || len(said) != 0 {
 			t.Errorf("without waiting: %v %q", err, said)
 		}
 	})

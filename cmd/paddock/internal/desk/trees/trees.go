@@ -123,7 +123,7 @@ func (d commands) list() *cobra.Command {
 				return err
 			})
 			if err != nil || d.JSON {
-				return errors.Join(err, d.answer(err, l))
+				return d.answer(err, l)
 			}
 			rows := [][]string{{"NAME", "MADE", "FOR A RUN", "AT WORK"}}
 			for _, t := range l.Trees {
@@ -134,10 +134,10 @@ func (d commands) list() *cobra.Command {
 	}
 }
 
-// answer prints v as JSON, unless there was an error.
+// answer prints v as JSON, unless there was an error, which it returns.
 func (d commands) answer(err error, v any) error {
 	if err != nil {
-		return nil
+		return err
 	}
 	return d.Object(v)
 }
@@ -210,7 +210,7 @@ func (d commands) tidy() *cobra.Command {
 				return err
 			})
 			if err != nil || d.JSON {
-				return errors.Join(err, d.answer(err, t))
+				return d.answer(err, t)
 			}
 			var rows [][]string
 			for _, name := range t.Removed {

@@ -155,7 +155,7 @@ func TestMarkersAreBounded(t *testing.T) {
 	if err := w.Settle(); err != nil {
 		t.Fatal(err)
 	}
-	if most := int64(Free + size/Share + 4*RecordSize); w.Count()*RecordSize > most {
+	if most := Free + size/Share + 4*RecordSize; w.Count()*RecordSize > most {
 		t.Fatalf("%d bytes, more than %d", w.Count()*RecordSize, most)
 	}
 	x, err := Open(d)
@@ -304,7 +304,7 @@ func TestMarkersSayWhatWasDropped(t *testing.T) {
 			t.Fatal(pos, some, err)
 		}
 		p, some, err := x.Last(func([2]int64) (bool, error) { return true, nil })
-		if err != nil || some != (len(order) > 0) || some && p.Combined+int64(p.Length) != int64(len(order)) {
+		if err != nil || some != (len(order) > 0) || some && p.Combined+p.Length != int64(len(order)) {
 			t.Fatal(p, some, err)
 		}
 	})

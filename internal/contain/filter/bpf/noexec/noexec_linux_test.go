@@ -55,10 +55,10 @@ func renouncer() int {
 		faults <- err
 	}
 	if err := (&testproc.Cmd{Path: "/bin/true", Args: []string{"true"}}).Run(); !errors.Is(err, unix.EPERM) {
-		faults <- fmt.Errorf("a program was started: %v", err)
+		faults <- errors.Join(errors.New("a program was started"), err)
 	}
 	if text, err := os.ReadFile("/proc/self/status"); err != nil || len(text) == 0 {
-		faults <- fmt.Errorf("nothing else works: %v", err)
+		faults <- errors.Join(errors.New("nothing else works"), err)
 	}
 	close(faults)
 	status := 0

@@ -168,7 +168,7 @@ type seat struct {
 // reason to says so to the client before anything is taken away: what is given up in the
 // middle of a message ends the connection without a word.
 func (s *seat) serve(ctx context.Context, offset int64) {
-	defer s.conn.CloseNow()
+	defer s.conn.CloseNow() //nolint:errcheck // whatever there was to say has been said
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -276,7 +276,7 @@ func (s *seat) prints(ctx context.Context, offset int64) error {
 		}
 		if refusal != nil {
 			s.leave(websocket.StatusTryAgainLater, "the machine that has the run isn't connected")
-			return nil
+			return nil //nolint:nilerr // the client was told
 		}
 		if err != nil {
 			return err

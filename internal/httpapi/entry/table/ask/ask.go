@@ -251,8 +251,10 @@ func noNull(data []byte, t reflect.Type) error {
 	for {
 		token, err := dec.ReadToken()
 		switch {
-		case err != nil: // its end
+		case errors.Is(err, io.EOF):
 			return nil
+		case err != nil: // which who decoded it let pass: there may be a null behind
+			return refuse("The body can't be used: %s.", plain(err))
 		case token.Kind() != 'n' || free(t, dec.StackPointer()):
 		case dec.StackDepth() == 0:
 			return refuse("The body can't be used: an object is wanted.")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -140,5 +141,9 @@ func TestNullOfOthers(t *testing.T) {
 	}
 	if err := JSON([]byte(`{"answer":null}`), &in); err == nil {
 		t.Error("null for the answer")
+	}
+	// Nor does it end early where what decoded the rest was less strict.
+	if err := noNull([]byte(`{"answer":{},"answer":null}`), reflect.TypeOf(in)); err == nil {
+		t.Error("null behind what can't be read")
 	}
 }

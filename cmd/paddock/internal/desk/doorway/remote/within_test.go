@@ -338,7 +338,7 @@ func TestSessionsWithin(t *testing.T) {
 	t.Parallel()
 	x := open(t, newStock(t))
 	x.who["site"], x.who["other"], x.who["all"], x.who["both"], x.who["again"] = token("site"), token("other"), token("*"), token("other", "site"), token("site")
-	post := func(word, session, body string) *http.Response {
+	post := func(word, session, body string) (status int, given string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, x.url, strings.NewReader(body))
 		if err != nil {
@@ -353,16 +353,16 @@ func TestSessionsWithin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = io.Copy(io.Discard, a.Body); errors.Join(err, a.Body.Close()) != nil {
+		_, err = io.Copy(io.Discard, a.Body)
+		if err = errors.Join(err, a.Body.Close()); err != nil {
 			t.Fatal(err)
 		}
-		return a
+		return a.StatusCode, a.Header.Get("Mcp-Session-Id")
 	}
-	hello := post("site", "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"0"}}}`)
-	session := hello.Header.Get("Mcp-Session-Id")
+	_, session := post("site", "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"0"}}}`)
 	for word, want := range map[string]int{"other": 404, "all": 404, "both": 404, "again": 200} {
-		if a := post(word, session, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); session == "" || a.StatusCode != want {
-			t.Errorf("%s in session %q: %d, want %d", word, session, a.StatusCode, want)
+		if got, _ := post(word, session, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); session == "" || got != want {
+			t.Errorf("%s in session %q: %d, want %d", word, session, got, want)
 		}
 	}
 }

@@ -166,9 +166,10 @@ type showing struct {
 	fault error // why there are no keys to compare with; the library makes a text of what is returned
 }
 
-// VerifySignature returns what is signed by a key of the provider.
+// VerifySignature returns what is signed by a key of the provider. No token is JSON, in which
+// there may be headers that nobody signed.
 func (k *showing) VerifySignature(ctx context.Context, raw string) ([]byte, error) {
-	signed, err := jose.ParseSigned(raw, allowed())
+	signed, err := jose.ParseSignedCompact(raw, allowed())
 	if err != nil {
 		return nil, err
 	}
