@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,6 +86,17 @@ func (p Placement) Check() error {
 		}
 	}
 	return nil
+}
+
+// Agrees reports whether a row that was queued earlier was so for the same workers, with the
+// same rank; through which server is no part of that.
+func (p Placement) Agrees(was store.Run) bool {
+	own := func(needs []string) []string {
+		needs = slices.DeleteFunc(slices.Clone(needs), func(w string) bool { return strings.HasPrefix(w, order.SignedBy) })
+		slices.Sort(needs)
+		return slices.Compact(needs)
+	}
+	return p.Priority == was.Priority && slices.Equal(own(p.Needs), own(was.Needs))
 }
 
 // Entry is the row of a new run, with an order that the key signs, and the order's nonce.
