@@ -88,15 +88,18 @@ func (p Placement) Check() error {
 	return nil
 }
 
-// Agrees reports whether a row that was queued earlier was so for the same workers, with the
-// same rank; through which server is no part of that.
-func (p Placement) Agrees(was store.Run) bool {
+// Agree is the error of queueing, or store.ErrConflict where the row that there is now was
+// queued earlier, for other workers or with another rank; through which server is no part of that.
+func (p Placement) Agree(kept store.Run, err error) error {
 	own := func(needs []string) []string {
 		needs = slices.DeleteFunc(slices.Clone(needs), func(w string) bool { return strings.HasPrefix(w, order.SignedBy) })
 		slices.Sort(needs)
 		return slices.Compact(needs)
 	}
-	return p.Priority == was.Priority && slices.Equal(own(p.Needs), own(was.Needs))
+	if err == nil && (p.Priority != kept.Priority || !slices.Equal(own(p.Needs), own(kept.Needs))) {
+		return store.ErrConflict
+	}
+	return err
 }
 
 // Entry is the row of a new run, with an order that the key signs, and the order's nonce.

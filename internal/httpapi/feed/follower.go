@@ -31,20 +31,23 @@ type Follower struct {
 	hinted paddock.State
 	ended  bool
 	vague  bool // when it began, it wasn't known how much there is
-	turn   Turn
+	turn   turn
 	mine   bool // it is this one's turn
 }
 
-// A Turn is shared by those whose messages go to the same client: one of them at a time
-// reads a page of its own, and keeps the turn until it is asked for what is next. So what
-// is kept for a client that takes nothing is one page, however many runs it follows.
-type Turn chan struct{}
+// A turn is shared by those whose messages go to the same client: one of them at a time
+// reads a page of its own, and keeps the turn until it is asked for what is next.
+type turn chan struct{}
 
-// NewTurn returns a Turn that nobody has.
-func NewTurn() Turn { return make(Turn, 1) }
-
-// Share has the Follower take turns. It is called before Next, if at all.
-func (f *Follower) Share(t Turn) { f.turn = t }
+// TakeTurns has the followers of one client read one after another, so that what is kept
+// for a client that takes nothing is one page, however many runs it follows. It is called
+// before Next, if at all.
+func TakeTurns(all []*Follower) {
+	t := make(turn, 1)
+	for _, f := range all {
+		f.turn = t
+	}
+}
 
 // take waits for the turn.
 func (f *Follower) take(ctx context.Context) error {

@@ -106,9 +106,8 @@ func Serve(ctx context.Context, w http.ResponseWriter, followers []*feed.Followe
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel()
-	turn := feed.NewTurn()
+	feed.TakeTurns(followers)
 	for _, f := range followers {
-		f.Share(turn)
 		all.Go(func() {
 			for {
 				messages, err := f.Next(ctx)
