@@ -44,8 +44,13 @@ func TestThroughTheQueue(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	req.Command.Argv[2] = "echo other"
 	var r *paddock.Refusal
+	for _, at := range []dispatch.Placement{{Priority: 7}, {Needs: []string{"gpu"}}} {
+		if _, err := v.StartPlaced(t.Context(), req, at); !errors.As(err, &r) || r.Code != paddock.Conflict {
+			t.Errorf("the key with %+v: %v", at, err)
+		}
+	}
+	req.Command.Argv[2] = "echo other"
 	if _, err := v.Start(t.Context(), req); !errors.As(err, &r) || r.Code != paddock.Conflict {
 		t.Errorf("the key for something else: %v", err)
 	}

@@ -54,6 +54,7 @@ func (f *Front) StartPlaced(ctx context.Context, req paddock.Request, at Placeme
 	}
 	begun := f.cfg.Now()
 	kept, taken, err := f.enqueue(ctx, row, nonce)
+	err = at.Agree(kept, err)
 	f.cfg.Traces.Done(part, "enqueue", string(row.ID), begun, f.cfg.Now(), err, trace.Text("paddock.run.id", string(row.ID)))
 	switch {
 	case errors.Is(err, store.ErrConflict):

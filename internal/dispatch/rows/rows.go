@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,6 +86,20 @@ func (p Placement) Check() error {
 		}
 	}
 	return nil
+}
+
+// Agree is the error of queueing, or store.ErrConflict where the row that there is now was
+// queued earlier, for other workers or with another rank; through which server is no part of that.
+func (p Placement) Agree(kept store.Run, err error) error {
+	own := func(needs []string) []string {
+		needs = slices.DeleteFunc(slices.Clone(needs), func(w string) bool { return strings.HasPrefix(w, order.SignedBy) })
+		slices.Sort(needs)
+		return slices.Compact(needs)
+	}
+	if err == nil && (p.Priority != kept.Priority || !slices.Equal(own(p.Needs), own(kept.Needs))) {
+		return store.ErrConflict
+	}
+	return err
 }
 
 // Entry is the row of a new run, with an order that the key signs, and the order's nonce.

@@ -52,8 +52,12 @@ type Call struct {
 	// Later says that what was asked for is still to be done.
 	Later bool
 
-	gate gate.Gate
+	gate  gate.Gate
+	began time.Time
 }
+
+// patient is how long an answer takes that waited for something to happen.
+const patient = time.Second
 
 // Still reports whether the credential is good for as much as it was.
 func (c *Call) Still() error {
@@ -102,7 +106,7 @@ func (d *Entrance) Route(r Row, f func(c *Call) error) {
 		}
 		caller, err := d.admit(req, r)
 		if err == nil {
-			err = f(&Call{ResponseWriter: w, Request: req, Caller: caller, Verb: r.Verb, gate: d.gate})
+			err = f(&Call{ResponseWriter: w, Request: req, Caller: caller, Verb: r.Verb, gate: d.gate, began: began})
 		}
 		if err = late(err, began, req.Context().Err() != nil); err != nil {
 			d.Refuse(w, req, r.challenge(req, d.asProblem(err)))
@@ -256,8 +260,18 @@ func Add[In, Out any](d *Entrance, r Row, f func(ctx context.Context, c *Call, i
 // Nothing is what is taken or answered where there is nothing to say.
 type Nothing struct{}
 
-// Answer writes v as JSON, as the command line does.
+// Answer writes v as JSON, as the command line does. Who waited to read something is asked
+// for the credential again, since it may have been ended meanwhile; what somebody had done is
+// told all the same.
 func (c *Call) Answer(status int, v any) error {
+	if reads := c.Method == http.MethodGet || c.Method == http.MethodHead; reads && !c.Caller.Nobody() && time.Since(c.began) >= patient {
+		if err := c.Still(); err != nil {
+			for _, told := range []string{"ETag", "Link"} { // of what was found
+				c.Header().Del(told)
+			}
+			return err
+		}
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"paddock"
@@ -60,6 +61,55 @@ func TestHowLongARequestHas(t *testing.T) {
 			if w.Code != http.StatusOK || left <= 0 || (left > readTime) != c.long || c.long && (left < paddock.MaxWait || w.written.Sub(w.until) < 10*time.Second) { // or nobody could be told
 				t.Errorf("%d: %s are left", w.Code, left)
 			}
+		})
+	}
+}
+
+// ended is a gate whose only credential is good until it is ended.
+type ended struct {
+	gate.Gate
+	over bool
+}
+
+func (e *ended) Identify(*http.Request) (gate.Caller, error) {
+	if e.over {
+		return gate.Caller{}, paddock.Refused(paddock.Unauthenticated, "It was ended.")
+	}
+	return gate.Caller{Name: "ann", Role: gate.Operator}, nil
+}
+
+// Who waits for something isn't told it once the credential was ended; who had something
+// done is told of it.
+func TestWhoWaitedIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		method string
+		waits  time.Duration
+		want   int
+	}{
+		"at once":    {http.MethodGet, 0, http.StatusOK},
+		"it waited":  {http.MethodGet, paddock.MaxWait, http.StatusUnauthorized},
+		"it changed": {http.MethodPost, paddock.MaxWait, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				door := &ended{}
+				d := New(Config{Gate: door, Limits: DefaultLimits(), Now: time.Now})
+				d.Route(Row{Route: table.Route{Method: c.method, Path: "/x", ID: "x"}, Verb: gate.RunsRead}, func(call *Call) error {
+					if c.waits > 0 {
+						<-time.After(c.waits)
+					}
+					door.over = true
+					call.Header().Set("ETag", `"of what happened"`)
+					return call.Answer(http.StatusOK, "what happened")
+				})
+				w := httptest.NewRecorder()
+				d.ServeHTTP(w, httptest.NewRequest(c.method, "/x", nil))
+				if w.Code != c.want || strings.Contains(w.Body.String(), "happened") != (c.want == http.StatusOK) || (w.Header().Get("ETag") != "") != (c.want == http.StatusOK) {
+					t.Errorf("%d: %s", w.Code, w.Body)
+				}
+			})
 		})
 	}
 }

@@ -31,6 +31,46 @@ type Follower struct {
 	hinted paddock.State
 	ended  bool
 	vague  bool // when it began, it wasn't known how much there is
+	turn   turn
+	mine   bool // it is this one's turn
+}
+
+// A turn is shared by those whose messages go to the same client: one of them at a time
+// reads a page of its own, and keeps the turn until it is asked for what is next.
+type turn chan struct{}
+
+// TakeTurns has the followers of one client read one after another, so that what is kept
+// for a client that takes nothing is one page, however many runs it follows. It is called
+// before Next, if at all.
+func TakeTurns(all []*Follower) {
+	t := make(turn, 1)
+	for _, f := range all {
+		f.turn = t
+	}
+}
+
+// take waits for the turn.
+func (f *Follower) take(ctx context.Context) error {
+	if f.turn == nil || f.mine {
+		return nil
+	}
+	select {
+	case f.turn <- struct{}{}:
+		f.mine = true
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-f.hub.Done():
+		return context.Canceled
+	}
+}
+
+// give ends the turn, if it is this one's.
+func (f *Follower) give() {
+	if f.mine {
+		<-f.turn
+		f.mine = false
+	}
 }
 
 // Follow returns a Follower for p that begins after a number; 0 is the beginning. The
@@ -69,10 +109,15 @@ func (h *Hub) Follow(ctx context.Context, p paddock.Principal, id paddock.RunID,
 }
 
 // Close ends the following.
-func (f *Follower) Close() { f.hub.release(f.src) }
+func (f *Follower) Close() {
+	f.give()
+	f.hub.release(f.src)
+}
 
-// Next waits for the next messages. After the end it returns io.EOF.
+// Next waits for the next messages. After the end it returns io.EOF. To call it says that
+// the messages before were sent.
 func (f *Follower) Next(ctx context.Context) (messages []Message, err error) {
+	f.give()
 	err = guarded(func() (err error) {
 		messages, err = f.await(ctx)
 		return err
@@ -92,6 +137,7 @@ func (f *Follower) await(ctx context.Context) ([]Message, error) {
 		f.run = now.run
 		messages, err := f.ready(ctx, now)
 		if away(err) || errors.Is(err, errOpen) {
+			f.give() // machines of others may be there
 			if err := f.rest(ctx); err != nil {
 				return nil, err
 			}
@@ -103,6 +149,7 @@ func (f *Follower) await(ctx context.Context) ([]Message, error) {
 			}
 			return messages, err
 		}
+		f.give() // a page may have been half a character
 		select {
 		case <-now.changed:
 		case <-ctx.Done():
@@ -170,6 +217,9 @@ func (f *Follower) page(ctx context.Context, at int64, now moment) ([]Message, e
 	exact := now.within > f.next && now.within-f.next <= pageBytes // where somebody else's message ends
 	if exact {
 		ask.Limit = int(now.within - f.next)
+	}
+	if err := f.take(ctx); err != nil {
+		return nil, err
 	}
 	page, err := f.hub.house.Output(ctx, f.as, f.run.ID, ask)
 	if pruned := prunedBy(err); pruned != nil {

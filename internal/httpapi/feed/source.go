@@ -290,8 +290,12 @@ type moment struct {
 	within int64
 }
 
-// most is how many messages are handed over at once.
-const most = 64
+// most is how many messages are handed over at once, and at least one; mostBytes is past
+// which size of them no further one is, since each client gets a copy.
+const (
+	most      = 64
+	mostBytes = pageBytes
+)
 
 func (s *source) now(number int64) moment {
 	s.mu.Lock()
@@ -301,7 +305,11 @@ func (s *source) now(number int64) moment {
 	switch {
 	case i == len(s.recent) || s.recent[i].First > number:
 	case s.recent[i].First == number:
-		m.ready = slices.Clone(s.recent[i:min(len(s.recent), i+most)])
+		to := i + 1
+		for size := len(s.recent[i].Data); size < mostBytes && to < min(len(s.recent), i+most); to++ {
+			size += len(s.recent[to].Data)
+		}
+		m.ready = slices.Clone(s.recent[i:to])
 	default:
 		m.within = s.recent[i].Last + 1
 	}

@@ -7,7 +7,9 @@
 //
 // # Limits
 //
-// Nothing is kept for a client beyond what is on its way.
+// Nothing is kept for a client beyond what is on its way: that is a page of one run, and
+// the one before it. How long a client that reads slowly keeps those is for who counts
+// streams to bound.
 package sse
 
 import (
@@ -104,6 +106,7 @@ func Serve(ctx context.Context, w http.ResponseWriter, followers []*feed.Followe
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel()
+	feed.TakeTurns(followers)
 	for _, f := range followers {
 		all.Go(func() {
 			for {

@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"paddock"
@@ -72,6 +74,84 @@ func TestSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-over // nothing was read
+}
+
+// counted counts the pages that are read.
+type counted struct {
+	endless
+	pages atomic.Int64
+}
+
+func (c *counted) Look(ctx context.Context, p paddock.Principal, id paddock.RunID) (paddock.Run, error) {
+	run, err := c.endless.Look(ctx, p, id)
+	run.ID = id
+	return run, err
+}
+
+func (c *counted) Output(ctx context.Context, p paddock.Principal, id paddock.RunID, req paddock.PageRequest) (paddock.Page, error) {
+	if req.Limit > 1 && req.Offset < 1<<40 { // not that of whoever reads for everybody
+		c.pages.Add(1)
+	}
+	return c.endless.Output(ctx, p, id, req)
+}
+
+// stuck is a client that takes the first pieces and then nothing any more.
+type stuck struct {
+	http.ResponseWriter
+	wrote chan int
+	ctx   context.Context
+}
+
+func (s stuck) Write(p []byte) (int, error) {
+	select {
+	case s.wrote <- len(p):
+		return len(p), nil
+	case <-s.ctx.Done():
+		return 0, s.ctx.Err()
+	}
+}
+
+func (stuck) Flush()                           {}
+func (stuck) SetWriteDeadline(time.Time) error { return nil }
+
+// However many runs a client follows, little is read for it before it takes what there is:
+// it could have the server keep a page of each of them, over each connection.
+func TestLittleIsKeptForAClient(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		house := &counted{}
+		hub := feed.New(t.Context(), house)
+		defer hub.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		var followers []*feed.Follower
+		var at []Cursor
+		for i := range MostRuns {
+			run := paddock.RunID("r0000000000000000000000000" + string("0123456789abcdefghjkmnpqrstvwxyz"[i]))
+			f, err := hub.Follow(ctx, paddock.Principal{}, run, 2) // its first byte is next
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			followers, at = append(followers, f), append(at, Cursor{Run: run, After: 2})
+		}
+		client := stuck{httptest.NewRecorder(), make(chan int), ctx}
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			Serve(ctx, client, followers, at, Options{
+				Tick: func(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }, Several: true, Done: hub.Done(),
+			})
+		}()
+		for took := int64(0); took < 100; took++ {
+			synctest.Wait()
+			if n := house.pages.Load(); n > took+2 {
+				t.Fatalf("%d pages were read for a client that took %d pieces", n, took)
+			}
+			<-client.wrote
+		}
+		cancel()
+		<-over
+	})
 }
 
 func TestCursors(t *testing.T) {
