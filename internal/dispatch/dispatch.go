@@ -10,7 +10,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"paddock"
@@ -138,34 +137,7 @@ func (f *Front) record(r store.Run) paddock.Run {
 	return rows.Record(r, &f.cfg.Key.Public, f.cfg.Now())
 }
 
-// errOver is that the time to wait for something was over: no failure of what was asked
-// meanwhile, which can come at that moment, too.
-var errOver = errors.New("the time to wait was over")
-
-// over is what to say of the end of waiting: nothing, if only the time for it was over, or
-// that ctx, of who asked, has ended.
-func over(ctx context.Context, err error) error {
-	if errors.Is(err, errOver) {
-		return ctx.Err()
-	}
-	return err
-}
-
-// until calls look at once, after each hint and at each tick, until it says that it has
-// seen what is waited for, or fails, or ctx ends (errOver).
+// until looks until it is seen what is waited for; see hint.Bell.
 func (f *Front) until(ctx context.Context, look func() (bool, error)) error {
-	timer := time.NewTicker(tick)
-	defer timer.Stop()
-	for {
-		rung := f.cfg.Told.Rung()
-		if done, err := look(); done || err != nil {
-			return err
-		}
-		select {
-		case <-rung:
-		case <-timer.C:
-		case <-ctx.Done():
-			return errOver
-		}
-	}
+	return f.cfg.Told.Until(ctx, tick, look)
 }

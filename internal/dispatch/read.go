@@ -9,6 +9,7 @@ import (
 	"paddock"
 	"paddock/internal/app"
 	"paddock/internal/dispatch/answers"
+	"paddock/internal/dispatch/machine/shift/hint"
 	"paddock/internal/dispatch/rows"
 )
 
@@ -67,8 +68,8 @@ func (f *Front) Wait(ctx context.Context, p paddock.Principal, id paddock.RunID,
 		}
 		return true, err
 	})
-	if errors.Is(err, errOver) {
-		return ended, over(ctx, err)
+	if errors.Is(err, hint.ErrOver) {
+		return ended, hint.Over(ctx, err)
 	}
 	if err != nil || !ended.State.Settled() {
 		return f.told(ctx, p, id, at, ended, err)
@@ -86,7 +87,7 @@ func (f *Front) settled(ctx, limited context.Context, p paddock.Principal, id pa
 		}
 		return run.State.Settled(), err
 	})
-	return run, over(ctx, err)
+	return run, hint.Over(ctx, err)
 }
 
 // placed returns where the run is once it has a directory that can be asked, or is
@@ -97,7 +98,7 @@ func (f *Front) placed(ctx context.Context, p paddock.Principal, id paddock.RunI
 		at, err = f.find(asked, p, id)
 		return at.house != nil || at.run.State.Settled(), err
 	})
-	if errors.Is(err, errOver) {
+	if errors.Is(err, hint.ErrOver) {
 		err = nil
 	}
 	return at, err
@@ -199,7 +200,7 @@ func (f *Front) ended(ctx context.Context, p paddock.Principal, id paddock.RunID
 		run = at.run
 		return run.State.Settled(), err
 	})
-	return run, over(ctx, err)
+	return run, hint.Over(ctx, err)
 }
 
 // Type asks something of the terminal of a run, wherever it is. Who sits there before the run
@@ -227,7 +228,7 @@ func (f *Front) Type(ctx context.Context, p paddock.Principal, id paddock.RunID,
 		}
 		return at.run.State.Settled(), nil
 	})
-	if err = over(ctx, err); err == nil {
+	if err = hint.Over(ctx, err); err == nil {
 		err = early
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"paddock"
+	"paddock/internal/dispatch/machine/shift/hint"
 	"paddock/internal/dispatch/rows"
 	"paddock/internal/lease/order"
 	"paddock/internal/store"
@@ -110,5 +111,5 @@ func (f *Front) begun(ctx context.Context, p paddock.Principal, run paddock.Run)
 	if errors.Is(err, store.ErrAway) {
 		err = ctx.Err()
 	}
-	return run, over(ctx, err)
+	return run, hint.Over(ctx, err)
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -172,10 +171,7 @@ func (d *Door) list(ctx context.Context, c *entry.Call, in *struct {
 		shield.NoteOf(ctx).Fault, err = err, nil
 	}
 	if err == nil && listing.Next != "" {
-		next := *c.URL
-		query := next.Query()
-		query.Set("cursor", string(listing.Next))
-		c.Header().Set("Link", "<"+(&url.URL{Path: next.Path, RawQuery: query.Encode()}).String()+`>; rel="next"`)
+		c.GoesOn(string(listing.Next))
 	}
 	return listing, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"paddock"
+	"paddock/cmd/paddock/internal/desk/named"
 	"paddock/cmd/paddock/internal/desk/screen"
 	"paddock/internal/app"
 )
@@ -22,7 +23,7 @@ func (d *Desk) Group(cmd *cobra.Command) *cobra.Command {
 		}
 		e := Usage(fmt.Sprintf("there is no command %q", screen.Plain(cmd.CommandPath()+" "+args[0])), cmd.CommandPath()+" --help lists the commands")
 		cmd.SuggestionsMinimumDistance = 2
-		if there := called(cmd.Root(), args[0]); len(there) > 0 {
+		if there := named.Under(cmd.Root(), args[0]); len(there) > 0 {
 			e.Hint = "did you mean " + strings.Join(there, " or ") + "?"
 		} else if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 			e.Hint = "did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or ") + "?"
@@ -30,20 +31,6 @@ func (d *Desk) Group(cmd *cobra.Command) *cobra.Command {
 		return e
 	}
 	return cmd
-}
-
-// called are the commands that have a name, wherever they are.
-func called(top *cobra.Command, name string) (paths []string) {
-	for _, c := range top.Commands() {
-		if c.Hidden {
-			continue
-		}
-		if c.Name() == name {
-			paths = append(paths, c.CommandPath())
-		}
-		paths = append(paths, called(c, name)...)
-	}
-	return paths
 }
 
 // With opens the house for f and closes it again.

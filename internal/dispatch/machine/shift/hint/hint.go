@@ -6,7 +6,25 @@
 // It carries nothing.
 package hint
 
-import "sync"
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// ErrOver is that the time to wait for something was over: no failure of what was asked
+// meanwhile, which can come at that moment, too.
+var ErrOver = errors.New("the time to wait was over")
+
+// Over is what to say of the end of waiting: nothing, if only the time for it was over, or
+// that ctx, of who asked, has ended.
+func Over(ctx context.Context, err error) error {
+	if errors.Is(err, ErrOver) {
+		return ctx.Err()
+	}
+	return err
+}
 
 // A Bell is rung for everybody who waits. Its zero value is ready.
 type Bell struct {
@@ -41,4 +59,23 @@ func (b *Bell) Rings() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.rings
+}
+
+// Until calls look at once, after each ring and at each tick, until it says that it has
+// seen what is waited for, or fails, or ctx ends (ErrOver).
+func (b *Bell) Until(ctx context.Context, tick time.Duration, look func() (bool, error)) error {
+	timer := time.NewTicker(tick)
+	defer timer.Stop()
+	for {
+		rung := b.Rung()
+		if done, err := look(); done || err != nil {
+			return err
+		}
+		select {
+		case <-rung:
+		case <-timer.C:
+		case <-ctx.Done():
+			return ErrOver
+		}
+	}
 }
