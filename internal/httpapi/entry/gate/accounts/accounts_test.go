@@ -194,7 +194,7 @@ func TestOneTable(t *testing.T) {
 		}
 		both++
 		for _, r := range auth.Roles() {
-			if got, want := gate.Permits(r, v), auth.Reaches(r, auth.Verb(v)) != auth.Nothing; got != want {
+			if got, want := gate.Permits(r, v), auth.Reaches(r, v) != auth.Nothing; got != want {
 				t.Errorf("%s of %s: the door says %t, the accounts %t", v, r, got, want)
 			}
 		}
