@@ -31,11 +31,13 @@ func (h house) List(_ context.Context, _ paddock.Principal, f app.Filter) (app.L
 	return list, nil
 }
 
+func id(i int) string { return fmt.Sprintf("r%026d", i) }
+
 func TestFind(t *testing.T) {
 	t.Parallel()
 	var h house
 	for i := range 2300 {
-		run := paddock.Run{ID: paddock.RunID(fmt.Sprintf("r%d", i)), Argv: []string{"go", "test"}}
+		run := paddock.Run{ID: paddock.RunID(id(i)), Argv: []string{"go", "test"}}
 		switch {
 		case i%100 == 0:
 			run.Argv = append(run.Argv, "./Needle/...")
@@ -57,7 +59,7 @@ func TestFind(t *testing.T) {
 			break
 		}
 	}
-	if len(got) != 24 || got[0] != "r0" || got[1] != "r7" || got[23] != "r2200" {
+	if len(got) != 24 || got[0] != id(0) || got[1] != id(7) || got[23] != id(2200) {
 		t.Errorf("%d: %v", len(got), got)
 	}
 	for _, q := range []query{{}, {Text: "x", Limit: -1}, {Text: "x", Limit: 1001}, {Text: strings.Repeat("x", 1001)}} {
@@ -68,9 +70,9 @@ func TestFind(t *testing.T) {
 	}
 	many := make(house, 25_000)
 	for i := range many {
-		many[i].ID = paddock.RunID(fmt.Sprintf("r%d", i))
+		many[i].ID = paddock.RunID(id(i))
 	}
-	if found, err := find(t.Context(), many, paddock.Principal{}, query{Text: "x"}, nil); err != nil || found.Looked != looked || found.Next != "r1999" {
+	if found, err := find(t.Context(), many, paddock.Principal{}, query{Text: "x"}, nil); err != nil || found.Looked != looked || found.Next != paddock.RunID(id(1999)) {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
