@@ -24,7 +24,7 @@ func TestWhatIsAskedForIsMeasured(t *testing.T) {
 		}
 	}
 	want := []thing{
-		{bwrap, ""}, {runc, ""}, {sandbox, ""}, {floorCLI, "tmpfs"}, {cliFull, "tmpfs"},
+		{bwrap, ""}, {runc, ""}, {sandbox, ""}, {floorCLI, ""}, {cliFull, "tmpfs"},
 		{toFile, "disk"}, {toWriter, "disk"}, {toSplice, "disk"}, {bankEnd, "disk"},
 	}
 	if !slices.Equal(got, want) {

@@ -39,7 +39,8 @@ const (
 	floorAhead  = "floor: the walls of full made ahead, around true"
 	floorKept   = "floor: those, written down and told"
 	floorBare   = "floor: os/exec of true, written down and told"
-	floorCLI    = "floor: two empty Go programs, the walls, written down and told"
+	floorCLI    = "floor: two empty Go programs and the walls"
+	floorTold   = "floor: these, and the walls written down and told"
 	floorOurs   = "floor: both of these instead of empty ones, written down and told"
 	toRead      = "floor: a pipe, read and written to a file"
 	toSplice    = "floor: a pipe, spliced into a file"
@@ -90,7 +91,10 @@ var rows = []row{
 	{what: floorKept, place: "tmpfs", against: bare},
 	{what: floorBare, place: "tmpfs", against: bwrap},
 	{what: floorBare, place: "tmpfs", against: bare},
-	{what: floorCLI, place: "tmpfs", against: bwrap},
+	{what: floorCLI, against: bwrap},
+	{what: floorTold, place: "tmpfs", against: bwrap},
+	{what: floorTold, place: "tmpfs", against: runc},
+	{what: floorTold, place: "tmpfs", against: sandbox},
 	{what: cliBegin, against: goEmpty},
 	{what: stageBegin, against: goEmpty},
 	{what: floorOurs, place: "tmpfs", against: bwrap},
