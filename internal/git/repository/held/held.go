@@ -70,6 +70,9 @@ func Look(dir *os.Root, own, common string) (promised bool, err error) {
 func Loose(dir *os.Root, common string) error {
 	s := sight{left: mostHeld}
 	name := path.Join(common, "objects")
+	if st, err := dir.Lstat(name); err != nil || !st.IsDir() {
+		return absent(err) // git says so of what is none
+	}
 	objects, err := dir.OpenRoot(name)
 	if err != nil {
 		return absent(err)
